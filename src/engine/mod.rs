@@ -1,0 +1,172 @@
+//! Who answers: databases. All database I/O of Graymark is below this folder.
+//!
+//! An engine knows nothing of terminals, phases, histograms or reports. It is asked to load a population, to open
+//! sessions that execute whole transactions, to count, to check and to describe itself.
+
+pub mod failure;
+pub mod postgres;
+pub mod server;
+pub mod sql;
+pub mod sqlite;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+
+pub use failure::{Error, Failure, RetryReason};
+use serde::{Deserialize, Serialize};
+
+use crate::workload::Workload;
+
+/// How transactions are spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// One call of a stored procedure a transaction.
+    Procedures,
+    /// Statements sent by the client, prepared and pipelined.
+    Statements,
+}
+
+/// Who a database is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The product: `SQLite`, `PostgreSQL`.
+    pub name: String,
+    /// Its version as it tells it.
+    pub version: String,
+    /// Where it is, without any password.
+    pub url: String,
+}
+
+/// What a database holds of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// None of the workload's tables.
+    Nothing,
+    /// A load that has not ended.
+    Unfinished(Manifest),
+    /// A complete population, perhaps already worked on.
+    Complete(Manifest),
+    /// Tables of the workload that Graymark did not load, or no longer understands.
+    Foreign {
+        /// What is missing or unexpected.
+        why: String,
+    },
+}
+
+/// How a population was made: kept in the database itself, so that any later command knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this format; now 1.
+    pub format: u32,
+    /// Warehouses, branches: the scale.
+    pub scale: u32,
+    /// The seed of every row.
+    pub seed: u64,
+    /// The date that the population carries, in microseconds since 1970 UTC.
+    pub date: i64,
+    /// Whether foreign keys are declared.
+    pub foreign_keys: bool,
+    /// Further parameters by name, such as TPC-C's `c_load` (clause 2.1.6.1).
+    pub parameters: BTreeMap<String, i64>,
+}
+
+/// A step of a load, told while it goes on. The rows of an earlier, interrupted load are told first, as one step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoadStep {
+    /// A phase has begun: `schema`, `rows`, `keys`, `foreign keys`, `procedures`, `statistics`, `verify`.
+    Phase(&'static str),
+    /// So many rows and bytes are committed since the last step of this kind.
+    Rows {
+        /// Rows committed.
+        rows: u64,
+        /// Bytes handed to the database for them.
+        bytes: u64,
+        /// Whether an earlier load had brought them.
+        resumed: bool,
+    },
+}
+
+/// What a load came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadReport {
+    /// Seconds from the first statement to the last.
+    pub seconds: f64,
+    /// Seconds of each phase, in order.
+    pub phases: Vec<(String, f64)>,
+    /// Rows in the database by table, counted there at the end.
+    pub tables: Vec<(String, u64)>,
+    /// Rows that this load brought.
+    pub rows: u64,
+    /// Rows that an earlier, interrupted load had brought.
+    pub resumed_rows: u64,
+    /// Bytes of rows handed to the database.
+    pub bytes: u64,
+    /// Bytes that the database occupies on disk after the load, with its indexes; none where it cannot be known.
+    pub database_bytes: Option<u64>,
+}
+
+/// A condition that was checked in the database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// `3.3.2.1` and so on, or a short name for a derived invariant.
+    pub id: String,
+    /// What must hold.
+    pub title: String,
+    /// Rows that violate it.
+    pub offending: u64,
+    /// The first of these rows, each as `column=value` pairs.
+    pub examples: Vec<String>,
+    /// Seconds that the check took.
+    pub seconds: f64,
+}
+
+impl Finding {
+    /// Whether the condition holds.
+    pub fn held(&self) -> bool {
+        self.offending == 0
+    }
+}
+
+/// One connection to a database, executing whole transactions of workload `W`.
+pub trait Session<W: Workload>: 'static {
+    /// Executes one transaction: committed, or rolled back as the standard asks, when this returns `Ok`.
+    ///
+    /// After a [`Failure`] nothing of it remains in the database, but for [`Failure::Disconnected`] with `ambiguous`.
+    fn execute(&mut self, input: &W::Input) -> impl Future<Output = Result<W::Output, Failure>>;
+}
+
+/// A database that can run workload `W`.
+pub trait Engine<W: Workload>: Send + Sync + 'static {
+    /// Its sessions.
+    type Session: Session<W>;
+
+    /// Who it is. Known since it was opened.
+    fn identity(&self) -> &Identity;
+    /// Whether a session's calls block their thread (an engine in process): each session then gets a thread of its own.
+    fn blocking(&self) -> bool;
+    /// Settings that matter to the result, by name, as the database states them.
+    fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
+    /// CPU seconds that the server's processes have used so far; none where that cannot be known.
+    fn server_cpu_seconds(&self) -> Option<f64>;
+    /// What it holds of the workload.
+    fn holding(&self) -> impl Future<Output = Result<Holding, Error>>;
+    /// Creates and fills the tables by its fastest honest way, or goes on with an interrupted load of the same manifest.
+    ///
+    /// `jobs` loading sessions work side by side. `told` hears of each step; it must not block.
+    fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> impl Future<Output = Result<LoadReport, Error>>;
+    /// Removes the workload's tables and all that belongs to them.
+    fn drop_tables(&self) -> impl Future<Output = Result<(), Error>>;
+    /// Runs the workload's consistency conditions and invariants. `told` hears of each as it ends.
+    fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;
+    /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is what was done.
+    fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
+    /// Opens a session.
+    fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
+}

@@ -1,0 +1,1 @@
+//! Private servers that Graymark starts, configures and stops.

@@ -1,0 +1,65 @@
+//! Reads `.sql` files whose statements have names, so that a DBA can read them and the code can find them.
+//!
+//! A statement begins after a line `-- name: NAME` and ends at the next one or at the end of the file. Further comment lines of the
+//! form `-- key: text` directly below the name belong to it.
+
+use std::collections::BTreeMap;
+
+/// A named statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// What follows `-- name:`.
+    pub name: &'a str,
+    /// The `-- key: text` lines below the name.
+    pub notes: BTreeMap<&'a str, &'a str>,
+    /// The statement without its closing semicolon.
+    pub sql: &'a str,
+}
+
+/// The named statements of a file, in its order.
+pub fn statements(file: &str) -> Vec<Named<'_>> {
+    let mut found = Vec::new();
+    let mut rest = file;
+    while let Some(at) = find_name(rest) {
+        let after = &rest[at + NAME.len()..];
+        let (name, body) = after.split_once('\n').unwrap_or((after, ""));
+        let end = find_name(body).unwrap_or(body.len());
+        found.push(statement(name.trim(), &body[..end]));
+        rest = &body[end..];
+    }
+    found
+}
+
+const NAME: &str = "-- name:";
+
+fn find_name(text: &str) -> Option<usize> {
+    if text.starts_with(NAME) { Some(0) } else { text.find("\n-- name:").map(|at| at + 1) }
+}
+
+fn statement<'a>(name: &'a str, body: &'a str) -> Named<'a> {
+    let mut notes = BTreeMap::new();
+    let mut sql = body;
+    while let Some((line, after)) = sql.split_once('\n') {
+        let Some((key, text)) = line.strip_prefix("-- ").and_then(|note| note.split_once(": ")) else { break };
+        notes.insert(key.trim(), text.trim());
+        sql = after;
+    }
+    let sql = sql.trim();
+    Named { name, notes, sql: sql.strip_suffix(';').unwrap_or(sql) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_found_by_name_with_their_notes() {
+        let file = "-- a file\n-- name: one\n-- title: First of two\nSELECT 1;\n\n-- name: two\n-- plain comment\nSELECT\n 2\n";
+        let found = statements(file);
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].name, found[0].sql), ("one", "SELECT 1"));
+        assert_eq!(found[0].notes["title"], "First of two");
+        assert_eq!((found[1].name, found[1].sql), ("two", "-- plain comment\nSELECT\n 2"));
+        assert!(statements("SELECT 1").is_empty());
+    }
+}

@@ -1,0 +1,10 @@
+//! Graymark puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would
+//! make it faster.
+#![warn(missing_docs)]
+
+pub mod drive;
+pub mod engine;
+pub mod measure;
+pub mod record;
+pub mod report;
+pub mod workload;

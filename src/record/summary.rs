@@ -1,0 +1,229 @@
+//! The summary of a run: the JSON contract that scripts hang on. Keys are only ever added.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Finding, Identity, Via};
+
+/// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// `tpcc`, `debitcredit`.
+    pub workload: String,
+    /// The database.
+    pub engine: Identity,
+    /// How transactions were spoken.
+    pub via: Via,
+    /// Isolation level that the sessions asked for.
+    pub isolation: String,
+    /// `none`, `standard`.
+    pub pace: String,
+    /// Warehouses, branches.
+    pub scale: u32,
+    /// Sessions at the database.
+    pub clients: u32,
+    /// The seed that every input derives from.
+    pub seed: u64,
+    /// When the run began, RFC 3339, UTC.
+    pub started: String,
+    /// Length of the ramp-up in seconds.
+    pub ramp_up_s: f64,
+    /// Length of the measurement interval in seconds, as it was.
+    pub interval_s: f64,
+    /// Whether the run was ended before its time.
+    pub interrupted: bool,
+    /// Completed New-Orders a minute in the interval, rolled-back ones included (clause 5.4.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_orders_per_minute: Option<f64>,
+    /// Transactions of all types a second in the interval.
+    pub transactions_per_second: f64,
+    /// What the headline figure is called: `NOPM` without think time.
+    pub metric: String,
+    /// By transaction type.
+    pub transactions: BTreeMap<String, TransactionSummary>,
+    /// Retries by reason, over the whole run.
+    pub retries: BTreeMap<String, u64>,
+    /// Errors by the database's words, over the whole run; the most frequent ones.
+    pub errors: BTreeMap<String, u64>,
+    /// What the database counted.
+    pub database: DatabaseCount,
+    /// The consistency conditions before and after the run.
+    pub consistency: Consistency,
+    /// Rules of the standard that the run keeps or breaks.
+    pub verdict: Verdict,
+    /// What the load generator itself cost.
+    pub client: ClientCost,
+    /// What the server cost.
+    pub server: ServerCost,
+    /// Connections lost and what that did.
+    pub connections: Connections,
+    /// Where the record is.
+    pub record: String,
+}
+
+/// What one transaction type did in the measurement interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransactionSummary {
+    /// Started and completed in the interval, rolled-back ones included.
+    pub completed: u64,
+    /// Rolled back as the standard asks.
+    pub rolled_back: u64,
+    /// Failed for good.
+    pub errors: u64,
+    /// Tried again.
+    pub retries: u64,
+    /// Percent of all completed transactions.
+    pub share_percent: f64,
+    /// From intent to complete reply.
+    pub response_ms: Spread,
+    /// From a session taking it up to the complete reply.
+    pub service_ms: Spread,
+}
+
+/// A distribution in a few figures, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile: the standard's figure.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Client's count against the database's own, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DatabaseCount {
+    /// Whether they agree within what is ambiguous; none where the database was not asked.
+    pub agrees: Option<bool>,
+    /// New-Orders committed by the database's count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_orders: Option<i64>,
+    /// By effect: `new_orders`, `payments`, `deliveries`.
+    pub effects: BTreeMap<String, EffectCount>,
+}
+
+/// How often one effect happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectCount {
+    /// By the client.
+    pub client: u64,
+    /// By the database.
+    pub database: i64,
+    /// The most that commits of unknown fate can add to the client's count.
+    pub ambiguous: u64,
+}
+
+impl EffectCount {
+    /// Equal, but for what is ambiguous.
+    pub fn agrees(&self) -> bool {
+        let excess = i128::from(self.database) - i128::from(self.client);
+        (0..=i128::from(self.ambiguous)).contains(&excess)
+    }
+}
+
+/// The checks before and after the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Consistency {
+    /// Conditions that held, after the run.
+    pub held: u32,
+    /// Ids of conditions that failed, before or after.
+    pub failed: Vec<String>,
+    /// All conditions before the run; empty if not checked.
+    pub before: Vec<Finding>,
+    /// All conditions after the run; empty if not checked.
+    pub after: Vec<Finding>,
+}
+
+/// Is the number honest: rules of the standard, one by one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether no rule is broken and none is left untested.
+    pub valid: bool,
+    /// The rules.
+    pub clauses: Vec<Clause>,
+}
+
+/// A rule of the standard and how the run stands to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Clause {
+    /// `5.2.5.3`
+    pub id: String,
+    /// The rule in a few words.
+    pub rule: String,
+    /// What was measured.
+    pub value: String,
+    /// What the rule allows.
+    pub limit: String,
+    /// How they compare.
+    pub state: State,
+    /// What else the reader should know.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
+
+/// How a run stands to a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// Kept.
+    #[serde(rename = "held")]
+    Held,
+    /// Not kept.
+    #[serde(rename = "broken")]
+    Broken,
+    /// The run cannot tell.
+    #[serde(rename = "not tested")]
+    NotTested,
+}
+
+/// What the load generator itself cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClientCost {
+    /// User and system time of the process over the whole run, in seconds. With an engine in process it holds the database's work too.
+    pub cpu_s: f64,
+    /// Of these, in user mode.
+    pub cpu_user_s: f64,
+    /// `cpu_s` over the transactions of the whole run, in microseconds.
+    pub cpu_us_per_transaction: f64,
+    /// The process' largest resident set so far, in bytes.
+    pub peak_rss_bytes: u64,
+    /// Emulated terminals.
+    pub terminals: u64,
+    /// Driver threads.
+    pub threads: u32,
+}
+
+/// What the server cost, as far as it can be known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerCost {
+    /// CPU time of the server's processes over the whole run, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// `cpu_s` over the transactions of the whole run, in microseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_us_per_transaction: Option<f64>,
+}
+
+/// Connections lost, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Connections lost.
+    pub lost: u64,
+    /// Connections restored.
+    pub restored: u64,
+    /// Transactions whose commit the client could not learn.
+    pub ambiguous: u64,
+    /// Seconds in which no session completed anything because connections were gone.
+    pub outage_s: f64,
+    /// Outages: start in seconds since the run's start, and length in seconds.
+    pub outages: Vec<(f64, f64)>,
+}

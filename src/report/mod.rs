@@ -1,0 +1,1 @@
+//! How a result is told: text and HTML, from a record alone.

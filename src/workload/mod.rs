@@ -1,0 +1,119 @@
+//! What is asked of a database: workloads as pure functions of a seed.
+//!
+//! Nothing in here does I/O, knows an engine or needs an async runtime.
+
+pub mod tpcc;
+pub mod value;
+
+use value::RowSink;
+
+/// A column of a [`Table`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The standard's name in lower case.
+    pub name: &'static str,
+    /// The kind of value it holds.
+    pub kind: ColumnKind,
+}
+
+/// The kinds of values a column can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// [`value::Value::Int`]
+    Int,
+    /// [`value::Value::Money`]
+    Money,
+    /// [`value::Value::Rate`]
+    Rate,
+    /// [`value::Value::Text`]
+    Text,
+    /// [`value::Value::Time`]
+    Time,
+}
+
+/// A table of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// The standard's name in lower case.
+    pub name: &'static str,
+    /// Columns in the order in which the population writes them.
+    pub columns: &'static [Column],
+    /// Names of the primary key's columns, empty where the standard has none.
+    pub primary_key: &'static [&'static str],
+}
+
+/// A piece of the population that is loaded in one database transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Part {
+    /// Index into the workload's tables.
+    pub table: usize,
+    /// Number of the piece within its table, from 1 (for TPC-C the warehouse).
+    pub number: u32,
+    /// How often [`Rows::write`] has to be called for it: units 0 to `units - 1`.
+    pub units: u32,
+    /// Rows in it. Exact.
+    pub rows: u64,
+}
+
+/// The initial content of a database, as a function of its parameters.
+pub trait Population: Clone + Send + Sync + 'static {
+    /// Writes rows. It may hold scratch space, so each loading thread takes its own.
+    type Rows: Rows;
+    /// All parts; together they are the whole population, each row once. They may be loaded in any order.
+    fn parts(&self) -> Vec<Part>;
+    /// A writer of rows.
+    fn rows(&self) -> Self::Rows;
+}
+
+/// Makes any row of any table from its key alone.
+pub trait Rows: Send {
+    /// Writes the rows of one unit of a part; a unit is a row, or an order's lines.
+    fn write(&mut self, part: &Part, unit: u32, sink: &mut impl RowSink);
+}
+
+/// What a transaction came to, as far as counting is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Committed.
+    Committed,
+    /// Rolled back because the standard asks for it (clause 2.4.1.4); complete all the same.
+    RolledBack,
+}
+
+/// A workload: its tables, its transactions, and how their effects are counted.
+pub trait Workload: Clone + Send + Sync + 'static {
+    /// Its name on the command line, and the name of its schema in the database.
+    const NAME: &'static str;
+    /// Names of the transaction types, snake case, in the standard's order.
+    const TRANSACTIONS: &'static [&'static str];
+    /// Its tables.
+    const TABLES: &'static [Table];
+    /// Names of the effects that client and database both count, in the order of [`Workload::count`].
+    const EFFECTS: &'static [&'static str];
+
+    /// Its initial database.
+    type Population: Population;
+    /// The input of one transaction.
+    type Input: Send;
+    /// All that the user of the transaction is shown.
+    type Output: Send;
+    /// Draws the inputs of one emulated user.
+    type Terminal: Terminal<Input = Self::Input> + Send;
+
+    /// The type of a transaction: an index into [`Workload::TRANSACTIONS`].
+    fn transaction(input: &Self::Input) -> usize;
+    /// Whether the transaction committed or had to roll back.
+    fn outcome(output: &Self::Output) -> Outcome;
+    /// Adds the effects of a completed transaction to `effects`, which has the length of [`Workload::EFFECTS`].
+    fn count(output: &Self::Output, effects: &mut [u64]);
+    /// The most that one transaction of this input can add to each effect, for bounding the unknown.
+    fn count_at_most(input: &Self::Input, effects: &mut [u64]);
+}
+
+/// One emulated user: an endless stream of inputs.
+pub trait Terminal {
+    /// What it draws.
+    type Input;
+    /// The input of its next transaction.
+    fn next_input(&mut self) -> Self::Input;
+}
