@@ -5,7 +5,9 @@
 pub mod tpcc;
 pub mod value;
 
-use value::RowSink;
+use std::collections::BTreeMap;
+
+use value::{RowSink, Timestamp};
 
 /// A column of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +101,25 @@ pub trait Workload: Clone + Send + Sync + 'static {
     type Output: Send;
     /// Draws the inputs of one emulated user.
     type Terminal: Terminal<Input = Self::Input> + Send;
+    /// What the terminals of a run have in common.
+    type Terminals: Clone + Send + Sync;
+
+    /// The transaction type whose rate is the headline figure, as an index into [`Workload::TRANSACTIONS`].
+    const HEADLINE: usize;
+    /// The largest scale whose keys fit, and which anyone can mean.
+    const MAX_SCALE: u32;
+    /// What the scale counts: `warehouses`, `branches`.
+    const SCALE_UNIT: &'static str;
+
+    /// The population of a scale, made from a seed and carrying a date.
+    fn population(scale: u32, seed: u64, date: Timestamp) -> Self::Population;
+    /// What a run has to know of the population besides scale and seed, to be kept in the database.
+    fn parameters(population: &Self::Population) -> BTreeMap<String, i64>;
+    /// All terminals of a run share this: the scale, the run's constants. `parameters` are those of the loaded population;
+    /// an error names one that is missing.
+    fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Self::Terminals, String>;
+    /// The terminal of a number, from 0; numbers go round the scale, so that any count of terminals is spread evenly.
+    fn terminal(terminals: &Self::Terminals, number: u64) -> Self::Terminal;
 
     /// The type of a transaction: an index into [`Workload::TRANSACTIONS`].
     fn transaction(input: &Self::Input) -> usize;

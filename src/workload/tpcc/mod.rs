@@ -7,6 +7,9 @@ pub mod random;
 pub mod schema;
 pub mod terminal;
 
+use std::collections::BTreeMap;
+
+use super::value::Timestamp;
 use super::{Outcome, Table, Workload};
 
 /// Districts in a warehouse (clause 4.2.2).
@@ -24,6 +27,17 @@ pub const MAX_LINES: usize = 15;
 /// An item that no ITEM row has: the last line of one New-Order in a hundred names it (clause 2.4.1.5).
 pub const UNUSED_ITEM: i32 = 2 * ITEMS;
 
+/// The name under which the C of the last names is kept with the database (clause 2.1.6.1).
+const C_LOAD: &str = "c_load";
+
+/// What the terminals of a run have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminals {
+    warehouses: u32,
+    constants: random::Constants,
+    seed: u64,
+}
+
 /// The workload of the TPC-C standard.
 #[derive(Clone, Copy, Debug)]
 pub struct Tpcc;
@@ -39,6 +53,33 @@ impl Workload for Tpcc {
     type Input = input::Input;
     type Output = output::Output;
     type Terminal = terminal::Terminal;
+    type Terminals = Terminals;
+
+    const HEADLINE: usize = 0;
+    /// W_ID has to hold twice as many ids (clause 1.3.1); a million warehouses are about 100 TB.
+    const MAX_SCALE: u32 = 1_000_000;
+    const SCALE_UNIT: &'static str = "warehouses";
+
+    fn population(scale: u32, seed: u64, date: Timestamp) -> population::Population {
+        population::Population { warehouses: scale, seed, c_load: random::c_load(seed), date }
+    }
+
+    fn parameters(population: &population::Population) -> BTreeMap<String, i64> {
+        BTreeMap::from([(C_LOAD.to_owned(), i64::from(population.c_load))])
+    }
+
+    fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Terminals, String> {
+        let c_load = parameters.get(C_LOAD).and_then(|c| u32::try_from(*c).ok()).filter(|c| *c <= 255);
+        let c_load = c_load.ok_or_else(|| format!("`{C_LOAD}`, a number from 0 to 255"))?;
+        Ok(Terminals { warehouses: scale, constants: random::Constants::for_run(seed, c_load), seed })
+    }
+
+    fn terminal(terminals: &Terminals, number: u64) -> terminal::Terminal {
+        let warehouses = u64::from(terminals.warehouses);
+        let w_id = (number % warehouses) as i32 + 1;
+        let d_id = (number / warehouses % DISTRICTS as u64) as i32 + 1;
+        terminal::Terminal::new(terminals.seed, number, terminals.constants, terminals.warehouses, w_id, d_id)
+    }
 
     fn transaction(input: &Self::Input) -> usize {
         match input {
