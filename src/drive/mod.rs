@@ -1,3 +1,145 @@
 //! Offers the load: sessions, phases, and the stream of what happens.
+//!
+//! A run has one or more driver threads, each with its own single-threaded runtime and its own sessions. A thread shares nothing with
+//! the others while transactions go on; once a second it hands what it measured to the collector, which tells the world.
 
+mod closed_loop;
+mod collector;
 pub mod event;
+mod stop;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::engine::{Engine, Error};
+use crate::workload::Workload;
+use event::Event;
+pub use stop::Stop;
+
+/// How a run goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Sessions, each a closed loop without think time.
+    pub clients: u32,
+    /// Terminals that the sessions stand for together, at least as many as sessions.
+    pub terminals: u64,
+    /// The seed of the choice among them.
+    pub seed: u64,
+    /// Driver threads; none lets [`driver_threads`] choose.
+    pub threads: Option<u32>,
+    /// Whole seconds before the measurement interval.
+    pub ramp_up: u32,
+    /// Whole seconds of the measurement interval.
+    pub duration: u32,
+}
+
+impl Schedule {
+    fn seconds(&self) -> u32 {
+        self.ramp_up + self.duration
+    }
+}
+
+/// What a run came to as a whole, ramp-up and wind-down included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Transactions completed.
+    pub completed: u64,
+    /// Effects that sessions were told are committed, in the order of [`Workload::EFFECTS`].
+    pub effects: Vec<u64>,
+    /// The most that transactions of unknown fate can add to each effect.
+    pub ambiguous_effects: Vec<u64>,
+    /// Transactions of unknown fate.
+    pub ambiguous: u64,
+    /// Retries by reason.
+    pub retries: BTreeMap<&'static str, u64>,
+    /// Transactions that failed for good, by the database's words.
+    pub errors: BTreeMap<String, u64>,
+    /// Connections lost.
+    pub lost: u64,
+    /// Connections restored.
+    pub restored: u64,
+    /// Times in which no session had a connection: start in seconds since the run's start, and length in seconds.
+    pub outages: Vec<(f64, f64)>,
+    /// Length of the measurement interval in seconds, as it was.
+    pub interval_s: f64,
+    /// Driver threads.
+    pub threads: u32,
+}
+
+/// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else one for every
+/// four processors, for a driver thread can keep several server processors busy.
+pub fn driver_threads(clients: u32, blocking: bool) -> u32 {
+    let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    if blocking { clients } else { (processors / 4).clamp(1, clients.max(1)) }
+}
+
+/// What a driver thread reports.
+enum Report {
+    /// Its sessions are open, or cannot be opened.
+    Ready(Result<(), Error>),
+    /// What it measured in a second.
+    Measured(u32, Box<crate::measure::Interval>),
+    /// Something happened.
+    Happened(Event),
+    /// It has ended.
+    Ended(Box<closed_loop::ThreadTotals>),
+}
+
+/// Runs the closed loop: `schedule.clients` sessions, each asking for the next transaction as soon as the last one is answered.
+///
+/// Blocks the calling thread until the run has ended. `tell` hears of every event, on the calling thread; sessions never wait for it.
+pub fn run<W: Workload, E: Engine<W>>(
+    engine: &Arc<E>,
+    terminals: &W::Terminals,
+    schedule: Schedule,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Event),
+) -> Result<Totals, Error> {
+    let threads = schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, engine.blocking()));
+    let threads = if engine.blocking() { schedule.clients } else { threads.clamp(1, schedule.clients.max(1)) };
+    let (reports, inbox) = mpsc::channel();
+    thread::scope(|scope| {
+        let mut starters = Vec::new();
+        for thread in 0..threads {
+            let (start, started) = mpsc::channel::<Instant>();
+            starters.push(start);
+            let reports = reports.clone();
+            let mine = (thread..schedule.clients).step_by(threads as usize).collect::<Vec<_>>();
+            thread::Builder::new()
+                .name(format!("driver-{thread}"))
+                .spawn_scoped(scope, move || {
+                    closed_loop::thread::<W, E>(engine, terminals, schedule, &mine, stop, &reports, &started);
+                })
+                .map_err(|error| {
+                    Error::Usage(format!("cannot start driver thread {thread}: {error}; ask for fewer clients with --clients"))
+                })?;
+        }
+        drop(reports);
+        for _ in 0..threads {
+            match inbox.recv() {
+                Ok(Report::Ready(Ok(()))) => {}
+                Ok(Report::Ready(Err(error))) => return Err(error),
+                _ => {
+                    return Err(Error::Database(
+                        "a driver thread ended before it had its sessions; see the messages above".to_owned(),
+                    ));
+                }
+            }
+        }
+        let begin = Instant::now();
+        for start in starters {
+            // A thread that is gone reports nothing more, which the collector sees.
+            let _ = start.send(begin);
+        }
+        Ok(collector::collect::<W>(&inbox, threads, schedule, begin, stop, tell))
+    })
+}
+
+/// The longest pause between two attempts to reach a database that is away.
+const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
+
+/// How often a transaction is tried again before it counts as failed.
+const MOST_RETRIES: u32 = 100;

@@ -108,6 +108,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     const HEADLINE: usize;
     /// The largest scale whose keys fit, and which anyone can mean.
     const MAX_SCALE: u32;
+    /// Terminals for each unit of scale.
+    const TERMINALS: u32;
     /// What the scale counts: `warehouses`, `branches`.
     const SCALE_UNIT: &'static str;
 
@@ -118,7 +120,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// All terminals of a run share this: the scale, the run's constants. `parameters` are those of the loaded population;
     /// an error names one that is missing.
     fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Self::Terminals, String>;
-    /// The terminal of a number, from 0; numbers go round the scale, so that any count of terminals is spread evenly.
+    /// The terminal of a number, from 0. The first `scale` × [`Workload::TERMINALS`] numbers are the standard's own terminals; further
+    /// ones go round again with random streams of their own.
     fn terminal(terminals: &Self::Terminals, number: u64) -> Self::Terminal;
 
     /// The type of a transaction: an index into [`Workload::TRANSACTIONS`].

@@ -58,6 +58,8 @@ impl Workload for Tpcc {
     const HEADLINE: usize = 0;
     /// W_ID has to hold twice as many ids (clause 1.3.1); a million warehouses are about 100 TB.
     const MAX_SCALE: u32 = 1_000_000;
+    /// Clause 4.2.2.
+    const TERMINALS: u32 = 10;
     const SCALE_UNIT: &'static str = "warehouses";
 
     fn population(scale: u32, seed: u64, date: Timestamp) -> population::Population {
@@ -76,8 +78,9 @@ impl Workload for Tpcc {
 
     fn terminal(terminals: &Terminals, number: u64) -> terminal::Terminal {
         let warehouses = u64::from(terminals.warehouses);
-        let w_id = (number % warehouses) as i32 + 1;
-        let d_id = (number / warehouses % DISTRICTS as u64) as i32 + 1;
+        let per_warehouse = u64::from(Self::TERMINALS);
+        let w_id = (number / per_warehouse % warehouses) as i32 + 1;
+        let d_id = (number % per_warehouse) as i32 + 1;
         terminal::Terminal::new(terminals.seed, number, terminals.constants, terminals.warehouses, w_id, d_id)
     }
 

@@ -1,0 +1,168 @@
+//! Puts together what the driver threads report, and tells it once, in order.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::event::{Event, Phase};
+use super::{Report, Schedule, Stop, Totals};
+use crate::measure::Interval;
+use crate::workload::Workload;
+
+struct Collector<'a> {
+    schedule: Schedule,
+    threads: u32,
+    tell: &'a mut dyn FnMut(&Event),
+    phase: Option<Phase>,
+    /// Seconds that not all threads have reported yet.
+    open: BTreeMap<u32, (u32, Box<Interval>)>,
+    away: u32,
+    outage_began: Option<f64>,
+    totals: Totals,
+}
+
+/// Listens until all threads have ended.
+pub(super) fn collect<W: Workload>(
+    inbox: &Receiver<Report>,
+    threads: u32,
+    schedule: Schedule,
+    begin: Instant,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&Event),
+) -> Totals {
+    let none = vec![0; W::EFFECTS.len()];
+    let totals = Totals { effects: none.clone(), ambiguous_effects: none, threads, ..Totals::default() };
+    let mut collector =
+        Collector { schedule, threads, tell, phase: None, open: BTreeMap::new(), away: 0, outage_began: None, totals };
+    let mut stopped_at = None;
+    let mut running = threads;
+    while running > 0 {
+        let now = begin.elapsed().as_secs_f64();
+        if stopped_at.is_none() && stop.requested() {
+            stopped_at = Some(now);
+        }
+        if stopped_at.is_none() {
+            collector.enter(now);
+        }
+        match inbox.recv_timeout(Duration::from_millis(100)) {
+            Ok(Report::Measured(second, interval)) => collector.measured(second, interval),
+            Ok(Report::Happened(event)) => collector.happened(event),
+            Ok(Report::Ended(part)) => {
+                running -= 1;
+                collector.add(&part);
+            }
+            Ok(Report::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let end = begin.elapsed().as_secs_f64();
+    collector.finish(end, stopped_at);
+    collector.totals
+}
+
+impl Collector<'_> {
+    fn phase_of(&self, second: f64) -> Phase {
+        if second < f64::from(self.schedule.ramp_up) {
+            Phase::RampUp
+        } else if second < f64::from(self.schedule.seconds()) {
+            Phase::Measurement
+        } else {
+            Phase::WindDown
+        }
+    }
+
+    /// Tells of each phase that has begun by now.
+    fn enter(&mut self, now: f64) {
+        let current = self.phase_of(now);
+        for (phase, from) in
+            [(Phase::RampUp, 0), (Phase::Measurement, self.schedule.ramp_up), (Phase::WindDown, self.schedule.seconds())]
+        {
+            let reached = phase as u8 <= current as u8;
+            let new = self.phase.is_none_or(|told| phase as u8 > told as u8);
+            let empty = phase == Phase::RampUp && self.schedule.ramp_up == 0;
+            if reached && new && !empty {
+                self.phase = Some(phase);
+                (self.tell)(&Event::PhaseBegan { at: f64::from(from), phase });
+            }
+        }
+    }
+
+    fn measured(&mut self, second: u32, interval: Box<Interval>) {
+        match self.open.entry(second) {
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                entry.insert((1, interval));
+            }
+            std::collections::btree_map::Entry::Occupied(mut entry) => {
+                let (threads, sum) = entry.get_mut();
+                *threads += 1;
+                sum.add(&interval);
+            }
+        }
+        while let Some(first) = self.open.first_entry().filter(|first| first.get().0 == self.threads) {
+            let (second, (_, interval)) = first.remove_entry();
+            self.tell_second(second, interval);
+        }
+    }
+
+    fn tell_second(&mut self, second: u32, interval: Box<Interval>) {
+        let phase = self.phase_of(f64::from(second));
+        (self.tell)(&Event::Second { second, phase, interval });
+    }
+
+    fn happened(&mut self, event: Event) {
+        match &event {
+            Event::SessionLost { at, .. } => {
+                self.totals.lost += 1;
+                self.away += 1;
+                if self.away == self.schedule.clients {
+                    self.outage_began = Some(*at);
+                }
+            }
+            Event::SessionRestored { at, .. } => {
+                self.totals.restored += 1;
+                self.away = self.away.saturating_sub(1);
+                if let Some(began) = self.outage_began.take() {
+                    self.totals.outages.push((began, at - began));
+                }
+            }
+            _ => {}
+        }
+        (self.tell)(&event);
+    }
+
+    fn add(&mut self, part: &super::closed_loop::ThreadTotals) {
+        let totals = &mut self.totals;
+        totals.completed += part.completed;
+        totals.ambiguous += part.ambiguous;
+        for (sum, count) in totals.effects.iter_mut().zip(&part.effects) {
+            *sum += count;
+        }
+        for (sum, count) in totals.ambiguous_effects.iter_mut().zip(&part.ambiguous_effects) {
+            *sum += count;
+        }
+        for (reason, count) in &part.retries {
+            *totals.retries.entry(reason).or_default() += count;
+        }
+        for (why, count) in &part.errors {
+            *totals.errors.entry(why.clone()).or_default() += count;
+        }
+    }
+
+    fn finish(&mut self, end: f64, stopped_at: Option<f64>) {
+        // Threads that had ended earlier did not report the last seconds.
+        for (second, (_, interval)) in std::mem::take(&mut self.open) {
+            self.tell_second(second, interval);
+        }
+        if let Some(began) = self.outage_began.take() {
+            self.totals.outages.push((began, end - began));
+        }
+        let full = f64::from(self.schedule.seconds());
+        let interrupted = stopped_at.is_some_and(|at| at < full);
+        let last = stopped_at.map_or(full, |at| at.min(full));
+        self.totals.interval_s = (last - f64::from(self.schedule.ramp_up)).max(0.0);
+        if !interrupted {
+            self.enter(full);
+        }
+        (self.tell)(&Event::RunEnded { at: end, interrupted });
+    }
+}
