@@ -4,7 +4,9 @@
 
 pub mod drive;
 pub mod engine;
+pub mod judge;
 pub mod measure;
+pub mod plan;
 pub mod record;
 pub mod report;
 pub mod workload;

@@ -1,5 +1,7 @@
 //! What is measured while a run goes on: histograms, counts, and the machine's own figures.
 
+pub mod process;
+
 use hdrhistogram::Histogram;
 
 /// Response times are kept to three significant digits, in microseconds.
