@@ -5,18 +5,20 @@
 
 mod closed_loop;
 mod collector;
+mod desk;
 pub mod event;
 mod stop;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::engine::{Engine, Error};
 use crate::workload::Workload;
-use event::Event;
+use event::{Event, Phase};
 pub use stop::Stop;
 
 /// How a run goes.
@@ -39,6 +41,17 @@ pub struct Schedule {
 impl Schedule {
     fn seconds(&self) -> u32 {
         self.ramp_up + self.duration
+    }
+
+    /// The phase at so many seconds since the run's start.
+    fn phase_at(&self, at: f64) -> Phase {
+        if at < f64::from(self.ramp_up) {
+            Phase::RampUp
+        } else if at < f64::from(self.seconds()) {
+            Phase::Measurement
+        } else {
+            Phase::WindDown
+        }
     }
 }
 
@@ -85,7 +98,7 @@ enum Report {
     /// Something happened.
     Happened(Event),
     /// It has ended.
-    Ended(Box<closed_loop::ThreadTotals>),
+    Ended(Box<desk::ThreadTotals>),
 }
 
 /// Runs the closed loop: `schedule.clients` sessions, each asking for the next transaction as soon as the last one is answered.
@@ -137,9 +150,3 @@ pub fn run<W: Workload, E: Engine<W>>(
         Ok(collector::collect::<W>(&inbox, threads, schedule, begin, stop, tell))
     })
 }
-
-/// The longest pause between two attempts to reach a database that is away.
-const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
-
-/// How often a transaction is tried again before it counts as failed.
-const MOST_RETRIES: u32 = 100;
