@@ -124,6 +124,7 @@ impl Collector<'_> {
         let totals = &mut self.totals;
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;
+        totals.unfinished += part.unfinished;
         for (sum, count) in totals.effects.iter_mut().zip(&part.effects) {
             *sum += count;
         }

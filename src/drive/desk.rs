@@ -18,6 +18,7 @@ pub(super) struct ThreadTotals {
     pub(super) ambiguous: u64,
     pub(super) retries: BTreeMap<&'static str, u64>,
     pub(super) errors: BTreeMap<String, u64>,
+    pub(super) unfinished: u64,
 }
 
 /// Failures of one thread that are told one by one; the rest is only counted.
@@ -42,7 +43,7 @@ impl<'a> Desk<'a> {
             begin,
             reports,
             second: 0,
-            interval: Box::new(Interval::new(W::TRANSACTIONS.len())),
+            interval: Box::new(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len())),
             totals: ThreadTotals { ambiguous_effects: effects.clone(), effects, ..ThreadTotals::default() },
             failures: 0,
         }
@@ -73,8 +74,8 @@ impl<'a> Desk<'a> {
     }
 
     fn hand_over(&mut self) {
-        let transactions = self.interval.transactions.len();
-        let measured = std::mem::replace(&mut self.interval, Box::new(Interval::new(transactions)));
+        let empty = Interval::new(self.interval.transactions.len(), self.interval.tallies.len());
+        let measured = std::mem::replace(&mut self.interval, Box::new(empty));
         let _ = self.reports.send(Report::Measured(self.second, measured));
     }
 
@@ -85,18 +86,61 @@ impl<'a> Desk<'a> {
         let _ = self.reports.send(Report::Ended(Box::new(std::mem::take(&mut self.totals))));
     }
 
-    /// A transaction completed. `intended` is when its user meant to send it, `taken` when the session took it.
-    pub(super) fn completed(&mut self, transaction: usize, outcome: Outcome, intended: Instant, taken: Instant, now: Instant) {
+    /// A transaction completed while its user waited. `intended` is when the user meant to send it, `taken` when the session took it.
+    pub(super) fn completed<W: Workload>(
+        &mut self,
+        input: &W::Input,
+        output: &W::Output,
+        intended: Instant,
+        taken: Instant,
+        now: Instant,
+    ) {
         self.turn(now);
         self.totals.completed += 1;
-        let same_phase = self.schedule.phase_at(self.at(intended)) == self.schedule.phase_at(self.at(now));
+        W::count(output, &mut self.totals.effects);
+        let transaction = W::transaction(input);
+        let same_phase = self.same_phase(intended, now);
         let measured = &mut self.interval.transactions[transaction];
         measured.completed += 1;
         if same_phase {
             measured.response.saturating_record(micros(intended, now));
             measured.service.saturating_record(micros(taken, now));
-            measured.rolled_back += u64::from(outcome == Outcome::RolledBack);
+            measured.rolled_back += u64::from(W::outcome(output) == Outcome::RolledBack);
+            W::tally(input, output, &mut self.interval.tallies);
         }
+    }
+
+    /// A deferred transaction was queued at `intended`, and its user was answered now.
+    pub(super) fn queued_deferred(&mut self, transaction: usize, intended: Instant, now: Instant) {
+        let same_phase = self.same_phase(intended, now);
+        let measured = &mut self.interval.transactions[transaction];
+        measured.completed += 1;
+        if same_phase {
+            measured.response.saturating_record(micros(intended, now));
+        }
+    }
+
+    /// A deferred transaction ended; its user was answered when it was queued.
+    pub(super) fn completed_deferred<W: Workload>(
+        &mut self,
+        input: &W::Input,
+        output: &W::Output,
+        queued: Instant,
+        taken: Instant,
+        now: Instant,
+    ) {
+        self.turn(now);
+        self.totals.completed += 1;
+        W::count(output, &mut self.totals.effects);
+        if self.same_phase(queued, now) {
+            self.interval.transactions[W::transaction(input)].service.saturating_record(micros(taken, now));
+            self.interval.pacing().deferred.saturating_record(micros(queued, now));
+            W::tally(input, output, &mut self.interval.tallies);
+        }
+    }
+
+    fn same_phase(&self, one: Instant, other: Instant) -> bool {
+        self.schedule.phase_at(self.at(one)) == self.schedule.phase_at(self.at(other))
     }
 
     /// A transaction failed for good.

@@ -20,9 +20,9 @@ const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A session and all that its work needs.
-pub(super) struct Worker<'a, W: Workload, E: Engine<W>> {
+pub(super) struct Worker<'a, 'd, W: Workload, E: Engine<W>> {
     engine: &'a Arc<E>,
-    desk: &'a RefCell<Desk<'a>>,
+    desk: &'a RefCell<Desk<'d>>,
     stop: &'a Stop,
     /// When a lost connection is not sought any longer.
     end: Instant,
@@ -30,10 +30,10 @@ pub(super) struct Worker<'a, W: Workload, E: Engine<W>> {
     session: Option<E::Session>,
 }
 
-impl<'a, W: Workload, E: Engine<W>> Worker<'a, W, E> {
+impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
     pub(super) fn new(
         engine: &'a Arc<E>,
-        desk: &'a RefCell<Desk<'a>>,
+        desk: &'a RefCell<Desk<'d>>,
         stop: &'a Stop,
         end: Instant,
         number: u32,
