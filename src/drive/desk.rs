@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::event::Event;
 use super::{Report, Schedule};
-use crate::measure::Interval;
+use crate::measure::{Interval, note};
 use crate::workload::{Outcome, Workload};
 
 /// What a thread counted over the whole run.
@@ -103,8 +103,8 @@ impl<'a> Desk<'a> {
         let measured = &mut self.interval.transactions[transaction];
         measured.completed += 1;
         if same_phase {
-            measured.response.saturating_record(micros(intended, now));
-            measured.service.saturating_record(micros(taken, now));
+            note(&mut measured.response, micros(intended, now));
+            note(&mut measured.service, micros(taken, now));
             measured.rolled_back += u64::from(W::outcome(output) == Outcome::RolledBack);
             W::tally(input, output, &mut self.interval.tallies);
         }
@@ -116,7 +116,7 @@ impl<'a> Desk<'a> {
         let measured = &mut self.interval.transactions[transaction];
         measured.completed += 1;
         if same_phase {
-            measured.response.saturating_record(micros(intended, now));
+            note(&mut measured.response, micros(intended, now));
         }
     }
 
@@ -133,8 +133,8 @@ impl<'a> Desk<'a> {
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
         if self.same_phase(queued, now) {
-            self.interval.transactions[W::transaction(input)].service.saturating_record(micros(taken, now));
-            self.interval.pacing().deferred.saturating_record(micros(queued, now));
+            note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
+            note(&mut self.interval.pacing().deferred, micros(queued, now));
             W::tally(input, output, &mut self.interval.tallies);
         }
     }
@@ -160,6 +160,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-fn micros(from: Instant, to: Instant) -> u64 {
-    to.duration_since(from).as_micros() as u64
+/// From one moment to a later one, in microseconds.
+pub(super) fn micros(from: Instant, to: Instant) -> u64 {
+    to.saturating_duration_since(from).as_micros() as u64
 }

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::desk::Desk;
+use super::desk::{Desk, micros};
 use super::queue::{Monitor, Request};
 use super::wheel::Wheel;
 use super::worker::Worker;
 use super::{Schedule, Stop};
 use crate::engine::Engine;
+use crate::measure::note;
 use crate::workload::{Terminal, Workload};
 
 /// How long transactions that are still queued at the end of the test may take before they are given up.
@@ -31,19 +32,26 @@ pub(super) struct Floor<W: Workload> {
 }
 
 impl<W: Workload> Floor<W> {
-    /// All terminals, asleep. Each begins at a random moment of the ramp-up, or of its first cycle if that is longer, so that no herd
-    /// runs in step.
+    /// All terminals, asleep, in the middle of their cycles: each has lived for a random time, up to two passes of its deck, before the run
+    /// begins. So no herd runs in step, and the load is steady from the first second on.
     pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, begin: Instant) -> Self {
         let count = schedule.terminals as usize;
         let mut wheel = Wheel::new(count);
-        let mut first = Xoshiro256PlusPlus::seed_from_u64(schedule.seed);
+        let mut past = Xoshiro256PlusPlus::seed_from_u64(schedule.seed);
         let mut places = Vec::with_capacity(count);
         for number in 0..count {
             let mut terminal = W::terminal(terminals, number as u64);
-            let chosen = terminal.choose();
-            // A user in the middle of the cycle: what is left of it is uniform over its length.
-            let cycle = W::keying_time(chosen) + terminal.think_time(chosen);
-            wheel.sleep(number as u32, first.random_range(0..=cycle));
+            let past = past.random_range(0..2 * W::PASS);
+            let (mut lived, mut chosen) = (0, terminal.choose());
+            loop {
+                lived += W::keying_time(chosen);
+                if lived > past {
+                    break;
+                }
+                lived += terminal.think_time(chosen);
+                chosen = terminal.choose();
+            }
+            wheel.sleep(number as u32, lived - past);
             places.push(Place { terminal, chosen: chosen as u8 });
         }
         Floor { places, wheel, begin }
@@ -65,10 +73,10 @@ impl<W: Workload> Floor<W> {
         let think = place.terminal.think_time(usize::from(place.chosen));
         let mut desk = desk.borrow_mut();
         let pacing = desk.interval.pacing();
-        pacing.think[usize::from(place.chosen)].saturating_record(think);
+        note(&mut pacing.think[usize::from(place.chosen)], think);
         let chosen = place.terminal.choose();
         let keying = W::keying_time(chosen);
-        pacing.keying[chosen].saturating_record(keying);
+        note(&mut pacing.keying[chosen], keying);
         place.chosen = chosen as u8;
         self.wheel.sleep(number, from + think + keying);
     }
@@ -85,7 +93,7 @@ impl<W: Workload> Floor<W> {
             let mut desk = desk.borrow_mut();
             desk.turn(now);
             let pacing = desk.interval.pacing();
-            pacing.lateness.saturating_record(now.saturating_duration_since(intended).as_micros() as u64);
+            note(&mut pacing.lateness, micros(intended, now));
             pacing.longest_queue = pacing.longest_queue.max(length as u64);
             if deferred {
                 desk.queued_deferred(chosen, intended, now);
@@ -153,7 +161,7 @@ pub(super) async fn session<W: Workload, E: Engine<W>>(
         let now = Instant::now();
         {
             let mut desk = desk.borrow_mut();
-            desk.interval.pacing().queued.saturating_record(taken.saturating_duration_since(request.intended).as_micros() as u64);
+            note(&mut desk.interval.pacing().queued, micros(request.intended, taken));
             match &output {
                 Some(output) if request.deferred => {
                     desk.completed_deferred::<W>(&request.input, output, request.intended, taken, now);

@@ -7,6 +7,11 @@ use hdrhistogram::Histogram;
 /// Response times are kept to three significant digits, in microseconds.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
+/// Records a value in microseconds; the histogram grows as it must.
+pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
+    histogram.record(micros).expect("histograms resize");
+}
+
 /// What one transaction type did in an interval of time.
 #[derive(Clone, Debug)]
 pub struct Measured {

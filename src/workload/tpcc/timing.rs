@@ -1,5 +1,6 @@
 //! Keying and think times of clause 5.2.5.7.
 
+use super::deck::CARDS;
 use super::random::Stream;
 
 /// Keying time of each transaction type in seconds: constant (clause 5.2.5.2).
@@ -13,6 +14,16 @@ const CUT: f64 = 10.0;
 /// standard: f × (1 − e^(−10/f)) = 1.
 const KEEP_MEAN: f64 = 1.000045422618;
 
+/// The mean time of one pass of the deck, without any response time, in microseconds: 476 s.
+pub const fn pass() -> u64 {
+    let (mut seconds, mut transaction) = (0, 0);
+    while transaction < CARDS.len() {
+        seconds += CARDS[transaction] as u64 * (KEYING[transaction] + MEAN_THINK[transaction]) as u64;
+        transaction += 1;
+    }
+    seconds * 1_000_000
+}
+
 /// A think time after a transaction of a type, in microseconds: negative exponential, cut at ten means, with the standard's mean.
 pub fn think_time(stream: &mut Stream, transaction: usize) -> u64 {
     let mean = f64::from(MEAN_THINK[transaction]) * 1e6;
@@ -25,6 +36,12 @@ pub fn think_time(stream: &mut Stream, transaction: usize) -> u64 {
 mod tests {
     use super::super::random::{Source, Topic};
     use super::*;
+
+    #[test]
+    fn a_pass_takes_as_long_as_the_standard_says() {
+        // Clause 4.1.3 for a deck: 600 s × 10 New-Orders / 476 s = 12.61 New-Orders a minute and warehouse.
+        assert_eq!(pass(), 476_000_000);
+    }
 
     #[test]
     fn cutting_keeps_the_mean() {
