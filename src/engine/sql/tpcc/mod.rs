@@ -1,0 +1,5 @@
+//! The five transactions of TPC-C over the statement interface.
+
+mod statement;
+
+pub use statement::Statement;
