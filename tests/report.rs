@@ -330,7 +330,7 @@ fn a_run_that_was_interrupted_before_it_measured_anything() {
 fn a_run_with_an_outage() {
     let (text, page) = reports(&Run { outage: Some((140, 12)), ..WHOLE }, |_| {});
     insta::assert_snapshot!("outage_text", text);
-    assert!(page.contains("Outages have a red background."));
+    assert!(page.contains("Outages have a red one."));
 }
 
 #[test]

@@ -183,10 +183,9 @@ fn headline(summary: &Summary) -> Option<Headline> {
         return None;
     }
     let meaning = match summary.metric.as_str() {
-        "NOPM" => "New-Orders completed a minute without keying and think times: not a tpmC, and not to be compared with one",
+        "NOPM" => "New-Orders a minute without keying and think times: not a tpmC, nor to be compared with one",
         "tpmC-gm" => {
-            "New-Orders completed a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared with \
-             published tpmC"
+            "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared with published tpmC"
         }
         "tps" => "transactions completed a second",
         _ => "",
@@ -275,17 +274,22 @@ fn run(summary: &Summary) -> Vec<Line> {
         Via::Procedures => "stored procedures",
         Via::Statements => "statements",
     };
-    vec![
+    let measured = summary.interval_s > 0.0;
+    let interval = if measured { seconds(summary.interval_s) } else { "none".to_owned() };
+    let mut lines = vec![
         ("Engine", format!("{} {}", plain(&summary.engine.name), plain(&summary.engine.version))),
         ("URL", plain(&summary.engine.url)),
         ("Scale", scale),
         ("Clients", plural(summary.clients.into(), "session", "sessions")),
         ("Via", format!("{via}, isolation {}", plain(&summary.isolation))),
         ("Pace", pace),
-        ("Interval", format!("{} after {} of ramp-up", seconds(summary.interval_s), seconds(summary.ramp_up_s))),
-        ("All types", format!("{} transactions a second", significant(summary.transactions_per_second))),
+        ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
         ("Seed", summary.seed.to_string()),
-    ]
+    ];
+    if measured {
+        lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
+    }
+    lines
 }
 
 /// From the summary; where there is none, from what the killed run had written.
@@ -293,6 +297,10 @@ fn transactions(record: &Record) -> Vec<TransactionFacts> {
     let Some(summary) = &record.summary else {
         return derived(record);
     };
+    // Zeros of an interval that never began would look like a result.
+    if summary.interval_s <= 0.0 {
+        return Vec::new();
+    }
     let known = record.header.transactions.iter().filter_map(|name| summary.transactions.get_key_value(name));
     let others = summary.transactions.iter().filter(|(name, _)| !record.header.transactions.contains(name));
     known.chain(others).map(|(name, transaction)| transaction_facts(name, transaction)).collect()

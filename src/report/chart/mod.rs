@@ -51,7 +51,7 @@ impl<'a> Timeline<'a> {
         let seconds = last.saturating_add(1);
         let width = seconds.div_ceil(TIME_BINS);
         let mut measured = record.series.iter().filter(|row| row.phase == Phase::Measurement).map(|row| f64::from(row.second));
-        let interval = measured.next().map(|first| (first, measured.last().unwrap_or(first) + 1.0));
+        let interval = measured.next().map(|first| (first, measured.next_back().unwrap_or(first) + 1.0));
         let end = f64::from(seconds);
         let unit = match end {
             end if end <= 600.0 => (1.0, "s"),
@@ -100,8 +100,8 @@ impl<'a> Timeline<'a> {
     fn note(&self) -> String {
         let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
-        let outages = if outages { " Outages have a red background." } else { "" };
-        format!("Ramp-up has a grey background.{outages}{bins}")
+        let outages = if outages { " Outages have a red one." } else { "" };
+        format!("What is outside of the measurement interval has a grey background.{outages}{bins}")
     }
 }
 
@@ -195,7 +195,7 @@ pub fn percentiles(record: &Record) -> Option<Chart> {
         Axis::named("percentile of transactions".to_owned(), end, ticks.into_iter().filter(|tick| tick.0 <= end + 0.01).collect());
     let y = Axis::logarithmic("response time, ms".to_owned(), lowest, highest);
     let plot = Plot { x, y, layers: distributions.iter().map(curve).collect() };
-    let caption = "How long all but the slowest transactions took. Each step to the right is a tenth of the transactions left.";
+    let caption = "So many percent of the transactions took no longer than this. The scale widens towards the slowest ones.";
     Chart::both("Response time by percentile", caption.to_owned(), legend(record), &plot)
 }
 

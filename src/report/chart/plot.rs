@@ -26,6 +26,8 @@ const INK_WRITTEN: &str = "\"#010101\"";
 const FINE: u32 = 4;
 /// Height of text in pixels as shown, times what the SVG backend divides by.
 const TEXT: f64 = 12.5 * 1.24;
+/// Height of a row of labels in pixels as shown.
+const ROW: u32 = 20;
 
 /// What something is drawn in.
 #[derive(Clone, Copy)]
@@ -105,18 +107,19 @@ impl Axis {
         Axis { title, from: 0.0, to, ticks }
     }
 
-    /// Over whole decades that hold `lowest` and `highest`; coordinates are their decimal logarithms.
+    /// From `lowest` to `highest`, both more than 0, and a little beyond; coordinates are their decimal logarithms.
     pub fn logarithmic(title: String, lowest: f64, highest: f64) -> Axis {
-        let from = lowest.log10().floor();
-        let to = highest.log10().ceil().max(from + 1.0);
-        let within: &[f64] = if to - from <= 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
-        let tick = |decade: i32, factor: f64| {
-            let value = factor * 10_f64.powi(decade);
-            (value.log10(), compact(value, (-decade).max(0) as usize))
-        };
-        let decades = from as i32..=to as i32;
-        let ticks = decades.flat_map(|decade| within.iter().map(move |factor| tick(decade, *factor)));
-        Axis { title, from, to, ticks: ticks.filter(|tick| tick.0 <= to + 1e-9).collect() }
+        let decades = (lowest.log10().floor() as i32)..=(highest.log10().ceil() as i32 + 1);
+        let step = |decade: i32, factor: f64| (factor * 10_f64.powi(decade), decade);
+        let all = || decades.clone().flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| step(decade, factor)));
+        let from = all().map(|(value, _)| value).filter(|value| *value <= lowest).fold(f64::MIN_POSITIVE, f64::max);
+        let to = all().map(|(value, _)| value).find(|value| *value >= highest && *value >= from * 9.0).unwrap_or(highest);
+        let fine = to / from <= 500.0;
+        let within = all()
+            .enumerate()
+            .filter(|(index, (value, _))| (fine || index % 3 == 0) && *value >= from * 0.999 && *value <= to * 1.001);
+        let ticks = within.map(|(_, (value, decade))| (value.log10(), compact(value, (-decade).max(0) as usize))).collect();
+        Axis { title, from: from.log10(), to: to.log10(), ticks }
     }
 
     /// From 0 to `to`, with ticks of one's own.
@@ -241,16 +244,19 @@ impl Plot {
                     chart.draw_series([PathElement::new(points.clone(), style)])?;
                 }
                 Layer::Mark { x, label, row } => {
+                    let (width, height) = area.dim_in_pixel();
+                    let right = (self.x.to - self.x.from) / f64::from(width) * f64::from(FINE);
+                    let up = (self.y.to - self.y.from) / f64::from(height) * f64::from(FINE);
+                    // A mark ends at its label, so as not to run through the labels above.
+                    let top = self.y.to - up * f64::from(row * ROW);
                     let style = ShapeStyle { color: INK.mix(0.7), filled: false, stroke_width: FINE };
-                    chart.draw_series([PathElement::new(vec![(*x, self.y.from), (*x, self.y.to)], style)])?;
+                    chart.draw_series([PathElement::new(vec![(*x, self.y.from), (*x, top)], style)])?;
                     // Beyond the middle a label stands left of its mark, so as not to run out of the plot.
                     let beyond = *x > self.x.to * 0.6;
-                    let anchor = Pos::new(if beyond { HPos::Right } else { HPos::Left }, VPos::Top);
-                    let (width, height) = area.dim_in_pixel();
-                    let right = (self.x.to - self.x.from) / f64::from(width) * f64::from(FINE) * if beyond { -4.0 } else { 4.0 };
-                    let down = (self.y.to - self.y.from) / f64::from(height) * f64::from(FINE) * f64::from(3 + row * 17);
+                    let (side, gap) = if beyond { (HPos::Right, -5.0) } else { (HPos::Left, 5.0) };
+                    let anchor = Pos::new(side, VPos::Top);
                     let style = TextStyle::from(font()).color(&INK).pos(anchor);
-                    chart.draw_series([Text::new(label.clone(), (x + right, self.y.to - down), style)])?;
+                    chart.draw_series([Text::new(label.clone(), (x + gap * right, top - 2.0 * up), style)])?;
                 }
             }
         }
@@ -269,8 +275,9 @@ mod tests {
         assert_eq!(labels(&Axis::linear(String::new(), 1.1)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(&Axis::linear(String::new(), 26_000.0)), ["0", "5,000", "10k", "15k", "20k", "25k"]);
         assert_eq!(labels(&Axis::linear(String::new(), f64::NAN)).len(), 6);
-        assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 8.0)), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
-        assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 1_800.0)), ["0.1", "1", "10", "100", "1,000", "10k"]);
+        assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 8.0)), ["0.2", "0.5", "1", "2", "5", "10"]);
+        assert_eq!(labels(&Axis::logarithmic(String::new(), 3.0, 3.0)), ["2", "5", "10", "20"]);
+        assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 1_800.0)), ["1", "10", "100", "1,000"]);
     }
 
     #[test]
