@@ -46,9 +46,9 @@ pub(super) fn loaded<W: Workload, E: Engine<W>>(runtime: &Runtime, engine: &E) -
     let name = W::NAME;
     match runtime.block_on(engine.holding())? {
         Holding::Complete(manifest) => Ok(manifest),
-        Holding::Nothing => {
-            Err(Error::Database(format!("{url} holds no {name} tables: load them first with graymark load {name}, or use graymark bench")))
-        }
+        Holding::Nothing => Err(Error::Database(format!(
+            "{url} holds no {name} tables: load them first with graymark load {name}, or use graymark bench"
+        ))),
         Holding::Unfinished(manifest) => Err(Error::Database(format!(
             "the load of {} {} into {url} has not ended: graymark load {name} goes on with it",
             manifest.scale,

@@ -32,7 +32,9 @@ impl Interrupt {
         let heard = interrupt.clone();
         let listener = move || {
             runtime.block_on(async {
-                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
+                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+                    return;
+                };
                 let mut next = async || {
                     tokio::select! {
                         _ = int.recv() => {}

@@ -92,7 +92,9 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
             manifest
         }
         Holding::Foreign { why } => {
-            return Err(Error::Usage(format!("{url} holds tables that Graymark cannot go on with ({why}): give another database, or remove them with graymark drop")));
+            return Err(Error::Usage(format!(
+                "{url} holds tables that Graymark cannot go on with ({why}): give another database, or remove them with graymark drop"
+            )));
         }
     };
     let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date));

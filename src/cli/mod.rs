@@ -21,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::engine::Error;
 use crate::engine::registry::{self, Options};
 use crate::plan::{Isolation, Plan};
+use crate::record;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
 #[derive(Debug, Parser)]
@@ -51,7 +52,9 @@ enum Command {
     #[command(after_help = "Example: graymark check tpcc --db sqlite:tpcc.db")]
     Check(CheckArgs),
     /// Run a loaded workload, count, check and report
-    #[command(after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml")]
+    #[command(
+        after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
+    )]
     Run(RunArgs),
     /// Remove a workload's tables
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
@@ -164,7 +167,19 @@ struct Target {
 
 impl Target {
     fn options(self) -> Options {
-        Options { url: self.db, via: None, scale: None, isolation: Isolation::ReadCommitted, settings: self.set.into_iter().collect() }
+        Options {
+            url: self.db,
+            via: None,
+            scale: None,
+            isolation: Isolation::ReadCommitted,
+            settings: self.set.into_iter().collect(),
+        }
+    }
+}
+
+impl From<record::Error> for Error {
+    fn from(error: record::Error) -> Error {
+        Error::Usage(error.to_string())
     }
 }
 

@@ -38,7 +38,9 @@ impl LoadProgress {
         if on_terminal() {
             let bar = ProgressBar::new(rows);
             let template = "{msg:12} [{bar:30}] {human_pos} of {human_len} rows, {per_sec}, {eta} left";
-            bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+            bar.set_style(
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
+            );
             bar.enable_steady_tick(Duration::from_millis(500));
             LoadProgress { bar, plain: None }
         } else {

@@ -17,8 +17,8 @@ use crate::measure::process;
 use crate::plan::{Check, Pace, Plan, default_record};
 use crate::record::environment::Environment;
 use crate::record::summary::Summary;
-use crate::record::writer::{RecordWriter, Status};
-use crate::report;
+use crate::record::{Record, RecordWriter, Status, file};
+use crate::report::{self, facts::Facts};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
@@ -63,7 +63,8 @@ impl Visitor for Job {
 impl Job {
     fn job<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let started = Timestamp::now();
-        let mut record = RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::TRANSACTIONS)?;
+        let mut record =
+            RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
         eprintln!("database: {} {}, {}", engine.identity().name, engine.identity().version, engine.identity().url);
         let Some((manifest, loaded)) = self.prepare::<W, E>(runtime, &engine)? else {
             record.finish(Status::Partial)?;
@@ -71,11 +72,16 @@ impl Job {
         };
         self.settle(&engine.identity().url, &manifest);
         let plan = self.args.plan.clone();
-        record.put_text("plan.toml", &plan.to_toml()?)?;
+        record.put_text(file::PLAN, &plan.to_toml()?)?;
         let settings = runtime.block_on(engine.settings())?;
-        record.put_json("environment.json", &Environment::gather(record.directory(), Some(engine.identity().clone()), settings))?;
+        let environment = Environment {
+            engine: Some(engine.identity().clone()),
+            settings,
+            ..Environment::of_host(engine.data_directory().as_deref())
+        };
+        record.put_json(file::ENVIRONMENT, &environment)?;
         if let Some(report) = &loaded {
-            record.put_json("load.json", report)?;
+            record.put_json(file::LOAD, report)?;
         }
         let before = match plan.check {
             Some(Check::Both) => match self.check::<W, E>(runtime, &engine, "before")? {
@@ -125,15 +131,17 @@ impl Job {
             interrupted,
         };
         let summary = summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory());
-        record.put_json("summary.json", &summary)?;
+        record.put_json(file::SUMMARY, &summary)?;
+        let directory = record.directory().to_owned();
         record.finish(if interrupted { Status::Partial } else { Status::Complete })?;
-        let paths = report::write(record.directory())?;
+        let paths = report::write(&directory)?;
+        let page = paths.html.display().to_string();
         if self.args.json {
-            println!("{}", serde_json::to_string(&summary).unwrap_or_default());
+            println!("{}", serde_json::json!(summary));
+            eprintln!("report: {page}");
         } else {
-            print!("{}", paths.text);
+            print!("{}", report::text::render(&Facts::of(&Record::open(&directory)?), Some(&page)));
         }
-        eprintln!("report: {}", paths.html.display());
         Ok(self.ended(&summary))
     }
 
@@ -143,7 +151,11 @@ impl Job {
     }
 
     /// The population there is, loaded now if need be; none when interrupted.
-    fn prepare<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<(Manifest, Option<LoadReport>)>, Error> {
+    fn prepare<W: Workload, E: Engine<W>>(
+        &self,
+        runtime: &Runtime,
+        engine: &E,
+    ) -> Result<Option<(Manifest, Option<LoadReport>)>, Error> {
         let there = runtime.block_on(engine.holding())?;
         if self.extent == Extent::Bench && !matches!(there, Holding::Complete(_)) {
             let filled = load::fill::<W, E>(runtime, engine, &self.args.plan, &self.interrupt)?;

@@ -35,7 +35,13 @@ pub(super) struct Measurements {
 const ERRORS_NAMED: usize = 20;
 
 /// The summary, verdict included.
-pub(super) fn summarise<W: Workload, E: Engine<W>>(plan: &Plan, manifest: &Manifest, engine: &E, measured: Measurements, record: &Path) -> Summary {
+pub(super) fn summarise<W: Workload, E: Engine<W>>(
+    plan: &Plan,
+    manifest: &Manifest,
+    engine: &E,
+    measured: Measurements,
+    record: &Path,
+) -> Summary {
     let Measurements { started, schedule, interval, totals, .. } = &measured;
     let minutes = totals.interval_s / 60.0;
     let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
@@ -129,7 +135,9 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
     let effects = W::EFFECTS
         .iter()
         .zip(counts)
-        .map(|(name, ((database, client), ambiguous))| ((*name).to_owned(), EffectCount { client: *client, database, ambiguous: *ambiguous }))
+        .map(|(name, ((database, client), ambiguous))| {
+            ((*name).to_owned(), EffectCount { client: *client, database, ambiguous: *ambiguous })
+        })
         .collect::<BTreeMap<_, _>>();
     DatabaseCount {
         agrees: Some(effects.values().all(EffectCount::agrees)),
@@ -139,11 +147,17 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
 }
 
 fn consistency((before, after): &(Vec<Finding>, Vec<Finding>)) -> Consistency {
-    let mut failed = before.iter().chain(after).filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect::<Vec<_>>();
+    let mut failed =
+        before.iter().chain(after).filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect::<Vec<_>>();
     failed.sort();
     failed.dedup();
     let last = if after.is_empty() { before } else { after };
-    Consistency { held: last.iter().filter(|finding| finding.held()).count() as u32, failed, before: before.clone(), after: after.clone() }
+    Consistency {
+        held: last.iter().filter(|finding| finding.held()).count() as u32,
+        failed,
+        before: before.clone(),
+        after: after.clone(),
+    }
 }
 
 fn client(measured: &Measurements) -> ClientCost {

@@ -277,7 +277,7 @@ impl HistogramLog {
     fn new(transactions: usize) -> HistogramLog {
         HistogramLog {
             serializer: V2DeflateSerializer::new(),
-            pending: Interval::new(transactions),
+            pending: Interval::new(transactions, 0),
             span: None,
             begun: false,
             text: Vec::new(),
@@ -341,7 +341,7 @@ impl HistogramLog {
         }
         out.append(&self.text);
         out.flush();
-        self.pending = Interval::new(self.pending.transactions.len());
+        self.pending = Interval::new(self.pending.transactions.len(), 0);
     }
 }
 

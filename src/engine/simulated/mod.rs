@@ -4,6 +4,7 @@
 mod tpcc;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -100,6 +101,10 @@ impl<W: Port> Engine<W> for Simulated {
 
     fn blocking(&self) -> bool {
         false
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        None
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
