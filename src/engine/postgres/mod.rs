@@ -1,1 +1,5 @@
 //! PostgreSQL.
+
+pub mod connect;
+pub mod pgpass;
+pub mod tls;
