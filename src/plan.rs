@@ -125,7 +125,8 @@ impl Plan {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Error::Usage(format!("cannot read the plan {}: {error}", path.display())))?;
         let plan: Plan = toml::from_str(&text).map_err(|error| {
-            let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
             Error::Usage(format!("{} is not a plan, line {line}: {}", path.display(), error.message().lines().next().unwrap_or("")))
         })?;
         if let Some(scale) = plan.scale {
@@ -180,7 +181,7 @@ pub fn default_record(workload: &str, engine: &str, now: Timestamp) -> PathBuf {
 }
 
 /// A scale: a whole number within what the keys can hold.
-fn parse_scale(text: &str) -> Result<u32, String> {
+pub(crate) fn parse_scale(text: &str) -> Result<u32, String> {
     let most = <crate::workload::tpcc::Tpcc as crate::workload::Workload>::MAX_SCALE;
     match text.parse::<u32>() {
         Ok(scale) if (1..=most).contains(&scale) => Ok(scale),
@@ -201,7 +202,7 @@ fn parse_interval(text: &str) -> Result<u32, String> {
     parse_time(text).and_then(|time| if time == 0 { Err("the interval needs at least 1s".to_owned()) } else { Ok(time) })
 }
 
-fn parse_setting(text: &str) -> Result<(String, String), String> {
+pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
         _ => Err("give NAME=VALUE, such as shared_buffers=4GB".to_owned()),

@@ -5,6 +5,7 @@
 
 pub mod failure;
 pub mod postgres;
+pub mod registry;
 pub mod server;
 pub mod sql;
 pub mod sqlite;
@@ -143,6 +144,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
 
     /// Who it is. Known since it was opened.
     fn identity(&self) -> &Identity;
+    /// How its sessions speak.
+    fn via(&self) -> Via;
+    /// The isolation level of its sessions, in the standard's words: `read committed`, `serializable`.
+    fn isolation(&self) -> &str;
     /// Whether a session's calls block their thread (an engine in process): each session then gets a thread of its own.
     fn blocking(&self) -> bool;
     /// Settings that matter to the result, by name, as the database states them.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Finding, Identity, Via};
+use crate::engine::{Finding, Identity, Manifest, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct Summary {
     pub clients: u32,
     /// The seed that every input derives from.
     pub seed: u64,
+    /// How the population was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<Manifest>,
     /// When the run began, RFC 3339, UTC.
     pub started: String,
     /// Length of the ramp-up in seconds.

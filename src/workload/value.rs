@@ -18,9 +18,8 @@ impl Money {
 
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
         let cents = self.0.unsigned_abs();
-        f.pad_integral(true, sign, &format!("{}.{:02}", cents / 100, cents % 100))
+        f.pad_integral(self.0 >= 0, "", &format!("{}.{:02}", cents / 100, cents % 100))
     }
 }
 

@@ -1,11 +1,13 @@
 //! TPC-C, revision 5.11, as pure functions of a seed.
 
+mod deck;
 pub mod input;
 pub mod output;
 pub mod population;
 pub mod random;
 pub mod schema;
 pub mod terminal;
+mod text;
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,81 @@
+//! The deck of cards that gives each transaction type its share (clause 5.2.4.2).
+
+use super::random::Stream;
+
+/// Cards of a full deck by transaction type, in the order of [`crate::workload::Workload::TRANSACTIONS`].
+pub const CARDS: [u8; 5] = [10, 10, 1, 1, 1];
+
+/// A deck of 23 cards of which one terminal draws without putting back.
+///
+/// Drawing each time among the cards that are left is the same as shuffling them all before each pass, and needs only their number.
+#[derive(Clone, Debug)]
+pub struct Deck {
+    left: [u8; 5],
+}
+
+impl Deck {
+    /// A full deck.
+    pub fn new() -> Self {
+        Deck { left: CARDS }
+    }
+
+    /// Draws a card: an index into [`CARDS`]. After the last card a new pass begins.
+    pub fn draw(&mut self, stream: &mut Stream) -> usize {
+        let mut cards: i32 = self.left.iter().copied().map(i32::from).sum();
+        if cards == 0 {
+            *self = Deck::new();
+            cards = CARDS.iter().copied().map(i32::from).sum();
+        }
+        let mut place = stream.within(1, cards);
+        let mut drawn = 0;
+        for (kind, left) in self.left.iter_mut().enumerate() {
+            if place <= i32::from(*left) {
+                drawn = kind;
+                *left -= 1;
+                break;
+            }
+            place -= i32::from(*left);
+        }
+        drawn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::{Source, Topic};
+    use super::*;
+
+    #[test]
+    fn every_pass_has_the_same_cards() {
+        for key in 0..200 {
+            let mut stream = Source::new(1, Topic::Terminal).stream(key);
+            let mut deck = Deck::new();
+            for _ in 0..5 {
+                let mut seen = [0; 5];
+                for _ in 0..23 {
+                    seen[deck.draw(&mut stream)] += 1;
+                }
+                assert_eq!(seen, CARDS);
+            }
+        }
+    }
+
+    #[test]
+    fn every_place_of_a_pass_gets_every_card_at_its_share() {
+        const PASSES: u32 = 46_000;
+        let mut stream = Source::new(2, Topic::Terminal).stream(0);
+        let mut deck = Deck::new();
+        let mut seen = [[0u32; 5]; 23];
+        for _ in 0..PASSES {
+            for place in &mut seen {
+                place[deck.draw(&mut stream)] += 1;
+            }
+        }
+        for place in seen {
+            for (count, cards) in place.into_iter().zip(CARDS) {
+                let expected = f64::from(PASSES) * f64::from(cards) / 23.0;
+                assert!((f64::from(count) - expected).abs() < 5.0 * expected.sqrt(), "{place:?}");
+            }
+        }
+    }
+}
