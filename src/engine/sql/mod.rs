@@ -7,7 +7,7 @@ use super::Failure;
 use crate::workload::value::{Money, Rate, Timestamp, Value};
 
 /// A parameter of a statement. Columns of one call all have the same length, and the statement is worked for each of their
-/// places: an engine with arrays sends them whole, any other repeats the statement.
+/// places: an engine with arrays sends them whole, any other repeats the statement. With columns of no length it is not worked at all.
 #[derive(Clone, Copy, Debug)]
 pub enum Arg<'a> {
     /// The same for all places.
@@ -66,5 +66,8 @@ pub trait Connection: 'static {
     ) -> impl Future<Output = Result<Counts, Failure>>;
 }
 
+/// The most calls of one exchange: a New-Order whose fifteen lines all name the same stock needs a pass for each.
+pub const MAX_CALLS: usize = 20;
+
 /// Rows returned or affected by each call of an exchange.
-pub type Counts = arrayvec::ArrayVec<u64, 16>;
+pub type Counts = arrayvec::ArrayVec<u64, MAX_CALLS>;

@@ -30,6 +30,25 @@ pub fn statements(file: &str) -> Vec<Named<'_>> {
     found
 }
 
+/// The statements of a dialect's file in the order of `names`; every name must be there exactly once, and no other.
+///
+/// The error says in one line what is missing or too much.
+pub fn select<'a>(file: &'a str, names: &[&str]) -> Result<Vec<&'a str>, String> {
+    let found = statements(file);
+    if let Some(unknown) = found.iter().find(|statement| !names.contains(&statement.name)) {
+        return Err(format!("no statement is called `{}`", unknown.name));
+    }
+    let only = |name: &&str| {
+        let mut of_name = found.iter().filter(|statement| statement.name == *name && !statement.sql.is_empty());
+        match (of_name.next(), of_name.next()) {
+            (Some(statement), None) => Ok(statement.sql),
+            (None, _) => Err(format!("the statement `{name}` is missing")),
+            (Some(_), Some(_)) => Err(format!("the statement `{name}` is there twice")),
+        }
+    };
+    names.iter().map(only).collect()
+}
+
 const NAME: &str = "-- name:";
 
 fn find_name(text: &str) -> Option<usize> {
@@ -61,5 +80,16 @@ mod tests {
         assert_eq!(found[0].notes["title"], "First of two");
         assert_eq!((found[1].name, found[1].sql), ("two", "-- plain comment\nSELECT\n 2"));
         assert!(statements("SELECT 1").is_empty());
+    }
+
+    #[test]
+    fn a_file_is_taken_only_if_it_is_complete() {
+        let file = "-- name: one\nSELECT 1;\n-- name: two\nSELECT 2;\n";
+        assert_eq!(select(file, &["two", "one"]), Ok(vec!["SELECT 2", "SELECT 1"]));
+        assert_eq!(select(file, &["one", "two", "three"]), Err("the statement `three` is missing".to_owned()));
+        assert_eq!(select(file, &["one"]), Err("no statement is called `two`".to_owned()));
+        assert_eq!(select("-- name: one\n", &["one"]), Err("the statement `one` is missing".to_owned()));
+        let twice = "-- name: one\nSELECT 1;\n-- name: one\nSELECT 1;\n";
+        assert_eq!(select(twice, &["one"]), Err("the statement `one` is there twice".to_owned()));
     }
 }
