@@ -1,1 +1,157 @@
-//! SQLite, in process.
+//! SQLite, in process: one connection a session, one writer at a time.
+
+mod check;
+mod connection;
+mod failure;
+mod load;
+mod manifest;
+mod options;
+mod tpcc;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+pub use connection::{Connection, Writer};
+pub use options::{Journal, Options, Synchronous};
+pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
+
+use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session};
+use crate::workload::Workload;
+
+/// What a workload brings to run on SQLite: its SQL, and its transactions over a connection.
+pub trait Port: Workload {
+    /// Its sessions.
+    type Session: Session<Self>;
+
+    /// The named statements that make its tables and, with the note `phase: keys`, its indexes. A statement has the name of what it makes.
+    const SCHEMA: &'static str;
+    /// The named queries of its consistency conditions.
+    const CONSISTENCY: &'static str;
+    /// The query of its effects.
+    const EFFECTS_SQL: &'static str;
+
+    /// The statements of its transactions in the order of their numbers.
+    fn statements() -> Result<Vec<&'static str>, String>;
+    /// A session over a connection that has these statements.
+    fn session(connection: Connection) -> Self::Session;
+}
+
+/// A SQLite database file.
+#[derive(Debug)]
+pub struct Sqlite {
+    options: Options,
+    identity: Identity,
+    writer: Writer,
+}
+
+impl Sqlite {
+    /// A file that is a database, or that can become one. Nothing is written yet.
+    pub fn open(options: Options) -> Result<Sqlite, Error> {
+        if is_there(&options) {
+            connection::open(&options)?;
+        } else {
+            failure::check_directory(&options.file)?;
+        }
+        let identity = Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
+        Ok(Sqlite { options, identity, writer: Writer::default() })
+    }
+
+    /// A connection to a file that must be there: opening it would otherwise make an empty one.
+    fn connect(&self) -> Result<rusqlite::Connection, Error> {
+        if !is_there(&self.options) {
+            let file = self.options.file.display();
+            return Err(Error::Database(format!("there is no database {file}: load it first, or name another file")));
+        }
+        connection::open(&self.options)
+    }
+
+    /// Whether sessions are to watch over foreign keys; they need not where none are declared.
+    fn foreign_keys<W: Port>(&self, connection: &rusqlite::Connection) -> Result<bool, Error> {
+        match manifest::holding::<W>(connection).map_err(|error| self.explain(error))? {
+            Holding::Complete(manifest) => Ok(manifest.foreign_keys),
+            Holding::Nothing => Err(self.not_loaded("it holds nothing of the workload: load it first")),
+            Holding::Unfinished(_) => {
+                Err(self.not_loaded("its load has not ended: load it again with the same parameters to go on"))
+            }
+            Holding::Foreign { why } => Err(self.not_loaded(&format!("{why}; drop the workload's tables and load it again"))),
+        }
+    }
+
+    fn not_loaded(&self, why: &str) -> Error {
+        Error::Database(format!("{}: {why}", self.options.file.display()))
+    }
+
+    fn explain(&self, error: rusqlite::Error) -> Error {
+        failure::error(&self.options.file, &error)
+    }
+}
+
+fn is_there(options: &Options) -> bool {
+    // A file that cannot even be looked at is taken to be there; opening it then says why it cannot be used.
+    options.file.try_exists().unwrap_or(true)
+}
+
+impl<W: Port> Engine<W> for Sqlite {
+    type Session = <W as Port>::Session;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn blocking(&self) -> bool {
+        true
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let connection = self.connect()?;
+        connection::configure(&connection, &self.options, self.foreign_keys::<W>(&connection)?)?;
+        check::settings(&connection).map_err(|error| self.explain(error))
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        None
+    }
+
+    async fn holding(&self) -> Result<Holding, Error> {
+        if !is_there(&self.options) {
+            return Ok(Holding::Nothing);
+        }
+        manifest::holding::<W>(&self.connect()?).map_err(|error| self.explain(error))
+    }
+
+    /// SQLite has one writer, so `jobs` makes no difference.
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        _jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load::<W>(self, manifest, population, told).await
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        if !is_there(&self.options) {
+            return Ok(());
+        }
+        manifest::drop_tables::<W>(&self.connect()?).map_err(|error| self.explain(error))
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check::<W>(self, told)
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects::<W>(self)
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let statements =
+            W::statements().map_err(|why| Error::Database(format!("SQLite's dialect of {} is incomplete: {why}", W::NAME)))?;
+        // The journal mode can change only while nobody writes.
+        let _writer = self.writer.lock().await;
+        let foreign_keys = self.foreign_keys::<W>(&self.connect()?)?;
+        let statements = statements.into_iter().map(Cow::Borrowed).collect();
+        Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements).map(W::session)
+    }
+}

@@ -1,0 +1,95 @@
+//! Questions to a loaded database: its consistency, its running totals, its settings.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use rusqlite::types::ValueRef;
+
+use super::connection::BUSY_TIMEOUT;
+use super::{Port, Sqlite};
+use crate::engine::sql::script::{self, Named};
+use crate::engine::{Error, Finding};
+
+/// Offending rows that a finding shows.
+const EXAMPLES: usize = 5;
+
+/// Settings that SQLite states itself.
+const PRAGMAS: [&str; 7] =
+    ["journal_mode", "synchronous", "page_size", "cache_size", "foreign_keys", "wal_autocheckpoint", "mmap_size"];
+
+/// Runs the workload's conditions one after the other.
+pub(super) fn check<W: Port>(sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    let connection = sqlite.connect()?;
+    let mut findings = Vec::new();
+    for condition in script::statements(W::CONSISTENCY) {
+        let finding = find(&connection, &condition).map_err(|error| sqlite.explain(error))?;
+        told(&finding);
+        findings.push(finding);
+    }
+    Ok(findings)
+}
+
+fn find(connection: &rusqlite::Connection, condition: &Named<'_>) -> rusqlite::Result<Finding> {
+    let began = Instant::now();
+    let mut statement = connection.prepare(condition.sql)?;
+    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let (mut offending, mut examples) = (0, Vec::new());
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        offending += 1;
+        if examples.len() < EXAMPLES {
+            let pairs: Vec<String> = columns
+                .iter()
+                .enumerate()
+                .map(|(at, name)| Ok(format!("{name}={}", show(row.get_ref(at)?))))
+                .collect::<rusqlite::Result<_>>()?;
+            examples.push(pairs.join(" "));
+        }
+    }
+    let title = condition.notes.get("title").copied().unwrap_or(condition.name);
+    Ok(Finding {
+        id: condition.name.to_owned(),
+        title: title.to_owned(),
+        offending,
+        examples,
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+fn show(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Null => "null".to_owned(),
+        ValueRef::Integer(value) => value.to_string(),
+        ValueRef::Real(value) => value.to_string(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        ValueRef::Blob(bytes) => format!("{} bytes", bytes.len()),
+    }
+}
+
+/// The running totals of the workload's effects.
+pub(super) fn effects<W: Port>(sqlite: &Sqlite) -> Result<Vec<i64>, Error> {
+    let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+    let total = |row: &rusqlite::Row, name: &&str| row.get::<_, i64>(*name);
+    let totals = |row: &rusqlite::Row| W::EFFECTS.iter().map(|name| total(row, name)).collect();
+    sqlite.connect()?.query_row(sql[0], [], totals).map_err(|error| sqlite.explain(error))
+}
+
+/// The settings of a session that matter to the result.
+pub(super) fn settings(connection: &rusqlite::Connection) -> rusqlite::Result<BTreeMap<String, String>> {
+    let mut settings = BTreeMap::new();
+    for name in PRAGMAS {
+        let value = connection.pragma_query_value(None, name, |row| Ok(show(row.get_ref(0)?)))?;
+        let value = match (name, value.as_str()) {
+            ("synchronous", "0") => "off".to_owned(),
+            ("synchronous", "1") => "normal".to_owned(),
+            ("synchronous", "2") => "full".to_owned(),
+            ("synchronous", "3") => "extra".to_owned(),
+            _ => value,
+        };
+        settings.insert(name.to_owned(), value);
+    }
+    settings.insert("busy_timeout".to_owned(), format!("{} ms", BUSY_TIMEOUT.as_millis()));
+    settings.insert("isolation".to_owned(), "serializable".to_owned());
+    settings.insert("writers".to_owned(), "one at a time, in the order of asking".to_owned());
+    Ok(settings)
+}
