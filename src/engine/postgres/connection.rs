@@ -1,11 +1,12 @@
 //! A session's connection: statements prepared once, sent in one go, answered in order.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::Poll;
 
 use arrayvec::ArrayVec;
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 use futures_util::TryStreamExt;
 use futures_util::future::{maybe_done, try_join_all};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
@@ -29,20 +30,17 @@ pub struct Command {
 /// A parameter of a [`Command`] with its type.
 pub type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// Begin, commit and roll back, after the workload's own commands.
-const ENDS: [&str; 2] = ["COMMIT", "ROLLBACK"];
-
 struct Prepared {
     /// None behind a pooler, where a prepared statement may be on another server session.
     statement: Option<tokio_postgres::Statement>,
-    sql: String,
+    sql: Cow<'static, str>,
     writes: bool,
 }
 
 /// A connection that executes the commands of a workload by their numbers.
 pub struct Connection {
     client: Client,
-    commands: Vec<Prepared>,
+    commands: Vec<Option<Prepared>>,
     /// The number of the command `BEGIN`; `COMMIT` and `ROLLBACK` follow.
     begin: usize,
     /// Whether a transaction is open.
@@ -51,43 +49,59 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects and prepares. `isolation` in SQL's words, such as `READ COMMITTED`.
-    pub async fn open(target: &Target, commands: &[Command], isolation: &str) -> Result<Connection, Error> {
-        let client = target.connect(&[("default_transaction_isolation", &isolation.to_lowercase())]).await?;
+    /// Connects and prepares. `isolation` in SQL's words, such as `read committed`.
+    pub async fn open(target: &Target, commands: &[Option<Command>], isolation: &str) -> Result<Connection, Error> {
+        let client = target.connect(&[("default_transaction_isolation", isolation)]).await?;
         let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
-        let texts = commands.iter().map(|command| (command.sql.to_owned(), command.writes));
-        let ends = std::iter::once(begin).chain(ENDS.map(str::to_owned)).map(|text| (text, false));
-        let texts: Vec<(String, bool)> = texts.chain(ends).collect();
-        let prepare = async |text: &str| match target.pooler {
-            true => Ok(None),
-            false => client.prepare(text).await.map(Some),
+        let ends = [begin.into(), "COMMIT".into(), "ROLLBACK".into()].map(|sql: Cow<'static, str>| Some((sql, false)));
+        let texts = commands.iter().map(|command| command.map(|Command { sql, writes }| (Cow::Borrowed(sql), writes)));
+        let prepare = async |text: Option<(Cow<'static, str>, bool)>| {
+            let Some((sql, writes)) = text else { return Ok(None) };
+            let statement = if target.pooler { None } else { Some(client.prepare(&sql).await?) };
+            Ok(Some(Prepared { statement, sql, writes }))
         };
-        let statements = try_join_all(texts.iter().map(|(text, _)| prepare(text))).await;
-        let statements = statements.map_err(|error| failure::of_command("cannot prepare the workload's statements", &error))?;
-        let commands = statements.into_iter().zip(texts);
-        let prepared = commands.map(|(statement, (sql, writes))| Prepared { statement, sql, writes }).collect::<Vec<_>>();
-        Ok(Connection { begin: prepared.len() - 1 - ENDS.len(), commands: prepared, client, open: false, lost: false })
+        let prepared = try_join_all(texts.chain(ends).map(prepare)).await;
+        let prepared = prepared.map_err(|error| failure::of_command("cannot prepare the workload's statements", &error))?;
+        Ok(Connection { begin: commands.len(), commands: prepared, client, open: false, lost: false })
     }
 
-    /// Executes one command as a transaction of its own and returns its rows.
-    pub async fn call(&mut self, number: usize, parameters: &[Parameter<'_>]) -> Result<Vec<tokio_postgres::Row>, Failure> {
+    fn command(&self, number: usize) -> Result<&Prepared, Failure> {
+        let command = self.commands.get(number).and_then(Option::as_ref);
+        command.ok_or_else(|| Failure::Invalid(format!("there is no statement {number}")))
+    }
+
+    /// Executes one command as a transaction of its own and returns its row.
+    pub async fn call(&mut self, number: usize, parameters: &[Parameter<'_>]) -> Result<tokio_postgres::Row, Failure> {
         self.check_usable()?;
-        let command = self.commands.get(number).ok_or_else(|| unknown(number))?;
-        let rows = match &command.statement {
-            Some(statement) => match self.client.query_raw(statement, parameters.iter().map(|(value, _)| *value)).await {
-                Ok(rows) => rows.try_collect().await,
-                Err(error) => Err(error),
-            },
-            None => self.client.query_typed(&command.sql, parameters).await,
+        let command = self.command(number)?;
+        let writes = command.writes;
+        let work = async || {
+            let rows = match &command.statement {
+                Some(statement) => self.client.query_raw(statement, parameters.iter().map(|(value, _)| *value)).await?,
+                None => self.client.query_typed_raw(&command.sql, parameters.iter().cloned()).await?,
+            };
+            let mut rows = pin!(rows);
+            let mut answer = None;
+            while let Some(row) = rows.try_next().await? {
+                answer = Some(row);
+            }
+            Ok(answer)
         };
-        rows.map_err(|error| self.failed(&error, command.writes))
+        match work().await {
+            Ok(Some(row)) => Ok(row),
+            Ok(None) => Err(self.unreadable(&Failure::Invalid("it has no row".to_owned()))),
+            Err(error) => Err(self.failed(&error, writes)),
+        }
     }
 
     /// The reply to a writing command, or to calls with a commit, cannot be made sense of: what it did is done, so that the session
     /// must not go on as if it were not.
     pub fn unreadable(&mut self, why: &Failure) -> Failure {
         self.lost = true;
-        Failure::Disconnected { ambiguous: true, detail: format!("given up, as a committed transaction's reply is not as expected: {why}") }
+        Failure::Disconnected {
+            ambiguous: true,
+            detail: format!("given up, as a committed transaction's reply is not as expected: {why}"),
+        }
     }
 
     fn check_usable(&self) -> Result<(), Failure> {
@@ -131,19 +145,19 @@ impl Connection {
         Ok(counts)
     }
 
-    async fn send(&self, call: Call<'_>) -> Result<Pin<Box<RowStream>>, Problem> {
+    async fn send(&self, call: Call<'_>) -> Result<RowStream, Problem> {
         let (number, arguments) = match call {
             Call::Begin => (self.begin, &[][..]),
             Call::Commit => (self.begin + 1, &[][..]),
             Call::Rollback => (self.begin + 2, &[][..]),
             Call::Statement(number, arguments) => (number, arguments),
         };
-        let command = self.commands.get(number).ok_or_else(|| Problem::Row(unknown(number)))?;
+        let command = self.command(number).map_err(Problem::Row)?;
         let rows = match &command.statement {
             Some(statement) => self.client.query_raw(statement, arguments.iter().map(Argument)).await,
             None => self.client.query_typed_raw(&command.sql, arguments.iter().map(|arg| (Argument(arg), type_of(arg)))).await,
         };
-        rows.map(Box::pin).map_err(Problem::Database)
+        rows.map_err(Problem::Database)
     }
 
     /// Whether the calls from `place` on can have committed something when their answers are missing.
@@ -159,7 +173,9 @@ impl Connection {
                     open = false;
                 }
                 Call::Rollback => open = false,
-                Call::Statement(number, _) => possible |= asked && !open && self.commands.get(*number).is_some_and(|c| c.writes),
+                Call::Statement(number, _) => {
+                    possible |= asked && !open && self.command(*number).is_ok_and(|command| command.writes)
+                }
             }
         }
         possible
@@ -214,12 +230,8 @@ impl sql::Connection for Connection {
             Err((place, Problem::Row(failure))) if self.can_have_committed(calls, place, true) => self.unreadable(&failure),
             Err((_, Problem::Row(failure))) => failure,
         };
-        if begun && !self.lost { Ok(Err(self.clean_up(failure).await)?) } else { Err(failure) }
+        if begun && !self.lost { Err(self.clean_up(failure).await) } else { Err(failure) }
     }
-}
-
-fn unknown(number: usize) -> Failure {
-    Failure::Invalid(format!("there is no statement {number}"))
 }
 
 /// An argument as PostgreSQL takes it: columns are arrays.
@@ -263,7 +275,7 @@ impl ToSql for Argument<'_> {
 }
 
 /// A row as the shared transactions read it.
-struct Row<'a>(&'a tokio_postgres::Row);
+pub struct Row<'a>(pub &'a tokio_postgres::Row);
 
 /// A column of a row; a wrong type or number is a failure.
 pub fn column<'a, T: FromSql<'a>>(row: &'a tokio_postgres::Row, column: usize) -> Result<T, Failure> {

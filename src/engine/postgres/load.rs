@@ -15,6 +15,7 @@ use futures_util::SinkExt;
 use futures_util::future::try_join_all;
 use tokio::sync::mpsc;
 use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
 use super::Port;
@@ -46,7 +47,7 @@ pub async fn load<W: Port>(
 
     phases.begin("schema");
     // Transactions of a load that was killed may still be at work.
-    step(&client, W::NAME, "pg_advisory_xact_lock", async || Ok(())).await?;
+    step(&client, W::NAME, Lock::Alone, "cannot begin to load", async || Ok(())).await?;
     prepare::<W>(&client, manifest).await?;
 
     let parts = population.parts();
@@ -69,7 +70,7 @@ pub async fn load<W: Port>(
     }
     phases.begin("procedures");
     let create = async || client.batch_execute(W::PROCEDURES).await;
-    step(&client, W::NAME, "pg_advisory_xact_lock_shared", create).await?;
+    step(&client, W::NAME, Lock::Shared, "cannot create the procedures", create).await?;
 
     phases.begin("statistics");
     // The rows' visibility is settled now, or it would be by the first readers and by autovacuum, in the middle of a run.
@@ -144,19 +145,38 @@ async fn claim<W: Port>(guard: &Client) -> Result<(), Error> {
     }
 }
 
-/// Does something in a transaction that holds the lock of a load's steps, by the named function.
+/// How a transaction holds the lock of a load's steps.
+#[derive(Clone, Copy)]
+enum Lock {
+    /// As one of the steps.
+    Shared,
+    /// When all of them have ended.
+    Alone,
+}
+
+/// Begins a transaction that holds the lock of a load's steps.
+async fn begin(client: &Client, schema: &str, lock: Lock) -> Result<(), tokio_postgres::Error> {
+    let function = match lock {
+        Lock::Shared => "pg_advisory_xact_lock_shared",
+        Lock::Alone => "pg_advisory_xact_lock",
+    };
+    client.batch_execute(&format!("BEGIN; SELECT {function}(hashtext('graymark step'), hashtext('{schema}'))")).await
+}
+
+/// Does something in a transaction that holds the lock of a load's steps. `what` it cannot do is said in the error.
 async fn step(
     client: &Client,
     schema: &str,
-    lock: &str,
+    lock: Lock,
+    what: &str,
     work: impl AsyncFnOnce() -> Result<(), tokio_postgres::Error>,
 ) -> Result<(), Error> {
-    let work = async || {
-        client.batch_execute(&format!("BEGIN; SELECT {lock}(hashtext('graymark step'), hashtext('{schema}'))")).await?;
+    let whole = async || {
+        begin(client, schema, lock).await?;
         work().await?;
         client.batch_execute("COMMIT").await
     };
-    work().await.map_err(|error| of_command("the load failed", &error))
+    whole().await.map_err(|error| of_command(what, &error))
 }
 
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
@@ -271,48 +291,52 @@ async fn copy_part<W: Port>(
     part: &Part,
     stop: &AtomicBool,
 ) -> Result<Option<u64>, Error> {
+    let name = W::TABLES[part.table].name;
+    let mut work = async || {
+        begin(client, W::NAME, Lock::Shared).await?;
+        let sent = send_rows::<W>(client, rows, part, stop).await?;
+        let whole = sent.is_some_and(|(_, rows)| rows == part.rows);
+        if whole {
+            let note = format!("INSERT INTO {}.graymark_parts (table_name, number, rows) VALUES ($1, $2, $3)", W::NAME);
+            let (number, rows) = (part.number.cast_signed(), part.rows.cast_signed());
+            client.execute_typed(&note, &[(&name, Type::TEXT), (&number, Type::INT4), (&rows, Type::INT8)]).await?;
+        }
+        client.batch_execute(if whole { "COMMIT" } else { "ROLLBACK" }).await?;
+        Ok(sent)
+    };
+    match work().await.map_err(|error| of_command(&format!("cannot load {name}"), &error))? {
+        Some((_, rows)) if rows != part.rows => {
+            Err(Error::Database(format!("part {} of {name} came to {rows} rows instead of {}", part.number, part.rows)))
+        }
+        sent => Ok(sent.map(|(bytes, _)| bytes)),
+    }
+}
+
+/// Sends the rows of a part. Bytes sent and rows taken, or none if the load was stopped, which aborts the copy.
+async fn send_rows<W: Port>(
+    client: &Client,
+    rows: &mut <W::Population as Population>::Rows,
+    part: &Part,
+    stop: &AtomicBool,
+) -> Result<Option<(u64, u64)>, tokio_postgres::Error> {
     let table = &W::TABLES[part.table];
-    let mut sent = Some(0);
-    let copied = async || {
-        let mut bytes = 0;
-        let mut encoder = CopyRows::new(table);
-        let mut sink = pin!(client.copy_in(&copy::statement(W::NAME, table)).await?);
-        for unit in 0..part.units {
-            rows.write(part, unit, &mut encoder);
-            if let Some(chunk) = encoder.chunk() {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(None);
-                }
-                bytes += chunk.len() as u64;
-                sink.feed(chunk).await?;
+    let mut bytes = 0;
+    let mut encoder = CopyRows::new(table);
+    let mut sink = pin!(client.copy_in(&copy::statement(W::NAME, table)).await?);
+    for unit in 0..part.units {
+        rows.write(part, unit, &mut encoder);
+        if let Some(chunk) = encoder.chunk() {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
             }
+            bytes += chunk.len() as u64;
+            sink.feed(chunk).await?;
         }
-        let last = encoder.finish();
-        bytes += last.len() as u64;
-        sink.feed(last).await?;
-        let copied = sink.finish().await?;
-        let insert = format!("INSERT INTO {}.graymark_parts (table_name, number, rows) VALUES ($1, $2, $3)", W::NAME);
-        let (number, count) = (part.number.cast_signed(), copied.cast_signed());
-        let noted = [(&table.name as _, Type::TEXT), (&number as _, Type::INT4), (&count as _, Type::INT8)];
-        client.execute_typed(&insert, &noted).await?;
-        Ok(Some((bytes, copied)))
-    };
-    let lock = format!("BEGIN; SELECT pg_advisory_xact_lock_shared(hashtext('graymark step'), hashtext('{}'))", W::NAME);
-    let work = async || {
-        client.batch_execute(&lock).await?;
-        let copied = copied().await?;
-        let end = if copied.is_some_and(|(_, rows)| rows == part.rows) { "COMMIT" } else { "ROLLBACK" };
-        client.batch_execute(end).await.map(|()| copied)
-    };
-    let copied = work().await.map_err(|error: tokio_postgres::Error| of_command(&format!("cannot load {}", table.name), &error))?;
-    sent = match (sent, copied) {
-        (_, Some((_, rows))) if rows != part.rows => {
-            return Err(Error::Database(format!("part {} of {} came to {rows} rows instead of {}", part.number, table.name, part.rows)));
-        }
-        (_, Some((bytes, _))) => Some(bytes),
-        (_, None) => None,
-    };
-    Ok(sent)
+    }
+    let last = encoder.finish();
+    bytes += last.len() as u64;
+    sink.feed(last).await?;
+    Ok(Some((bytes, sink.finish().await?)))
 }
 
 #[derive(Clone, Copy)]
@@ -338,7 +362,7 @@ async fn declare<W: Port>(client: &Client, key: &Named<'_>, kind: Declared) -> R
         client.batch_execute(memory).await?;
         client.batch_execute(key.sql).await
     };
-    step(client, W::NAME, "pg_advisory_xact_lock_shared", make).await
+    step(client, W::NAME, Lock::Shared, &format!("cannot declare {}", key.name), make).await
 }
 
 /// Works through a list with several clients at a time.
@@ -363,4 +387,21 @@ async fn count(client: &Client, schema: &str, table: &str) -> Result<u64, Error>
     let rows = client.query_typed(&format!("SELECT count(*) FROM {schema}.{table}"), &[]).await.map_err(failed)?;
     let count: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)?;
     Ok(count.unwrap_or(0).unsigned_abs())
+}
+
+/// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if nothing else is in it.
+pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
+    let guard = target.connect(&[]).await?;
+    claim::<W>(&guard).await?;
+    let client = target.connect(&[]).await?;
+    let failed = |error| of_command("cannot remove the tables", &error);
+    let tables = W::TABLES.iter().map(|table| table.name).chain(catalog::METADATA);
+    let tables: Vec<String> = tables.map(|name| format!("{}.{name}", W::NAME)).collect();
+    let remove = async || client.batch_execute(&format!("DROP TABLE IF EXISTS {} CASCADE;\n{}", tables.join(", "), W::DROP)).await;
+    step(&client, W::NAME, Lock::Alone, "cannot remove the tables", remove).await?;
+    match client.batch_execute(&format!("DROP SCHEMA IF EXISTS {}", W::NAME)).await {
+        // Someone keeps other things in it.
+        Err(error) if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) => Ok(()),
+        done => done.map_err(failed),
+    }
 }
