@@ -15,6 +15,8 @@ use crate::engine::{Error, Via};
 pub enum Pace {
     /// None: each client asks for its next transaction as soon as the last one is answered.
     None,
+    /// Those of clause 5.2.5.7, at ten terminals a warehouse.
+    Standard,
 }
 
 impl Pace {
@@ -22,6 +24,7 @@ impl Pace {
     pub fn name(self) -> &'static str {
         match self {
             Pace::None => "none",
+            Pace::Standard => "standard",
         }
     }
 }

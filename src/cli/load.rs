@@ -25,6 +25,7 @@ pub(super) fn options(plan: &Plan) -> Options {
     Options {
         url: plan.db().to_owned(),
         via: plan.via,
+        scale: plan.scale,
         isolation: plan.isolation.unwrap_or(Isolation::ReadCommitted),
         settings: plan.settings(),
     }

@@ -164,7 +164,7 @@ struct Target {
 
 impl Target {
     fn options(self) -> Options {
-        Options { url: self.db, via: None, isolation: Isolation::ReadCommitted, settings: self.set.into_iter().collect() }
+        Options { url: self.db, via: None, scale: None, isolation: Isolation::ReadCommitted, settings: self.set.into_iter().collect() }
     }
 }
 

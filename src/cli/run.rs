@@ -10,7 +10,7 @@ use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::summary::{Measurements, summarise};
 use super::{Ended, RunArgs, WorkloadName, check, load, seed, with_engine};
-use crate::drive::{self, Schedule};
+use crate::drive::{self, Load, Schedule};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Finding, Holding, LoadReport, Manifest};
 use crate::measure::process;
@@ -94,7 +94,7 @@ impl Job {
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
-        let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len());
+        let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
         self.interrupt.running(true);
         let totals = drive::run::<W, E>(&engine, &terminals, schedule, &self.interrupt.stop, &mut |event| {
             if let drive::event::Event::Second { phase: drive::event::Phase::Measurement, interval: second, .. } = event {
@@ -198,9 +198,15 @@ fn command(extent: Extent) -> &'static str {
 
 fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
     let clients = plan.clients.unwrap_or(1);
+    let terminals = u64::from(scale) * u64::from(W::TERMINALS);
+    let (load, terminals) = match plan.pace {
+        None | Some(Pace::None) => (Load::ClosedLoop, terminals.max(u64::from(clients))),
+        Some(Pace::Standard) => (Load::Paced, terminals),
+    };
     Schedule {
+        load,
         clients,
-        terminals: (u64::from(scale) * u64::from(W::TERMINALS)).max(u64::from(clients)),
+        terminals,
         seed: plan.seed.unwrap_or_default(),
         threads: plan.threads,
         ramp_up: plan.ramp_up.unwrap_or_default(),

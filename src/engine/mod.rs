@@ -7,6 +7,7 @@ pub mod failure;
 pub mod postgres;
 pub mod registry;
 pub mod server;
+pub mod simulated;
 pub mod sql;
 pub mod sqlite;
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tokio::runtime::Runtime;
 
 use super::postgres::Postgres;
+use super::simulated::Simulated;
 use super::sqlite::Sqlite;
 use super::{Engine, Error, Via};
 use crate::plan::Isolation;
@@ -17,6 +18,8 @@ pub struct Options {
     pub url: String,
     /// How transactions are to be spoken; none lets the engine choose its fastest way.
     pub via: Option<Via>,
+    /// The scale that is asked for, if any: an engine without a database holds whatever is asked.
+    pub scale: Option<u32>,
     /// Isolation level of the sessions.
     pub isolation: Isolation,
     /// Settings of a private server.
@@ -37,8 +40,9 @@ pub fn open<V: Visitor>(runtime: &Runtime, options: Options, visitor: V) -> Resu
     match scheme {
         "sqlite" => visitor.visit(runtime, runtime.block_on(Sqlite::open(options))?),
         "postgres" | "postgresql" => visitor.visit(runtime, runtime.block_on(Postgres::open(options))?),
+        "simulated" => visitor.visit(runtime, Simulated::open(options)?),
         _ => Err(Error::Usage(format!(
-            "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE or postgres:local"
+            "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local or simulated:service=5ms"
         ))),
     }
 }

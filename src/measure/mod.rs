@@ -7,6 +7,11 @@ use hdrhistogram::Histogram;
 /// Response times are kept to three significant digits, in microseconds.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
+/// Records a value in microseconds; the histogram grows as it must.
+pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
+    histogram.record(micros).expect("histograms resize");
+}
+
 /// What one transaction type did in an interval of time.
 #[derive(Clone, Debug)]
 pub struct Measured {
@@ -49,23 +54,81 @@ impl Default for Measured {
     }
 }
 
+/// What paced terminals and their queue did in an interval of time.
+#[derive(Clone, Debug)]
+pub struct Pacing {
+    /// How late the driver sent what its terminals had finished keying, in microseconds.
+    pub lateness: Histogram<u64>,
+    /// How long transactions waited between terminal and session, in microseconds.
+    pub queued: Histogram<u64>,
+    /// The longest that the queue has been.
+    pub longest_queue: u64,
+    /// From queueing a deferred transaction to its end, in microseconds (clause 2.7.2.2).
+    pub deferred: Histogram<u64>,
+    /// Think times by transaction type, in microseconds.
+    pub think: Vec<Histogram<u64>>,
+    /// Keying times by transaction type, in microseconds.
+    pub keying: Vec<Histogram<u64>>,
+}
+
+impl Pacing {
+    fn new(transactions: usize) -> Self {
+        let histogram = || Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed");
+        let by_type = || (0..transactions).map(|_| histogram()).collect();
+        Pacing {
+            lateness: histogram(),
+            queued: histogram(),
+            longest_queue: 0,
+            deferred: histogram(),
+            think: by_type(),
+            keying: by_type(),
+        }
+    }
+
+    fn add(&mut self, other: &Pacing) {
+        let add = |mine: &mut Histogram<u64>, theirs: &Histogram<u64>| mine.add(theirs).expect("histograms resize");
+        add(&mut self.lateness, &other.lateness);
+        add(&mut self.queued, &other.queued);
+        self.longest_queue = self.longest_queue.max(other.longest_queue);
+        add(&mut self.deferred, &other.deferred);
+        self.think.iter_mut().zip(&other.think).for_each(|(mine, theirs)| add(mine, theirs));
+        self.keying.iter_mut().zip(&other.keying).for_each(|(mine, theirs)| add(mine, theirs));
+    }
+}
+
 /// What all transaction types did in an interval of time, in the workload's order.
 #[derive(Clone, Debug, Default)]
 pub struct Interval {
     /// One for each transaction type.
     pub transactions: Vec<Measured>,
+    /// Counts of what the inputs were and what became of them, in the order of the workload's tallies.
+    pub tallies: Vec<u64>,
+    /// Of paced terminals only.
+    pub pacing: Option<Box<Pacing>>,
 }
 
 impl Interval {
-    /// Nothing measured yet, for so many transaction types.
-    pub fn new(transactions: usize) -> Self {
-        Interval { transactions: (0..transactions).map(|_| Measured::new()).collect() }
+    /// Nothing measured yet, for so many transaction types and tallies.
+    pub fn new(transactions: usize, tallies: usize) -> Self {
+        Interval { transactions: (0..transactions).map(|_| Measured::new()).collect(), tallies: vec![0; tallies], pacing: None }
+    }
+
+    /// What paced terminals did, for adding to it.
+    pub fn pacing(&mut self) -> &mut Pacing {
+        let transactions = self.transactions.len();
+        self.pacing.get_or_insert_with(|| Box::new(Pacing::new(transactions)))
     }
 
     /// Adds what was measured elsewhere or later.
     pub fn add(&mut self, other: &Interval) {
         for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {
             mine.add(theirs);
+        }
+        for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
+            *mine += theirs;
+        }
+        if let Some(theirs) = &other.pacing {
+            self.pacing().add(theirs);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Finding, Identity, Manifest, Via};
@@ -101,6 +102,23 @@ pub struct Spread {
     pub p999: f64,
     /// The longest.
     pub max: f64,
+}
+
+impl Spread {
+    /// Of a distribution in microseconds; all zero if it is empty.
+    pub fn of(histogram: &Histogram<u64>) -> Spread {
+        let ms = |us: u64| us as f64 / 1e3;
+        let at = |quantile| ms(histogram.value_at_quantile(quantile));
+        Spread {
+            mean: histogram.mean() / 1e3,
+            p50: at(0.5),
+            p90: at(0.9),
+            p95: at(0.95),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: ms(histogram.max()),
+        }
+    }
 }
 
 /// Client's count against the database's own, over the whole run.

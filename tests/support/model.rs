@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arrayvec::ArrayString;
 use graymark::workload::tpcc::input::{self, Input};
-use graymark::workload::tpcc::output::{self, Address, Output, OrderedLine, Placed, StatusLine};
+use graymark::workload::tpcc::output::{self, Address, OrderedLine, Output, Placed, StatusLine};
 use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::{DISTRICTS, schema};
 use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
@@ -200,9 +200,9 @@ impl Model {
         let c_id = self.find(input.c_w_id, input.c_d_id, &input.customer)?;
         let warehouse = self.warehouse.get_mut(&input.w_id).ok_or(Refused)?;
         let district = self.district.get_mut(&(input.w_id, input.d_id)).ok_or(Refused)?;
+        let customer = self.customer.get_mut(&(input.c_w_id, input.c_d_id, c_id)).ok_or(Refused)?;
         warehouse.ytd += input.h_amount;
         district.ytd += input.h_amount;
-        let customer = self.customer.get_mut(&(input.c_w_id, input.c_d_id, c_id)).ok_or(Refused)?;
         customer.balance -= input.h_amount;
         customer.ytd_payment += input.h_amount;
         customer.payment_cnt += 1;
@@ -308,7 +308,8 @@ impl Model {
     fn stock_level(&self, input: &input::StockLevel) -> output::StockLevel {
         let (w, d) = (input.w_id, input.d_id);
         let next = self.district[&(w, d)].next_o_id;
-        let items: BTreeSet<i32> = self.order_line.range((w, d, next - 20, 0)..(w, d, next, 0)).map(|(_, line)| line.i_id).collect();
+        let items: BTreeSet<i32> =
+            self.order_line.range((w, d, next - 20, 0)..(w, d, next, 0)).map(|(_, line)| line.i_id).collect();
         let low = items.into_iter().filter(|i_id| self.stock[&(w, *i_id)].quantity < input.threshold);
         output::StockLevel { low_stock: low.count() as i32 }
     }
@@ -320,8 +321,10 @@ impl Model {
             input::Customer::LastName(name) => name,
         };
         let of_district = self.customer.range((w, d, 0)..=(w, d, i32::MAX));
-        let mut namesakes: Vec<_> =
-            of_district.filter(|(_, customer)| customer.last == *name).map(|((_, _, c_id), customer)| (customer.first, *c_id)).collect();
+        let mut namesakes: Vec<_> = of_district
+            .filter(|(_, customer)| customer.last == *name)
+            .map(|((_, _, c_id), customer)| (customer.first, *c_id))
+            .collect();
         namesakes.sort();
         let position = namesakes.len().div_ceil(2);
         position.checked_sub(1).map(|at| namesakes[at].1).ok_or(Refused)
@@ -337,25 +340,71 @@ impl Model {
         match table {
             schema::WAREHOUSE => self.warehouse.iter().for_each(|(w, x)| {
                 let a = &x.address;
-                row(&[Int(*w), Text(&x.name), Text(&a.street_1), Text(&a.street_2), Text(&a.city), Text(&a.state), Text(&a.zip), Part(x.tax), Cash(x.ytd)]);
+                row(&[
+                    Int(*w),
+                    Text(&x.name),
+                    Text(&a.street_1),
+                    Text(&a.street_2),
+                    Text(&a.city),
+                    Text(&a.state),
+                    Text(&a.zip),
+                    Part(x.tax),
+                    Cash(x.ytd),
+                ]);
             }),
             schema::DISTRICT => self.district.iter().for_each(|((w, d), x)| {
                 let a = &x.address;
                 row(&[
-                    Int(*d), Int(*w), Text(&x.name), Text(&a.street_1), Text(&a.street_2), Text(&a.city), Text(&a.state), Text(&a.zip), Part(x.tax),
-                    Cash(x.ytd), Int(x.next_o_id),
+                    Int(*d),
+                    Int(*w),
+                    Text(&x.name),
+                    Text(&a.street_1),
+                    Text(&a.street_2),
+                    Text(&a.city),
+                    Text(&a.state),
+                    Text(&a.zip),
+                    Part(x.tax),
+                    Cash(x.ytd),
+                    Int(x.next_o_id),
                 ]);
             }),
             schema::CUSTOMER => self.customer.iter().for_each(|((w, d, c), x)| {
                 let a = &x.address;
                 row(&[
-                    Int(*c), Int(*d), Int(*w), Text(&x.first), Text(&x.middle), Text(&x.last), Text(&a.street_1), Text(&a.street_2), Text(&a.city),
-                    Text(&a.state), Text(&a.zip), Text(&x.phone), Time(x.since), Text(&x.credit), Cash(x.credit_lim), Part(x.discount),
-                    Cash(x.balance), Cash(x.ytd_payment), Int(x.payment_cnt), Int(x.delivery_cnt), Text(&x.data),
+                    Int(*c),
+                    Int(*d),
+                    Int(*w),
+                    Text(&x.first),
+                    Text(&x.middle),
+                    Text(&x.last),
+                    Text(&a.street_1),
+                    Text(&a.street_2),
+                    Text(&a.city),
+                    Text(&a.state),
+                    Text(&a.zip),
+                    Text(&x.phone),
+                    Time(x.since),
+                    Text(&x.credit),
+                    Cash(x.credit_lim),
+                    Part(x.discount),
+                    Cash(x.balance),
+                    Cash(x.ytd_payment),
+                    Int(x.payment_cnt),
+                    Int(x.delivery_cnt),
+                    Text(&x.data),
                 ]);
             }),
             schema::HISTORY => self.history.iter().for_each(|x| {
-                row(&[Int(x.c_id), Int(x.c_d_id), Int(x.c_w_id), Int(x.d_id), Int(x.w_id), Time(x.date), Cash(x.amount), Text(&x.data)]);
+                row(&[
+                    Int(x.c_id),
+                    Int(x.c_d_id),
+                    Int(x.c_w_id),
+                    Int(x.d_id),
+                    Int(x.w_id),
+                    Time(x.date),
+                    Cash(x.amount),
+                    Text(&x.data),
+                ]);
             }),
             schema::NEW_ORDER => self.new_order.iter().for_each(|(w, d, o)| row(&[Int(*o), Int(*d), Int(*w)])),
             schema::ORDERS => self.orders.iter().for_each(|((w, d, o), x)| {
@@ -365,16 +414,41 @@ impl Model {
             schema::ORDER_LINE => self.order_line.iter().for_each(|((w, d, o, n), x)| {
                 let delivered = x.delivery_d.map_or(Value::Null, Time);
                 row(&[
-                    Int(*o), Int(*d), Int(*w), Int(*n), Int(x.i_id), Int(x.supply_w_id), delivered, Int(x.quantity), Cash(x.amount),
+                    Int(*o),
+                    Int(*d),
+                    Int(*w),
+                    Int(*n),
+                    Int(x.i_id),
+                    Int(x.supply_w_id),
+                    delivered,
+                    Int(x.quantity),
+                    Cash(x.amount),
                     Text(&x.dist_info),
                 ]);
             }),
-            schema::ITEM => self.item.iter().for_each(|(i, x)| row(&[Int(*i), Int(x.im_id), Text(&x.name), Cash(x.price), Text(&x.data)])),
+            schema::ITEM => {
+                self.item.iter().for_each(|(i, x)| row(&[Int(*i), Int(x.im_id), Text(&x.name), Cash(x.price), Text(&x.data)]))
+            }
             schema::STOCK => self.stock.iter().for_each(|((w, i), x)| {
                 let [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10] = &x.dist;
                 row(&[
-                    Int(*i), Int(*w), Int(x.quantity), Text(d1), Text(d2), Text(d3), Text(d4), Text(d5), Text(d6), Text(d7), Text(d8), Text(d9),
-                    Text(d10), Int(x.ytd), Int(x.order_cnt), Int(x.remote_cnt), Text(&x.data),
+                    Int(*i),
+                    Int(*w),
+                    Int(x.quantity),
+                    Text(d1),
+                    Text(d2),
+                    Text(d3),
+                    Text(d4),
+                    Text(d5),
+                    Text(d6),
+                    Text(d7),
+                    Text(d8),
+                    Text(d9),
+                    Text(d10),
+                    Int(x.ytd),
+                    Int(x.order_cnt),
+                    Int(x.remote_cnt),
+                    Text(&x.data),
                 ]);
             }),
             table => panic!("there is no table {table}"),
@@ -418,7 +492,8 @@ impl RowSink for Filling {
             }
             schema::DISTRICT => {
                 let (d, w) = (row.int(), row.int());
-                let it = District { name: row.text(), address: row.address(), tax: row.rate(), ytd: row.money(), next_o_id: row.int() };
+                let it =
+                    District { name: row.text(), address: row.address(), tax: row.rate(), ytd: row.money(), next_o_id: row.int() };
                 model.district.insert((w, d), it).is_none()
             }
             schema::CUSTOMER => {

@@ -32,7 +32,7 @@ pub(super) fn check<W: Port>(sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) ->
 fn find(connection: &rusqlite::Connection, condition: &Named<'_>) -> rusqlite::Result<Finding> {
     let began = Instant::now();
     let mut statement = connection.prepare(condition.sql)?;
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let (mut offending, mut examples) = (0, Vec::new());
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
