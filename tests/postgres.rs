@@ -2,11 +2,10 @@
 
 mod support;
 
-use std::path::Path;
 use std::sync::Mutex;
 
 use graymark::engine::server::postgres::{Options, Server};
-use graymark::engine::{Engine, Error, Failure, Holding, LoadStep, Manifest, RetryReason, Session, Via};
+use graymark::engine::{Engine, Error, Failure, Holding, LoadStep, Manifest, Session, Via};
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::{Tpcc, UNUSED_ITEM};
@@ -42,7 +41,8 @@ async fn checksums(url: &str) -> Vec<(String, String)> {
     let client = client(url).await;
     let mut sums = Vec::new();
     for table in Tpcc::TABLES {
-        let sql = format!("SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t", table.name);
+        let sql =
+            format!("SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t", table.name);
         sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
     }
     sums
@@ -113,12 +113,13 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         let engine = open(&server.url(), Via::Procedures).await.unwrap();
         assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Nothing);
         let told = Mutex::new(Vec::new());
-        let report = engine.load(&one_go, &population, 2, &|step| told.lock().unwrap().push(step)).await.unwrap();
+        let report = Engine::<Tpcc>::load(&engine, &one_go, &population, 2, &|step| told.lock().unwrap().push(step)).await.unwrap();
         let rows: u64 = population.parts().iter().map(|part| part.rows).sum();
         assert_eq!((report.rows, report.resumed_rows), (rows, 0));
         let phases: Vec<&str> = report.phases.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(phases, ["schema", "rows", "keys", "procedures", "statistics", "verify"]);
-        let heard: u64 = told.lock().unwrap().iter().map(|step| if let LoadStep::Rows { rows, .. } = step { *rows } else { 0 }).sum();
+        let heard: u64 =
+            told.lock().unwrap().iter().map(|step| if let LoadStep::Rows { rows, .. } = step { *rows } else { 0 }).sum();
         assert_eq!(heard, rows);
         assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Complete(one_go.clone()));
         assert!(matches!(load(&engine, &one_go).await, Err(Error::Usage(_))));
@@ -134,14 +135,16 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let stop = Mutex::new(Some(stop));
         let on_step = |step| {
-            if let (LoadStep::Rows { .. }, Some(stop)) = (step, stop.lock().unwrap().take()) {
+            if matches!(step, LoadStep::Rows { .. })
+                && let Some(stop) = stop.lock().unwrap().take()
+            {
                 stop.send(()).unwrap();
             }
         };
         tokio::select! {
             biased;
             _ = stopped => {}
-            done = engine.load(&one_go, &population, 1, &on_step) => panic!("it was not given up: {done:?}"),
+            done = Engine::<Tpcc>::load(&engine, &one_go, &population, 1, &on_step) => panic!("it was not given up: {done:?}"),
         }
         assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Unfinished(one_go.clone()));
         let other = load(&engine, &Manifest { seed: 43, ..one_go.clone() }).await.unwrap_err();
@@ -201,7 +204,10 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
     let quantities: Vec<i32> = details.lines.iter().map(|line| line.s_quantity).collect();
     assert_eq!([quantities[0], quantities[2], quantities[4]], [15, 96, 86]);
     let sum = details.lines.iter().fold(Money(0), |sum, line| sum + line.ol_amount);
-    assert_eq!(number(&format!("SELECT 100 * sum(ol_amount) FROM tpcc.order_line WHERE ol_d_id = 3 AND ol_o_id = {}", placed.o_id)).await, sum.0);
+    assert_eq!(
+        number(&format!("SELECT 100 * sum(ol_amount) FROM tpcc.order_line WHERE ol_d_id = 3 AND ol_o_id = {}", placed.o_id)).await,
+        sum.0
+    );
     assert_eq!(number("SELECT s_order_cnt FROM tpcc.stock WHERE s_i_id = 7").await % 3, 0);
     shown.push(format!("{:?} {:?} {:?}", placed.c_last, details.lines, details.total));
 
@@ -214,7 +220,8 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
     assert_eq!(number("SELECT sum(s_ytd) FROM tpcc.stock").await, stock);
     assert_eq!(number("SELECT d_next_o_id FROM tpcc.district WHERE d_id = 3").await, i64::from(placed.o_id) + 1);
 
-    let last_name: String = user.query_one("SELECT c_last FROM tpcc.customer WHERE c_d_id = 5 AND c_id = 11", &[]).await.unwrap().get(0);
+    let last_name: String =
+        user.query_one("SELECT c_last FROM tpcc.customer WHERE c_d_id = 5 AND c_id = 11", &[]).await.unwrap().get(0);
     let middle = format!(
         "SELECT (array_agg(c_id ORDER BY c_first, c_id))[(count(*) + 1) / 2] FROM tpcc.customer WHERE c_d_id = 5 AND c_last = '{last_name}'"
     );
@@ -245,7 +252,8 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
 
     // Two deliveries; the second finds one district empty.
     for carrier in [4, 5] {
-        let Output::Delivery(delivery) = execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: carrier })).await else {
+        let Output::Delivery(delivery) = execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: carrier })).await
+        else {
             panic!("another output")
         };
         assert_eq!(delivery.delivered(), if carrier == 4 { 10 } else { 9 });
@@ -274,7 +282,8 @@ fn both_ways_of_speaking_do_and_show_the_same() {
     let manifest = Manifest { foreign_keys: true, ..manifest };
     runtime().block_on(async {
         let mut shown = Vec::new();
-        for (via, pooler) in [(Via::Procedures, false), (Via::Statements, false), (Via::Procedures, true), (Via::Statements, true)] {
+        for (via, pooler) in [(Via::Procedures, false), (Via::Statements, false), (Via::Procedures, true), (Via::Statements, true)]
+        {
             let url = if pooler { format!("{}&pooler=on", server.url()) } else { server.url() };
             let engine = open(&url, via).await.unwrap();
             let report = load(&engine, &manifest).await.unwrap();

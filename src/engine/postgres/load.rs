@@ -97,6 +97,7 @@ pub async fn load<W: Port>(
     }
     phases.report.database_bytes = catalog::bytes::<W>(&client).await?;
     catalog::complete::<W>(&client).await?;
+    release(&guard).await?;
     let mut report = phases.end();
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
@@ -136,13 +137,21 @@ impl<'a> Phases<'a> {
 /// pooler keeps it too; the transaction has no snapshot and holds nothing else back.
 async fn claim<W: Port>(guard: &Client) -> Result<(), Error> {
     let failed = |error| of_command("cannot begin to load", &error);
-    guard.batch_execute("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0").await.map_err(failed)?;
-    let sql = "SELECT pg_try_advisory_xact_lock(hashtext('graymark load'), hashtext($1))";
-    let rows = guard.query_typed(sql, &[(&W::NAME, Type::TEXT)]).await.map_err(failed)?;
-    match rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)? {
-        Some(true) => Ok(()),
-        _ => Err(Error::Database(format!("another load of {} is running in this database: wait for it or stop it", W::NAME))),
+    // A loader that has just ended may hold it for a moment.
+    let settings = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '1s'";
+    guard.batch_execute(&format!("BEGIN; {settings}")).await.map_err(failed)?;
+    let lock = format!("SELECT pg_advisory_xact_lock(hashtext('graymark load'), hashtext('{}'))", W::NAME);
+    match guard.batch_execute(&lock).await {
+        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
+            Err(Error::Database(format!("another load of {} is running in this database: wait for it or stop it", W::NAME)))
+        }
+        done => done.map_err(failed),
     }
+}
+
+/// Lets others load, before the client is gone.
+async fn release(guard: &Client) -> Result<(), Error> {
+    guard.batch_execute("COMMIT").await.map_err(|error| of_command("cannot end the load", &error))
 }
 
 /// How a transaction holds the lock of a load's steps.
@@ -401,7 +410,8 @@ pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
     step(&client, W::NAME, Lock::Alone, "cannot remove the tables", remove).await?;
     match client.batch_execute(&format!("DROP SCHEMA IF EXISTS {}", W::NAME)).await {
         // Someone keeps other things in it.
-        Err(error) if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) => Ok(()),
-        done => done.map_err(failed),
+        Err(error) if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) => {}
+        done => done.map_err(failed)?,
     }
+    release(&guard).await
 }

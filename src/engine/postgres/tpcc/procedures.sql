@@ -68,7 +68,7 @@ BEGIN
 
     out_s_quantity := '{}';
     out_brand := '{}';
-    FOR pass IN 0 .. in_pass[ol_cnt] LOOP
+    FOR this_pass IN 0 .. in_pass[ol_cnt] LOOP
         WITH changed AS (
             UPDATE tpcc.stock
                SET s_quantity = CASE WHEN s_quantity >= line.quantity + 10 THEN s_quantity - line.quantity
@@ -79,7 +79,7 @@ BEGIN
               FROM unnest(in_number, in_supply_w_id, in_i_id, in_quantity, in_pass, out_i_price, original) WITH ORDINALITY
                    AS line (number, supply_w_id, i_id, quantity, pass, price, original, n)
              WHERE s_w_id = line.supply_w_id AND s_i_id = line.i_id
-               AND line.pass = new_order.pass AND line.price IS NOT NULL
+               AND line.pass = this_pass AND line.price IS NOT NULL
             RETURNING line.n, line.number, line.i_id, line.supply_w_id, line.quantity, line.price, s_quantity,
                       CASE in_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
                                    WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
