@@ -87,7 +87,7 @@ fn dump(file: &Path, table: &Table, sink: &mut dyn RowSink) {
 fn sqlite_conforms() {
     let (_directory, options) = fresh();
     let engine = Sqlite::open(options.clone()).unwrap();
-    let outcome = block_on(conforms(&engine, MODEL.clone(), suite::SCRIPT, |table, sink| dump(&options.file, table, sink)));
+    let outcome = block_on(conforms(&engine, MODEL.clone(), suite::SCRIPT, async |table, sink| dump(&options.file, table, sink)));
     if let Err(why) = outcome {
         panic!("{why}");
     }
@@ -118,7 +118,7 @@ fn a_wrong_statement_does_not_pass() {
         let statements = Statement::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
         let mut session = Statements::new(Connection::open(&options, false, Writer::default(), statements).unwrap());
         let outcome =
-            block_on(session_conforms(&mut session, MODEL.clone(), &[*step], |table, sink| dump(&options.file, table, sink)));
+            block_on(session_conforms(&mut session, MODEL.clone(), &[*step], async |table, sink| dump(&options.file, table, sink)));
         let why = outcome.expect_err(&format!("`{broken}` passed"));
         assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
     }
