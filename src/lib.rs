@@ -2,9 +2,12 @@
 //! make it faster.
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod drive;
 pub mod engine;
+pub mod judge;
 pub mod measure;
+pub mod plan;
 pub mod record;
 pub mod report;
 pub mod workload;

@@ -61,19 +61,9 @@ pub(super) fn collect<W: Workload>(
 }
 
 impl Collector<'_> {
-    fn phase_of(&self, second: f64) -> Phase {
-        if second < f64::from(self.schedule.ramp_up) {
-            Phase::RampUp
-        } else if second < f64::from(self.schedule.seconds()) {
-            Phase::Measurement
-        } else {
-            Phase::WindDown
-        }
-    }
-
     /// Tells of each phase that has begun by now.
     fn enter(&mut self, now: f64) {
-        let current = self.phase_of(now);
+        let current = self.schedule.phase_at(now);
         for (phase, from) in
             [(Phase::RampUp, 0), (Phase::Measurement, self.schedule.ramp_up), (Phase::WindDown, self.schedule.seconds())]
         {
@@ -105,7 +95,7 @@ impl Collector<'_> {
     }
 
     fn tell_second(&mut self, second: u32, interval: Box<Interval>) {
-        let phase = self.phase_of(f64::from(second));
+        let phase = self.schedule.phase_at(f64::from(second));
         (self.tell)(&Event::Second { second, phase, interval });
     }
 
@@ -130,10 +120,11 @@ impl Collector<'_> {
         (self.tell)(&event);
     }
 
-    fn add(&mut self, part: &super::closed_loop::ThreadTotals) {
+    fn add(&mut self, part: &super::desk::ThreadTotals) {
         let totals = &mut self.totals;
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;
+        totals.unfinished += part.unfinished;
         for (sum, count) in totals.effects.iter_mut().zip(&part.effects) {
             *sum += count;
         }

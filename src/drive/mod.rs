@@ -5,28 +5,44 @@
 
 mod closed_loop;
 mod collector;
+mod desk;
 pub mod event;
+mod paced;
+mod queue;
 mod stop;
+mod thread;
+mod wheel;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::engine::{Engine, Error};
 use crate::workload::Workload;
-use event::Event;
+use event::{Event, Phase};
 pub use stop::Stop;
+
+/// How load is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Each session asks for its next transaction as soon as the last one is answered.
+    ClosedLoop,
+    /// Terminals with keying and think times send to one queue, which the sessions work.
+    Paced,
+}
 
 /// How a run goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Sessions, each a closed loop without think time.
+    /// How load is offered.
+    pub load: Load,
+    /// Sessions at the database.
     pub clients: u32,
-    /// Terminals that the sessions stand for together, at least as many as sessions.
+    /// Terminals. In a closed loop the sessions stand for them, so there are at least as many as sessions.
     pub terminals: u64,
-    /// The seed of the choice among them.
+    /// The seed of what the driver itself draws.
     pub seed: u64,
     /// Driver threads; none lets [`driver_threads`] choose.
     pub threads: Option<u32>,
@@ -39,6 +55,17 @@ pub struct Schedule {
 impl Schedule {
     fn seconds(&self) -> u32 {
         self.ramp_up + self.duration
+    }
+
+    /// The phase at so many seconds since the run's start.
+    fn phase_at(&self, at: f64) -> Phase {
+        if at < f64::from(self.ramp_up) {
+            Phase::RampUp
+        } else if at < f64::from(self.seconds()) {
+            Phase::Measurement
+        } else {
+            Phase::WindDown
+        }
     }
 }
 
@@ -63,6 +90,8 @@ pub struct Totals {
     pub restored: u64,
     /// Times in which no session had a connection: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
+    /// Transactions that paced terminals had sent and no session ever worked.
+    pub unfinished: u64,
     /// Length of the measurement interval in seconds, as it was.
     pub interval_s: f64,
     /// Driver threads.
@@ -72,7 +101,7 @@ pub struct Totals {
 /// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else one for every
 /// four processors, for a driver thread can keep several server processors busy.
 pub fn driver_threads(clients: u32, blocking: bool) -> u32 {
-    let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     if blocking { clients } else { (processors / 4).clamp(1, clients.max(1)) }
 }
 
@@ -85,10 +114,10 @@ enum Report {
     /// Something happened.
     Happened(Event),
     /// It has ended.
-    Ended(Box<closed_loop::ThreadTotals>),
+    Ended(Box<desk::ThreadTotals>),
 }
 
-/// Runs the closed loop: `schedule.clients` sessions, each asking for the next transaction as soon as the last one is answered.
+/// Runs a workload on a loaded database.
 ///
 /// Blocks the calling thread until the run has ended. `tell` hears of every event, on the calling thread; sessions never wait for it.
 pub fn run<W: Workload, E: Engine<W>>(
@@ -98,27 +127,34 @@ pub fn run<W: Workload, E: Engine<W>>(
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Totals, Error> {
-    let threads = schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, engine.blocking()));
-    let threads = if engine.blocking() { schedule.clients } else { threads.clamp(1, schedule.clients.max(1)) };
+    let threads = if engine.blocking() {
+        schedule.clients
+    } else {
+        schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, false)).clamp(1, schedule.clients)
+    };
+    let monitor = queue::Monitor::new();
+    let run = thread::Run::<W, E> { engine, terminals, schedule, stop, monitor: &monitor };
     let (reports, inbox) = mpsc::channel();
-    thread::scope(|scope| {
+    // Terminals have a thread of their own where sessions block theirs.
+    let floor_apart = schedule.load == Load::Paced && engine.blocking();
+    let all = threads + u32::from(floor_apart);
+    std::thread::scope(|scope| {
         let mut starters = Vec::new();
-        for thread in 0..threads {
+        for number in 0..all {
             let (start, started) = mpsc::channel::<Instant>();
             starters.push(start);
             let reports = reports.clone();
-            let mine = (thread..schedule.clients).step_by(threads as usize).collect::<Vec<_>>();
-            thread::Builder::new()
-                .name(format!("driver-{thread}"))
-                .spawn_scoped(scope, move || {
-                    closed_loop::thread::<W, E>(engine, terminals, schedule, &mine, stop, &reports, &started);
-                })
+            let sessions = (number..schedule.clients).step_by(threads as usize).filter(|_| number < threads).collect::<Vec<_>>();
+            let floor = schedule.load == Load::Paced && number == if floor_apart { threads } else { 0 };
+            std::thread::Builder::new()
+                .name(format!("driver-{number}"))
+                .spawn_scoped(scope, move || run.thread(&sessions, floor, &reports, &started))
                 .map_err(|error| {
-                    Error::Usage(format!("cannot start driver thread {thread}: {error}; ask for fewer clients with --clients"))
+                    Error::Usage(format!("cannot start driver thread {number}: {error}; ask for fewer clients with --clients"))
                 })?;
         }
         drop(reports);
-        for _ in 0..threads {
+        for _ in 0..all {
             match inbox.recv() {
                 Ok(Report::Ready(Ok(()))) => {}
                 Ok(Report::Ready(Err(error))) => return Err(error),
@@ -134,12 +170,6 @@ pub fn run<W: Workload, E: Engine<W>>(
             // A thread that is gone reports nothing more, which the collector sees.
             let _ = start.send(begin);
         }
-        Ok(collector::collect::<W>(&inbox, threads, schedule, begin, stop, tell))
+        Ok(collector::collect::<W>(&inbox, all, schedule, begin, stop, tell))
     })
 }
-
-/// The longest pause between two attempts to reach a database that is away.
-const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
-
-/// How often a transaction is tried again before it counts as failed.
-const MOST_RETRIES: u32 = 100;

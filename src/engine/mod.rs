@@ -5,12 +5,15 @@
 
 pub mod failure;
 pub mod postgres;
+pub mod registry;
 pub mod server;
+pub mod simulated;
 pub mod sql;
 pub mod sqlite;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::PathBuf;
 
 pub use failure::{Error, Failure, RetryReason};
 use serde::{Deserialize, Serialize};
@@ -143,8 +146,14 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
 
     /// Who it is. Known since it was opened.
     fn identity(&self) -> &Identity;
+    /// How its sessions speak.
+    fn via(&self) -> Via;
+    /// The isolation level of its sessions, in the standard's words: `read committed`, `serializable`.
+    fn isolation(&self) -> &str;
     /// Whether a session's calls block their thread (an engine in process): each session then gets a thread of its own.
     fn blocking(&self) -> bool;
+    /// Where it keeps its files, if that is on this machine and can be known.
+    fn data_directory(&self) -> Option<PathBuf>;
     /// Settings that matter to the result, by name, as the database states them.
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.

@@ -1,9 +1,17 @@
 //! What is measured while a run goes on: histograms, counts, and the machine's own figures.
 
+pub mod maintenance;
+pub mod process;
+
 use hdrhistogram::Histogram;
 
 /// Response times are kept to three significant digits, in microseconds.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Records a value in microseconds; the histogram grows as it must.
+pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
+    histogram.record(micros).expect("histograms resize");
+}
 
 /// What one transaction type did in an interval of time.
 #[derive(Clone, Debug)]
@@ -47,17 +55,102 @@ impl Default for Measured {
     }
 }
 
+/// What paced terminals and their queue did in an interval of time.
+#[derive(Clone, Debug)]
+pub struct Pacing {
+    /// How late the driver sent what its terminals had finished keying, in microseconds.
+    pub lateness: Histogram<u64>,
+    /// How long transactions waited between terminal and session, in microseconds.
+    pub queued: Histogram<u64>,
+    /// The longest that the queue has been.
+    pub longest_queue: u64,
+    /// From queueing a deferred transaction to its end, in microseconds (clause 2.7.2.2).
+    pub deferred: Histogram<u64>,
+    /// Keying times by transaction type.
+    pub keying: Vec<Times>,
+    /// Think times by transaction type.
+    pub think: Vec<Times>,
+    /// The distribution of think times after the headline transaction (clause 5.6.3), in microseconds.
+    pub headline_think: Histogram<u64>,
+}
+
+/// Times whose mean has to be exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// Their sum in microseconds.
+    pub sum: u64,
+    /// The shortest in microseconds.
+    pub min: u64,
+    /// The longest in microseconds.
+    pub max: u64,
+}
+
+impl Times {
+    /// One more.
+    pub fn note(&mut self, micros: u64) {
+        self.add(&Times { count: 1, sum: micros, min: micros, max: micros });
+    }
+
+    fn add(&mut self, other: &Times) {
+        if other.count > 0 {
+            self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+            self.max = self.max.max(other.max);
+            self.count += other.count;
+            self.sum += other.sum;
+        }
+    }
+}
+
+impl Pacing {
+    fn new(transactions: usize) -> Self {
+        let histogram = || Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed");
+        let by_type = || vec![Times::default(); transactions];
+        Pacing {
+            lateness: histogram(),
+            queued: histogram(),
+            longest_queue: 0,
+            deferred: histogram(),
+            keying: by_type(),
+            think: by_type(),
+            headline_think: histogram(),
+        }
+    }
+
+    fn add(&mut self, other: &Pacing) {
+        let add = |mine: &mut Histogram<u64>, theirs: &Histogram<u64>| mine.add(theirs).expect("histograms resize");
+        add(&mut self.lateness, &other.lateness);
+        add(&mut self.queued, &other.queued);
+        self.longest_queue = self.longest_queue.max(other.longest_queue);
+        add(&mut self.deferred, &other.deferred);
+        add(&mut self.headline_think, &other.headline_think);
+        self.keying.iter_mut().zip(&other.keying).for_each(|(mine, theirs)| mine.add(theirs));
+        self.think.iter_mut().zip(&other.think).for_each(|(mine, theirs)| mine.add(theirs));
+    }
+}
+
 /// What all transaction types did in an interval of time, in the workload's order.
 #[derive(Clone, Debug, Default)]
 pub struct Interval {
     /// One for each transaction type.
     pub transactions: Vec<Measured>,
+    /// Counts of what the inputs were and what became of them, in the order of the workload's tallies.
+    pub tallies: Vec<u64>,
+    /// Of paced terminals only.
+    pub pacing: Option<Box<Pacing>>,
 }
 
 impl Interval {
-    /// Nothing measured yet, for so many transaction types.
-    pub fn new(transactions: usize) -> Self {
-        Interval { transactions: (0..transactions).map(|_| Measured::new()).collect() }
+    /// Nothing measured yet, for so many transaction types and tallies.
+    pub fn new(transactions: usize, tallies: usize) -> Self {
+        Interval { transactions: (0..transactions).map(|_| Measured::new()).collect(), tallies: vec![0; tallies], pacing: None }
+    }
+
+    /// What paced terminals did, for adding to it.
+    pub fn pacing(&mut self) -> &mut Pacing {
+        let transactions = self.transactions.len();
+        self.pacing.get_or_insert_with(|| Box::new(Pacing::new(transactions)))
     }
 
     /// Adds what was measured elsewhere or later.
@@ -65,5 +158,45 @@ impl Interval {
         for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {
             mine.add(theirs);
         }
+        for (mine, theirs) in self.tallies.iter_mut().zip(&other.tallies) {
+            *mine += theirs;
+        }
+        if let Some(theirs) = &other.pacing {
+            self.pacing().add(theirs);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_add_up_exactly() {
+        let (mut all, mut one, mut other) = (Times::default(), Times::default(), Times::default());
+        for micros in [18_000_000, 3, 7] {
+            all.note(micros);
+            if micros > 5 { one.note(micros) } else { other.note(micros) }
+        }
+        one.add(&other);
+        one.add(&Times::default());
+        assert_eq!(one, all);
+        assert_eq!(all, Times { count: 3, sum: 18_000_010, min: 3, max: 18_000_000 });
+    }
+
+    #[test]
+    fn an_interval_is_the_sum_of_its_seconds() {
+        let mut sum = Interval::new(1, 1);
+        for micros in [5, 900_000_000] {
+            let mut second = Interval::new(1, 1);
+            note(&mut second.transactions[0].response, micros);
+            second.transactions[0].completed = 1;
+            second.tallies[0] = 2;
+            note(&mut second.pacing().lateness, micros);
+            sum.add(&second);
+        }
+        assert_eq!((sum.transactions[0].completed, sum.tallies[0]), (2, 4));
+        assert_eq!(sum.transactions[0].response.len(), 2);
+        assert!(sum.pacing().lateness.max() >= 900_000_000);
     }
 }

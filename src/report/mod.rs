@@ -1,1 +1,37 @@
 //! How a result is told: text and HTML, from a record alone.
+
+mod chart;
+pub mod facts;
+pub mod format;
+mod html;
+pub mod text;
+
+use std::path::{Path, PathBuf};
+
+use crate::record::{Error, Record, file, writer};
+use facts::Facts;
+
+/// Where the reports are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// The report as text.
+    pub text: PathBuf,
+    /// The report as a page.
+    pub html: PathBuf,
+}
+
+/// Makes `report.txt` and `report.html` in a record from what else it holds.
+///
+/// # Errors
+/// If the record cannot be read or the reports not be written.
+pub fn write(directory: &Path) -> Result<Paths, Error> {
+    let record = Record::open(directory)?;
+    let facts = Facts::of(&record);
+    writer::put(
+        directory,
+        file::REPORT_TEXT,
+        text::render(&facts, Some(&directory.join(file::REPORT_HTML).display().to_string())).as_bytes(),
+    )?;
+    writer::put(directory, file::REPORT_HTML, html::render(&record, &facts)?.as_bytes())?;
+    Ok(Paths { text: directory.join(file::REPORT_TEXT), html: directory.join(file::REPORT_HTML) })
+}

@@ -92,6 +92,9 @@ pub trait Workload: Clone + Send + Sync + 'static {
     const TABLES: &'static [Table];
     /// Names of the effects that client and database both count, in the order of [`Workload::count`].
     const EFFECTS: &'static [&'static str];
+    /// Names of what is counted of inputs and results to show that they are as the standard wants them, in the order of
+    /// [`Workload::tally`].
+    const TALLIES: &'static [&'static str];
 
     /// Its initial database.
     type Population: Population;
@@ -108,6 +111,12 @@ pub trait Workload: Clone + Send + Sync + 'static {
     const HEADLINE: usize;
     /// The largest scale whose keys fit, and which anyone can mean.
     const MAX_SCALE: u32;
+    /// The transaction type that is only queued while its user waits, and executed later (clause 2.7.2).
+    const DEFERRED: Option<usize>;
+    /// The most headline transactions a minute and unit of scale that keying and think times allow.
+    const CEILING: f64;
+    /// The mean time in which a terminal that never waits goes once through all its transaction types, in microseconds.
+    const PASS: u64;
     /// Terminals for each unit of scale.
     const TERMINALS: u32;
     /// What the scale counts: `warehouses`, `branches`.
@@ -124,20 +133,33 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// ones go round again with random streams of their own.
     fn terminal(terminals: &Self::Terminals, number: u64) -> Self::Terminal;
 
+    /// How long the input of a type is keyed in, in microseconds.
+    fn keying_time(transaction: usize) -> u64;
     /// The type of a transaction: an index into [`Workload::TRANSACTIONS`].
     fn transaction(input: &Self::Input) -> usize;
     /// Whether the transaction committed or had to roll back.
     fn outcome(output: &Self::Output) -> Outcome;
     /// Adds the effects of a completed transaction to `effects`, which has the length of [`Workload::EFFECTS`].
     fn count(output: &Self::Output, effects: &mut [u64]);
+    /// Adds what a completed transaction's input and result were to `tallies`, which has the length of [`Workload::TALLIES`].
+    fn tally(input: &Self::Input, output: &Self::Output, tallies: &mut [u64]);
     /// The most that one transaction of this input can add to each effect, for bounding the unknown.
     fn count_at_most(input: &Self::Input, effects: &mut [u64]);
 }
 
-/// One emulated user: an endless stream of inputs.
+/// One emulated user: an endless stream of transactions.
 pub trait Terminal {
     /// What it draws.
     type Input;
+    /// Chooses the type of its next transaction from the menu.
+    fn choose(&mut self) -> usize;
+    /// Fills in the input screen of the chosen type.
+    fn input(&mut self, transaction: usize) -> Self::Input;
+    /// How long it looks at the result of a transaction of this type, in microseconds.
+    fn think_time(&mut self, transaction: usize) -> u64;
     /// The input of its next transaction.
-    fn next_input(&mut self) -> Self::Input;
+    fn next_input(&mut self) -> Self::Input {
+        let chosen = self.choose();
+        self.input(chosen)
+    }
 }

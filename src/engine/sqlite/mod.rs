@@ -10,12 +10,13 @@ mod tpcc;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 pub use connection::{Connection, Writer};
 pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session};
+use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Via};
 use crate::workload::Workload;
 
 /// What a workload brings to run on SQLite: its SQL, and its transactions over a connection.
@@ -98,8 +99,20 @@ impl<W: Port> Engine<W> for Sqlite {
         &self.identity
     }
 
+    fn via(&self) -> Via {
+        Via::Statements
+    }
+
+    fn isolation(&self) -> &str {
+        "serializable"
+    }
+
     fn blocking(&self) -> bool {
         true
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        std::path::absolute(&self.options.file).ok()?.parent().map(Path::to_owned)
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {

@@ -8,6 +8,7 @@ pub mod random;
 pub mod schema;
 pub mod terminal;
 mod text;
+pub mod timing;
 
 use std::collections::BTreeMap;
 
@@ -50,6 +51,17 @@ impl Workload for Tpcc {
     const TABLES: &'static [Table] = &schema::TABLES;
     /// New-Orders committed, Payments committed, orders delivered.
     const EFFECTS: &'static [&'static str] = &["new_orders", "payments", "deliveries"];
+    /// What clause 5.5.1.5 bounds: lines and remote lines of New-Orders, remote Payments, transactions that name their customer by last
+    /// name, Deliveries that skipped a district, and districts skipped.
+    const TALLIES: &'static [&'static str] = &[
+        "order_lines",
+        "remote_order_lines",
+        "remote_payments",
+        "payments_by_name",
+        "order_status_by_name",
+        "deliveries_with_skips",
+        "districts_skipped",
+    ];
 
     type Population = population::Population;
     type Input = input::Input;
@@ -60,6 +72,12 @@ impl Workload for Tpcc {
     const HEADLINE: usize = 0;
     /// W_ID has to hold twice as many ids (clause 1.3.1); a million warehouses are about 100 TB.
     const MAX_SCALE: u32 = 1_000_000;
+    /// Delivery.
+    const DEFERRED: Option<usize> = Some(3);
+    /// Clause 4.1.3.
+    const CEILING: f64 = 12.86;
+    /// One pass of the deck.
+    const PASS: u64 = timing::pass();
     /// Clause 4.2.2.
     const TERMINALS: u32 = 10;
     const SCALE_UNIT: &'static str = "warehouses";
@@ -86,6 +104,10 @@ impl Workload for Tpcc {
         terminal::Terminal::new(terminals.seed, number, terminals.constants, terminals.warehouses, w_id, d_id)
     }
 
+    fn keying_time(transaction: usize) -> u64 {
+        u64::from(timing::KEYING[transaction]) * 1_000_000
+    }
+
     fn transaction(input: &Self::Input) -> usize {
         match input {
             input::Input::NewOrder(_) => 0,
@@ -109,6 +131,30 @@ impl Workload for Tpcc {
             output::Output::Payment(_) => effects[1] += 1,
             output::Output::Delivery(delivery) => effects[2] += delivery.delivered() as u64,
             output::Output::OrderStatus(_) | output::Output::StockLevel(_) => {}
+        }
+    }
+
+    fn tally(input: &Self::Input, output: &Self::Output, tallies: &mut [u64]) {
+        match input {
+            input::Input::NewOrder(order) => {
+                tallies[0] += order.lines.len() as u64;
+                tallies[1] += order.lines.iter().filter(|line| line.supply_w_id != order.w_id).count() as u64;
+            }
+            input::Input::Payment(payment) => {
+                tallies[2] += u64::from(payment.c_w_id != payment.w_id);
+                tallies[3] += u64::from(matches!(payment.customer, input::Customer::LastName(_)));
+            }
+            input::Input::OrderStatus(status) => {
+                tallies[4] += u64::from(matches!(status.customer, input::Customer::LastName(_)));
+            }
+            input::Input::Delivery(_) => {
+                if let output::Output::Delivery(delivery) = output {
+                    let skipped = DISTRICTS as u64 - delivery.delivered() as u64;
+                    tallies[5] += u64::from(skipped > 0);
+                    tallies[6] += skipped;
+                }
+            }
+            input::Input::StockLevel(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use super::deck::Deck;
 use super::input::{Customer, Delivery, Input, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use super::random::{Constants, Source, Stream, Topic, last_name};
-use super::{DISTRICTS, UNUSED_ITEM};
+use super::{DISTRICTS, UNUSED_ITEM, timing};
 use crate::workload;
 use crate::workload::value::Money;
 
@@ -91,8 +91,16 @@ impl Terminal {
 impl workload::Terminal for Terminal {
     type Input = Input;
 
-    fn next_input(&mut self) -> Input {
-        match self.deck.draw(&mut self.stream) {
+    fn choose(&mut self) -> usize {
+        self.deck.draw(&mut self.stream)
+    }
+
+    fn think_time(&mut self, transaction: usize) -> u64 {
+        timing::think_time(&mut self.stream, transaction)
+    }
+
+    fn input(&mut self, transaction: usize) -> Input {
+        match transaction {
             0 => Input::NewOrder(self.new_order()),
             1 => Input::Payment(self.payment()),
             2 => Input::OrderStatus(self.order_status()),

@@ -1,0 +1,61 @@
+//! `graymark check`: the consistency conditions and invariants of a loaded database.
+
+use tokio::runtime::Runtime;
+
+use super::interrupt::Interrupt;
+use super::{CheckArgs, Ended, WorkloadName, with_engine};
+use crate::engine::registry::Visitor;
+use crate::engine::{Engine, Error, Finding, Holding, Manifest};
+use crate::workload::Workload;
+use crate::workload::tpcc::Tpcc;
+
+/// The command.
+pub(super) fn check(args: CheckArgs) -> Result<Ended, Error> {
+    let WorkloadName::Tpcc = args.workload;
+    with_engine(args.target.options(), Check { json: args.json, interrupt: Interrupt::listen()? })
+}
+
+struct Check {
+    json: bool,
+    interrupt: Interrupt,
+}
+
+impl Visitor for Check {
+    type Output = Ended;
+
+    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+        loaded::<Tpcc, E>(runtime, &engine)?;
+        let json = self.json;
+        let mut told = |finding: &Finding| {
+            if !json {
+                println!("{}", crate::report::text::finding(finding));
+            }
+        };
+        let Some(findings) = runtime.block_on(self.interrupt.or(engine.check(&mut told))) else { return Ok(Ended::Interrupted) };
+        let findings = findings?;
+        if json {
+            println!("{}", serde_json::json!(findings));
+        }
+        Ok(if findings.iter().all(Finding::held) { Ended::Held } else { Ended::Failed })
+    }
+}
+
+/// The manifest of a completely loaded database; anything else is an error that says what to do.
+pub(super) fn loaded<W: Workload, E: Engine<W>>(runtime: &Runtime, engine: &E) -> Result<Manifest, Error> {
+    let url = &engine.identity().url;
+    let name = W::NAME;
+    match runtime.block_on(engine.holding())? {
+        Holding::Complete(manifest) => Ok(manifest),
+        Holding::Nothing => Err(Error::Database(format!(
+            "{url} holds no {name} tables: load them first with graymark load {name}, or use graymark bench"
+        ))),
+        Holding::Unfinished(manifest) => Err(Error::Database(format!(
+            "the load of {} {} into {url} has not ended: graymark load {name} goes on with it",
+            manifest.scale,
+            W::SCALE_UNIT
+        ))),
+        Holding::Foreign { why } => Err(Error::Database(format!(
+            "{url} holds {name} tables that cannot be used ({why}): remove them with graymark drop {name} and load again"
+        ))),
+    }
+}

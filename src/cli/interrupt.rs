@@ -1,0 +1,76 @@
+//! Ctrl-C: a run ends with a partial record; anything else ends at once, and can be started again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::drive::Stop;
+use crate::engine::Error;
+
+/// The exit code of an interrupted command.
+pub(super) const EXIT_CODE: u8 = 130;
+
+/// How long work that cannot be cancelled may go on after Ctrl-C before the process ends without it.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Listens for SIGINT and SIGTERM.
+#[derive(Clone)]
+pub(super) struct Interrupt {
+    pub(super) stop: Stop,
+    /// Whether a run is going on, which ends by itself once asked to stop.
+    running: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Begins to listen, on a thread of its own.
+    pub(super) fn listen() -> Result<Interrupt, Error> {
+        let interrupt = Interrupt { stop: Stop::new(), running: Arc::default() };
+        let runtime = super::runtime()?;
+        let heard = interrupt.clone();
+        let listener = move || {
+            runtime.block_on(async {
+                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+                    return;
+                };
+                let mut next = async || {
+                    tokio::select! {
+                        _ = int.recv() => {}
+                        _ = term.recv() => {}
+                    }
+                };
+                next().await;
+                let running = heard.running.load(Ordering::Acquire);
+                eprintln!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
+                heard.stop.request();
+                if running {
+                    next().await;
+                } else {
+                    tokio::time::sleep(GRACE).await;
+                }
+                std::process::exit(i32::from(EXIT_CODE));
+            });
+        };
+        thread::Builder::new()
+            .name("interrupt".to_owned())
+            .spawn(listener)
+            .map_err(|error| Error::Usage(format!("cannot start a thread: {error}")))?;
+        Ok(interrupt)
+    }
+
+    /// Awaits work that may be left undone: none when someone asks to stop first.
+    pub(super) async fn or<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.stop.wait() => None,
+            done = work => Some(done),
+        }
+    }
+
+    /// Says whether a run is going on.
+    pub(super) fn running(&self, running: bool) {
+        self.running.store(running, Ordering::Release);
+    }
+}

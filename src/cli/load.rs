@@ -1,0 +1,108 @@
+//! `graymark load`: creates and fills the tables, or goes on with an interrupted load.
+
+use tokio::runtime::Runtime;
+
+use super::interrupt::Interrupt;
+use super::progress::LoadProgress;
+use super::{Ended, LoadArgs, WorkloadName, seed, with_engine};
+use crate::engine::registry::{Options, Visitor};
+use crate::engine::{Engine, Error, Holding, LoadReport, Manifest};
+use crate::plan::{Isolation, Plan};
+use crate::report::text;
+use crate::workload::tpcc::Tpcc;
+use crate::workload::value::Timestamp;
+use crate::workload::{Population, Workload};
+
+/// The command.
+pub(super) fn load(args: LoadArgs) -> Result<Ended, Error> {
+    let WorkloadName::Tpcc = args.workload;
+    let options = options(&args.plan);
+    with_engine(options, Load { plan: args.plan, json: args.json, interrupt: Interrupt::listen()? })
+}
+
+/// What an engine is opened with for a plan.
+pub(super) fn options(plan: &Plan) -> Options {
+    Options {
+        url: plan.db().to_owned(),
+        via: plan.via,
+        scale: plan.scale,
+        isolation: plan.isolation.unwrap_or(Isolation::ReadCommitted),
+        settings: plan.settings(),
+    }
+}
+
+struct Load {
+    plan: Plan,
+    json: bool,
+    interrupt: Interrupt,
+}
+
+impl Visitor for Load {
+    type Output = Ended;
+
+    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+        let Some(holding) = runtime.block_on(self.interrupt.or(engine.holding())) else { return Ok(Ended::Interrupted) };
+        if let Holding::Complete(manifest) = &holding? {
+            agree(&self.plan, manifest, &engine.identity().url)?;
+            eprintln!("load: {} is loaded already with {} {}", engine.identity().url, manifest.scale, Tpcc::SCALE_UNIT);
+            return Ok(Ended::Held);
+        }
+        let Some((report, manifest)) = fill::<Tpcc, E>(runtime, &engine, &self.plan, &self.interrupt)? else {
+            eprintln!("load: stopped; start the same command again and it goes on where it was");
+            return Ok(Ended::Interrupted);
+        };
+        if self.json {
+            println!("{}", serde_json::json!({ "engine": engine.identity(), "population": manifest, "load": report }));
+        } else {
+            print!("{}", text::load(&report));
+        }
+        Ok(Ended::Held)
+    }
+}
+
+/// Refuses a plan that asks for another population than the one there is.
+pub(super) fn agree(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
+    if let Some(scale) = plan.scale.filter(|scale| *scale != there.scale) {
+        return Err(Error::Usage(format!(
+            "{url} holds {} {}, not {scale}: leave out -w, or remove them first with graymark drop",
+            there.scale,
+            Tpcc::SCALE_UNIT
+        )));
+    }
+    Ok(())
+}
+
+/// Loads what is not loaded yet; none when it was interrupted.
+pub(super) fn fill<W: Workload, E: Engine<W>>(
+    runtime: &Runtime,
+    engine: &E,
+    plan: &Plan,
+    interrupt: &Interrupt,
+) -> Result<Option<(LoadReport, Manifest)>, Error> {
+    let url = &engine.identity().url;
+    let manifest = match runtime.block_on(engine.holding())? {
+        Holding::Nothing => {
+            let date = plan.date.unwrap_or_else(jiff::Timestamp::now).as_microsecond();
+            let (scale, seed) = (plan.scale.unwrap_or(1), plan.seed.unwrap_or_else(seed::drawn));
+            let parameters = W::parameters(&W::population(scale, seed, Timestamp(date)));
+            Manifest { format: 1, scale, seed, date, foreign_keys: plan.foreign_keys, parameters }
+        }
+        Holding::Unfinished(manifest) | Holding::Complete(manifest) => {
+            agree(plan, &manifest, url)?;
+            manifest
+        }
+        Holding::Foreign { why } => {
+            return Err(Error::Usage(format!(
+                "{url} holds tables that Graymark cannot go on with ({why}): give another database, or remove them with graymark drop"
+            )));
+        }
+    };
+    let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
+    let rows = population.parts().iter().map(|part| part.rows).sum();
+    let jobs = plan.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |jobs| jobs as usize);
+    let progress = LoadProgress::new(rows);
+    let told = |step| progress.step(&step);
+    let loaded = runtime.block_on(interrupt.or(engine.load(&manifest, &population, jobs, &told)));
+    progress.finish();
+    Ok(loaded.transpose()?.map(|report| (report, manifest)))
+}

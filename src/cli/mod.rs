@@ -1,0 +1,256 @@
+//! The command line: one file a command, each turning arguments into a plan and a plan into a result.
+
+mod bench;
+mod check;
+mod drop;
+mod interrupt;
+mod load;
+mod progress;
+mod report;
+mod rows;
+mod run;
+mod seed;
+mod summary;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+
+use crate::engine::Error;
+use crate::engine::registry::{self, Options};
+use crate::plan::{Isolation, Plan};
+use crate::record;
+
+/// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
+#[derive(Debug, Parser)]
+#[command(name = "graymark", version, propagate_version = true, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  graymark bench                                   load, check, run, check and report, on an embedded database
+  graymark bench --db postgres:local -w 4          the same on a private PostgreSQL that Graymark starts and stops
+  graymark load tpcc --db postgres://me@host/db -w 100
+  graymark run tpcc --db postgres://me@host/db --clients 16 --duration 10m
+
+Exit codes: 0 done, and every check held; 1 a check failed; 2 bad usage; 3 the database cannot be used; 130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Load if absent, check, warm up, run, check and report
+    #[command(after_help = "Example: graymark bench --db postgres:local -w 4 --clients 4 --duration 60s --json")]
+    Bench(RunArgs),
+    /// Create and fill the tables, or go on with an interrupted load
+    #[command(after_help = "Example: graymark load tpcc --db sqlite:tpcc.db -w 10")]
+    Load(LoadArgs),
+    /// Check the consistency conditions of a loaded database
+    #[command(after_help = "Example: graymark check tpcc --db sqlite:tpcc.db")]
+    Check(CheckArgs),
+    /// Run a loaded workload, count, check and report
+    #[command(
+        after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
+    )]
+    Run(RunArgs),
+    /// Remove a workload's tables
+    #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
+    Drop(DropArgs),
+    /// Write the report of a record again and print its summary
+    #[command(after_help = "Example: graymark report graymark-runs/20260131T120000Z-tpcc-sqlite")]
+    Report(ReportArgs),
+    /// Write the initial rows of a table as CSV, for loading by other means
+    #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
+    Rows(RowsArgs),
+}
+
+/// The workloads there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum WorkloadName {
+    /// TPC-C
+    Tpcc,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    plan: Plan,
+    /// Take what the flags leave open from a file, such as the plan.toml of an earlier record
+    #[arg(long = "plan", value_name = "FILE")]
+    plan_file: Option<PathBuf>,
+    /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-ENGINE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print the summary as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// Exit with 1 unless the verdict is valid
+    #[arg(long)]
+    require_valid: bool,
+}
+
+#[derive(Debug, Args)]
+struct LoadArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    plan: Plan,
+    /// Print the load report as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    target: Target,
+    /// Print the findings as one JSON array on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct DropArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Args)]
+struct ReportArgs {
+    /// Directory of the record
+    record: PathBuf,
+    /// Print the summary as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct RowsArgs {
+    /// The workload
+    workload: WorkloadName,
+    /// The table
+    table: String,
+    /// Scale: warehouses
+    #[arg(short = 'w', long = "warehouses", value_name = "N", default_value = "1", value_parser = crate::plan::parse_scale)]
+    scale: u32,
+    /// The seed of every row
+    #[arg(long, value_name = "N", default_value = "1")]
+    seed: u64,
+    /// The date that the population carries
+    #[arg(long, value_name = "TIME", default_value = "2026-01-01T00:00:00Z")]
+    date: jiff::Timestamp,
+}
+
+/// Which database, for commands that need no more.
+#[derive(Debug, Args)]
+struct Target {
+    /// The database: sqlite:FILE, postgres://USER@HOST/DB or postgres:local?data=DIR
+    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL", default_value = crate::plan::DEFAULT_DB)]
+    db: String,
+    /// A setting of a private server, such as shared_buffers=4GB; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::plan::parse_setting)]
+    set: Vec<(String, String)>,
+}
+
+impl Target {
+    fn options(self) -> Options {
+        Options {
+            url: self.db,
+            via: None,
+            scale: None,
+            isolation: Isolation::ReadCommitted,
+            settings: self.set.into_iter().collect(),
+        }
+    }
+}
+
+impl From<record::Error> for Error {
+    fn from(error: record::Error) -> Error {
+        Error::Usage(error.to_string())
+    }
+}
+
+/// How a command ended well enough to have a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// Every check that ran held: exit code 0.
+    Held,
+    /// A check failed: exit code 1.
+    Failed,
+    /// Someone asked to stop: exit code 130.
+    Interrupted,
+}
+
+/// Parses the arguments, carries out the command, and tells how it ended.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let ended = match cli.command {
+        Command::Bench(args) => bench::bench(args),
+        Command::Load(args) => load::load(args),
+        Command::Check(args) => check::check(args),
+        Command::Run(args) => run::run(args),
+        Command::Drop(args) => drop::drop_tables(args),
+        Command::Report(args) => report::report(&args),
+        Command::Rows(args) => rows::rows(&args),
+    };
+    match ended {
+        Ok(Ended::Held) => ExitCode::SUCCESS,
+        Ok(Ended::Failed) => ExitCode::from(1),
+        Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
+        Err(error) => {
+            eprintln!("graymark: {error}");
+            ExitCode::from(match error {
+                Error::Usage(_) => 2,
+                Error::Database(_) => 3,
+            })
+        }
+    }
+}
+
+/// Help and version as they are; a mistake as one line.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    ) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or("error: bad usage").trim_start_matches("error: ");
+    let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
+    let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
+    let separator = if named.is_empty() { "" } else { " " };
+    eprintln!("graymark: {first}{separator}{named}; try --help");
+    ExitCode::from(2)
+}
+
+/// A runtime for everything that is not driving load.
+fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
+}
+
+/// Opens the database of `options` and hands it to `visitor`.
+fn with_engine<V: registry::Visitor>(options: Options, visitor: V) -> Result<V::Output, Error> {
+    let runtime = runtime()?;
+    registry::open(&runtime, options, visitor)
+}

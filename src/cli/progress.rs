@@ -1,0 +1,195 @@
+//! Progress for a person: a moving line on a terminal, a line now and then elsewhere. Always on standard error.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+
+use crate::drive::event::{Event, Phase};
+use crate::engine::LoadStep;
+
+/// Seconds between two lines where standard error is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+fn on_terminal() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// Progress of a load.
+pub(super) struct LoadProgress {
+    bar: ProgressBar,
+    plain: Option<Mutex<Plain>>,
+}
+
+struct Plain {
+    began: Instant,
+    last: Instant,
+    rows: u64,
+    fresh: u64,
+    bytes: u64,
+    total: u64,
+}
+
+impl LoadProgress {
+    /// Of a load of so many rows.
+    pub(super) fn new(rows: u64) -> Self {
+        let now = Instant::now();
+        if on_terminal() {
+            let bar = ProgressBar::new(rows);
+            let template = "{msg:12} [{bar:30}] {human_pos} of {human_len} rows, {per_sec}, {eta} left";
+            bar.set_style(
+                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
+            );
+            bar.enable_steady_tick(Duration::from_millis(500));
+            LoadProgress { bar, plain: None }
+        } else {
+            let plain = Plain { began: now, last: now, rows: 0, fresh: 0, bytes: 0, total: rows };
+            LoadProgress { bar: ProgressBar::hidden(), plain: Some(Mutex::new(plain)) }
+        }
+    }
+
+    /// Shows a step.
+    pub(super) fn step(&self, step: &LoadStep) {
+        match (step, &self.plain) {
+            (LoadStep::Phase(phase), None) => self.bar.set_message(*phase),
+            (LoadStep::Phase(phase), Some(_)) => eprintln!("load: {phase}"),
+            (LoadStep::Rows { rows, resumed: true, .. }, None) => {
+                self.bar.inc(*rows);
+                self.bar.reset_eta();
+            }
+            (LoadStep::Rows { rows, .. }, None) => self.bar.inc(*rows),
+            (LoadStep::Rows { rows, bytes, resumed }, Some(plain)) => {
+                let Ok(mut plain) = plain.lock() else { return };
+                plain.rows += rows;
+                if *resumed {
+                    eprintln!("load: {} rows are there from an earlier load", HumanCount(*rows));
+                    return;
+                }
+                plain.fresh += rows;
+                plain.bytes += bytes;
+                if plain.last.elapsed() >= LINE_EVERY {
+                    plain.last = Instant::now();
+                    plain.line();
+                }
+            }
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Plain {
+    fn line(&self) {
+        let seconds = self.began.elapsed().as_secs_f64().max(0.001);
+        let rate = self.fresh as f64 / seconds;
+        let left = Duration::from_secs_f64((self.total.saturating_sub(self.rows) as f64 / rate.max(1.0)).min(1e9));
+        eprintln!(
+            "load: {} of {} rows, {} rows/s, {}/s, {} left",
+            HumanCount(self.rows),
+            HumanCount(self.total),
+            HumanCount(rate as u64),
+            HumanBytes((self.bytes as f64 / seconds) as u64),
+            HumanDuration(left)
+        );
+    }
+}
+
+/// Progress of a run.
+pub(super) struct RunProgress {
+    bar: Option<ProgressBar>,
+    last: Option<Instant>,
+    headline: usize,
+    total: u32,
+    errors: u64,
+    retries: u64,
+    lost: u64,
+}
+
+impl RunProgress {
+    /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown.
+    pub(super) fn new(seconds: u32, headline: usize) -> Self {
+        let bar = on_terminal().then(|| {
+            let bar = ProgressBar::new(u64::from(seconds));
+            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
+            bar.set_style(style);
+            bar
+        });
+        RunProgress { bar, last: None, headline, total: seconds, errors: 0, retries: 0, lost: 0 }
+    }
+
+    /// Shows what happened.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::PhaseBegan { phase, .. } if self.bar.is_none() => self.say(&format!("run: {}", phase_name(*phase))),
+            Event::Second { second, phase, interval } => {
+                self.errors += interval.transactions.iter().map(|measured| measured.errors).sum::<u64>();
+                self.retries += interval.transactions.iter().map(|measured| measured.retries).sum::<u64>();
+                if *phase != Phase::WindDown {
+                    self.second(*second, *phase, interval);
+                }
+            }
+            Event::SessionLost { session, why, .. } => {
+                self.lost += 1;
+                if self.lost <= 3 {
+                    self.say(&format!("run: session {session} lost its connection: {why}"));
+                }
+            }
+            Event::SessionRestored { session, after, .. } if self.lost <= 3 => {
+                self.say(&format!("run: session {session} is back after {after:.1} s"));
+            }
+            Event::TransactionFailed { why, .. } if self.errors < 3 => self.say(&format!("run: a transaction failed: {why}")),
+            Event::RunEnded { .. } => {
+                if let Some(bar) = &self.bar {
+                    bar.finish_and_clear();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn say(&self, line: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None => eprintln!("{line}"),
+        }
+    }
+
+    fn second(&mut self, second: u32, phase: Phase, interval: &crate::measure::Interval) {
+        let all = interval.transactions.iter().map(|measured| measured.completed).sum::<u64>();
+        let Some(measured) = interval.transactions.get(self.headline) else { return };
+        let response = &measured.response;
+        let line = format!(
+            "{:12} {:>5}/{} s  {:>8} New-Orders/min  {:>7} tx/s  p50 {:.2} ms  p90 {:.2} ms  max {:.1} ms  errors {}  retries {}",
+            phase_name(phase),
+            second + 1,
+            self.total,
+            HumanCount(measured.completed * 60),
+            HumanCount(all),
+            response.value_at_quantile(0.5) as f64 / 1e3,
+            response.value_at_quantile(0.9) as f64 / 1e3,
+            response.max() as f64 / 1e3,
+            self.errors,
+            self.retries,
+        );
+        match &self.bar {
+            Some(bar) => bar.set_message(line),
+            None if self.last.is_none_or(|last| last.elapsed() >= LINE_EVERY) => {
+                self.last = Some(Instant::now());
+                eprintln!("run: {line}");
+            }
+            None => {}
+        }
+    }
+}
+
+fn phase_name(phase: Phase) -> &'static str {
+    match phase {
+        Phase::RampUp => "ramp-up",
+        Phase::Measurement => "measurement",
+        Phase::WindDown => "wind-down",
+    }
+}

@@ -1,0 +1,21 @@
+//! `graymark report`: writes the report of a record again and prints its summary.
+
+use super::{Ended, ReportArgs};
+use crate::engine::Error;
+use crate::record::Record;
+use crate::report::{self, facts::Facts};
+
+/// The command.
+pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
+    let paths = report::write(&args.record)?;
+    let record = Record::open(&args.record)?;
+    if args.json {
+        let Some(summary) = &record.summary else {
+            return Err(Error::Usage(format!("{} has no summary: its run did not come to an end", args.record.display())));
+        };
+        println!("{}", serde_json::json!(summary));
+    } else {
+        print!("{}", report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string())));
+    }
+    Ok(Ended::Held)
+}

@@ -1,0 +1,229 @@
+//! `graymark run`: runs a loaded workload, counts, checks and reports. `bench` is the same with a load before it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::runtime::Runtime;
+
+use super::interrupt::Interrupt;
+use super::progress::RunProgress;
+use super::summary::{Measurements, summarise};
+use super::{Ended, RunArgs, WorkloadName, check, load, seed, with_engine};
+use crate::drive::{self, Load, Schedule};
+use crate::engine::registry::Visitor;
+use crate::engine::{Engine, Error, Finding, Holding, LoadReport, Manifest};
+use crate::measure::process;
+use crate::plan::{Check, Pace, Plan, default_record};
+use crate::record::environment::Environment;
+use crate::record::summary::Summary;
+use crate::record::{Record, RecordWriter, Status, file};
+use crate::report::{self, facts::Facts};
+use crate::workload::Workload;
+use crate::workload::tpcc::Tpcc;
+
+/// Whether the tables are loaded first if they are absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// `bench`
+    Bench,
+    /// `run`
+    Run,
+}
+
+/// The command.
+pub(super) fn run(args: RunArgs) -> Result<Ended, Error> {
+    execute(args, Extent::Run)
+}
+
+/// `bench` or `run`.
+pub(super) fn execute(mut args: RunArgs, extent: Extent) -> Result<Ended, Error> {
+    let WorkloadName::Tpcc = args.workload;
+    if let Some(file) = &args.plan_file {
+        args.plan = args.plan.or(Plan::read(file)?);
+    }
+    let options = load::options(&args.plan);
+    with_engine(options, Job { args, extent, interrupt: Interrupt::listen()? })
+}
+
+struct Job {
+    args: RunArgs,
+    extent: Extent,
+    interrupt: Interrupt,
+}
+
+impl Visitor for Job {
+    type Output = Ended;
+
+    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+        self.job::<Tpcc, E>(runtime, engine)
+    }
+}
+
+impl Job {
+    fn job<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+        let started = Timestamp::now();
+        let mut record =
+            RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
+        eprintln!("database: {} {}, {}", engine.identity().name, engine.identity().version, engine.identity().url);
+        let Some((manifest, loaded)) = self.prepare::<W, E>(runtime, &engine)? else {
+            record.finish(Status::Partial)?;
+            return Ok(Ended::Interrupted);
+        };
+        self.settle(&engine.identity().url, &manifest);
+        let plan = self.args.plan.clone();
+        record.put_text(file::PLAN, &plan.to_toml()?)?;
+        let settings = runtime.block_on(engine.settings())?;
+        let environment = Environment {
+            engine: Some(engine.identity().clone()),
+            settings,
+            ..Environment::of_host(engine.data_directory().as_deref())
+        };
+        record.put_json(file::ENVIRONMENT, &environment)?;
+        if let Some(report) = &loaded {
+            record.put_json(file::LOAD, report)?;
+        }
+        let before = match plan.check {
+            Some(Check::Both) => match self.check::<W, E>(runtime, &engine, "before")? {
+                Some(findings) => findings,
+                None => {
+                    record.finish(Status::Partial)?;
+                    return Ok(Ended::Interrupted);
+                }
+            },
+            _ => Vec::new(),
+        };
+        let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
+            .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
+        let engine = Arc::new(engine);
+        let schedule = schedule::<W>(&plan, manifest.scale);
+        let effects_before = runtime.block_on(engine.effects())?;
+        let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
+        let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
+        let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        self.interrupt.running(true);
+        let totals = drive::run::<W, E>(&engine, &terminals, schedule, &self.interrupt.stop, &mut |event| {
+            if let drive::event::Event::Second { phase: drive::event::Phase::Measurement, interval: second, .. } = event {
+                interval.add(second);
+            }
+            progress.event(event);
+            record.event(event);
+        })?;
+        self.interrupt.running(false);
+        let (usage, server) = (process::usage(), engine.server_cpu_seconds());
+        let interrupted = self.interrupt.stop.requested();
+        let effects_after = runtime.block_on(engine.effects())?;
+        let after = match plan.check {
+            None | Some(Check::None) => Vec::new(),
+            Some(_) if interrupted => Vec::new(),
+            Some(_) => self.check::<W, E>(runtime, &*engine, "after")?.unwrap_or_default(),
+        };
+        let measurements = Measurements {
+            started,
+            schedule,
+            interval,
+            totals,
+            effects_before,
+            effects_after,
+            usage: (usage_before, usage),
+            server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
+            findings: (before, after),
+            interrupted,
+            maintenance: Vec::new(),
+            maintenance_notes: Vec::new(),
+        };
+        let summary = summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory());
+        record.put_json(file::SUMMARY, &summary)?;
+        let directory = record.directory().to_owned();
+        record.finish(if interrupted { Status::Partial } else { Status::Complete })?;
+        let paths = report::write(&directory)?;
+        let page = paths.html.display().to_string();
+        if self.args.json {
+            println!("{}", serde_json::json!(summary));
+            eprintln!("report: {page}");
+        } else {
+            print!("{}", report::text::render(&Facts::of(&Record::open(&directory)?), Some(&page)));
+        }
+        Ok(self.ended(&summary))
+    }
+
+    fn record_directory<W: Workload, E: Engine<W>>(&self, engine: &E, now: Timestamp) -> PathBuf {
+        let name = engine.identity().name.to_lowercase();
+        self.args.out.clone().unwrap_or_else(|| default_record(W::NAME, &name, now))
+    }
+
+    /// The population there is, loaded now if need be; none when interrupted.
+    fn prepare<W: Workload, E: Engine<W>>(
+        &self,
+        runtime: &Runtime,
+        engine: &E,
+    ) -> Result<Option<(Manifest, Option<LoadReport>)>, Error> {
+        let there = runtime.block_on(engine.holding())?;
+        if self.extent == Extent::Bench && !matches!(there, Holding::Complete(_)) {
+            let filled = load::fill::<W, E>(runtime, engine, &self.args.plan, &self.interrupt)?;
+            return Ok(filled.map(|(report, manifest)| (manifest, Some(report))));
+        }
+        check::loaded::<W, E>(runtime, engine).map(|manifest| Some((manifest, None)))
+    }
+
+    /// Fills in whatever the plan leaves open.
+    fn settle(&mut self, url: &str, manifest: &Manifest) {
+        let plan = std::mem::take(&mut self.args.plan);
+        self.args.plan = Plan { db: Some(url.to_owned()), ..plan }.or(Plan {
+            scale: Some(manifest.scale),
+            pace: Some(Pace::None),
+            clients: Some(4),
+            ramp_up: Some(10),
+            duration: Some(60),
+            seed: Some(seed::drawn()),
+            check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
+            ..Plan::default()
+        });
+    }
+
+    fn check<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E, when: &str) -> Result<Option<Vec<Finding>>, Error> {
+        eprintln!("check: the consistency conditions {when} the run");
+        let mut told = |finding: &Finding| {
+            if !finding.held() {
+                eprintln!("{}", report::text::finding(finding));
+            }
+        };
+        runtime.block_on(self.interrupt.or(engine.check(&mut told))).transpose()
+    }
+
+    fn ended(&self, summary: &Summary) -> Ended {
+        let broken = !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false);
+        if broken || (self.args.require_valid && !summary.verdict.valid) {
+            Ended::Failed
+        } else if summary.interrupted {
+            Ended::Interrupted
+        } else {
+            Ended::Held
+        }
+    }
+}
+
+fn command(extent: Extent) -> &'static str {
+    match extent {
+        Extent::Bench => "bench",
+        Extent::Run => "run",
+    }
+}
+
+fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
+    let clients = plan.clients.unwrap_or(1);
+    let terminals = u64::from(scale) * u64::from(W::TERMINALS);
+    let (load, terminals) = match plan.pace {
+        None | Some(Pace::None) => (Load::ClosedLoop, terminals.max(u64::from(clients))),
+        Some(Pace::Standard) => (Load::Paced, terminals),
+    };
+    Schedule {
+        load,
+        clients,
+        terminals,
+        seed: plan.seed.unwrap_or_default(),
+        threads: plan.threads,
+        ramp_up: plan.ramp_up.unwrap_or_default(),
+        duration: plan.duration.unwrap_or(1),
+    }
+}

@@ -1,0 +1,194 @@
+//! Turns what was measured into the summary of a run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::drive::{Schedule, Totals};
+use crate::engine::{Engine, Finding, Manifest};
+use crate::judge;
+use crate::measure::maintenance::Maintenance;
+use crate::measure::process::Usage;
+use crate::measure::{Interval, Measured, Pacing, Times};
+use crate::plan::{Pace, Plan};
+use crate::record::summary::{
+    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, Summary,
+    TransactionSummary, Verdict,
+};
+use crate::workload::Workload;
+
+/// Everything that was measured around a run. Pairs are before and after it.
+pub(super) struct Measurements {
+    pub(super) started: Timestamp,
+    pub(super) schedule: Schedule,
+    pub(super) interval: Interval,
+    pub(super) totals: Totals,
+    pub(super) effects_before: Vec<i64>,
+    pub(super) effects_after: Vec<i64>,
+    pub(super) usage: (Usage, Usage),
+    pub(super) server_cpu_s: Option<f64>,
+    pub(super) findings: (Vec<Finding>, Vec<Finding>),
+    pub(super) interrupted: bool,
+    pub(super) maintenance: Vec<Maintenance>,
+    pub(super) maintenance_notes: Vec<String>,
+}
+
+/// Errors that are named in a summary; the others are counted together.
+const ERRORS_NAMED: usize = 20;
+
+/// The summary, verdict included.
+pub(super) fn summarise<W: Workload, E: Engine<W>>(
+    plan: &Plan,
+    manifest: &Manifest,
+    engine: &E,
+    measured: Measurements,
+    record: &Path,
+) -> Summary {
+    let Measurements { started, schedule, interval, totals, .. } = &measured;
+    let minutes = totals.interval_s / 60.0;
+    let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
+    let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.response.len());
+    let per = |count: u64, time: f64| if time > 0.0 { count as f64 / time } else { 0.0 };
+    let mut summary = Summary {
+        workload: W::NAME.to_owned(),
+        engine: engine.identity().clone(),
+        via: engine.via(),
+        isolation: engine.isolation().to_owned(),
+        pace: plan.pace.unwrap_or(Pace::None).name().to_owned(),
+        scale: manifest.scale,
+        clients: schedule.clients,
+        seed: schedule.seed,
+        population: Some(manifest.clone()),
+        started: started.to_string(),
+        ramp_up_s: f64::from(schedule.ramp_up),
+        interval_s: totals.interval_s,
+        interrupted: measured.interrupted,
+        new_orders_per_minute: Some(per(headline, minutes)),
+        transactions_per_second: per(completed, totals.interval_s),
+        efficiency: efficiency::<W>(plan, manifest, headline, minutes),
+        metric: if plan.pace == Some(Pace::Standard) { "tpmC-gm" } else { "NOPM" }.to_owned(),
+        pacing: interval.pacing.as_deref().map(|pacing| pacing_summary::<W>(pacing, totals.unfinished)),
+        tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+        maintenance: measured.maintenance.clone(),
+        maintenance_notes: measured.maintenance_notes.clone(),
+        transactions: transactions::<W>(interval, completed),
+        retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
+        errors: errors(&totals.errors),
+        database: database::<W>(&measured),
+        consistency: consistency(&measured.findings),
+        verdict: Verdict::default(),
+        client: client(&measured),
+        server: ServerCost {
+            cpu_s: measured.server_cpu_s,
+            cpu_us_per_transaction: measured.server_cpu_s.map(|cpu| 1e6 * per(1, totals.completed as f64) * cpu),
+        },
+        connections: Connections {
+            lost: totals.lost,
+            restored: totals.restored,
+            ambiguous: totals.ambiguous,
+            outage_s: totals.outages.iter().map(|(_, length)| length).sum(),
+            outages: totals.outages.clone(),
+        },
+        record: record.display().to_string(),
+    };
+    summary.verdict = judge::tpcc(&summary);
+    summary
+}
+
+fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, TransactionSummary> {
+    let summary = |measured: &Measured| TransactionSummary {
+        completed: measured.response.len(),
+        rolled_back: measured.rolled_back,
+        errors: measured.errors,
+        retries: measured.retries,
+        share_percent: if all > 0 { 100.0 * measured.response.len() as f64 / all as f64 } else { 0.0 },
+        response_ms: Spread::of(&measured.response),
+        service_ms: Spread::of(&measured.service),
+    };
+    W::TRANSACTIONS.iter().zip(&interval.transactions).map(|(name, measured)| ((*name).to_owned(), summary(measured))).collect()
+}
+
+/// Percent of what keying and think times allow at most (clause 4.1.3).
+fn efficiency<W: Workload>(plan: &Plan, manifest: &Manifest, headline: u64, minutes: f64) -> Option<f64> {
+    let most = W::CEILING * f64::from(manifest.scale) * minutes;
+    (plan.pace == Some(Pace::Standard) && most > 0.0).then(|| 100.0 * headline as f64 / most)
+}
+
+/// The 99th percentile of lateness beyond which the driver, not the database, was the limit: the resolution of its clock (clause 5.3.4).
+const MOST_LATENESS_MS: f64 = 100.0;
+
+fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64) -> PacingSummary {
+    let ranges = |by_type: &[Times]| {
+        W::TRANSACTIONS.iter().zip(by_type).map(|(name, times)| ((*name).to_owned(), Range::of(times))).collect()
+    };
+    let lateness = Spread::of(&pacing.lateness);
+    PacingSummary {
+        keying_s: ranges(&pacing.keying),
+        think_s: ranges(&pacing.think),
+        menu_ms: Spread::default(),
+        deferred_ms: Spread::of(&pacing.deferred),
+        queue_ms: Spread::of(&pacing.queued),
+        longest_queue: pacing.longest_queue,
+        lateness_ms: lateness,
+        driver_limited: lateness.p99 > MOST_LATENESS_MS,
+        unfinished,
+    }
+}
+
+fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut sorted = all.iter().collect::<Vec<_>>();
+    sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let mut named = sorted.iter().take(ERRORS_NAMED).map(|(why, count)| ((*why).clone(), **count)).collect::<BTreeMap<_, _>>();
+    let others = sorted.iter().skip(ERRORS_NAMED).map(|(_, count)| **count).sum::<u64>();
+    if others > 0 {
+        named.insert("others".to_owned(), others);
+    }
+    named
+}
+
+fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
+    let totals = &measured.totals;
+    let grown = measured.effects_after.iter().zip(&measured.effects_before).map(|(after, before)| after - before);
+    let counts = grown.zip(&totals.effects).zip(&totals.ambiguous_effects);
+    let effects = W::EFFECTS
+        .iter()
+        .zip(counts)
+        .map(|(name, ((database, client), ambiguous))| {
+            ((*name).to_owned(), EffectCount { client: *client, database, ambiguous: *ambiguous })
+        })
+        .collect::<BTreeMap<_, _>>();
+    DatabaseCount {
+        agrees: Some(effects.values().all(EffectCount::agrees)),
+        new_orders: effects.get("new_orders").map(|count| count.database),
+        effects,
+    }
+}
+
+fn consistency((before, after): &(Vec<Finding>, Vec<Finding>)) -> Consistency {
+    let mut failed =
+        before.iter().chain(after).filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect::<Vec<_>>();
+    failed.sort();
+    failed.dedup();
+    let last = if after.is_empty() { before } else { after };
+    Consistency {
+        held: last.iter().filter(|finding| finding.held()).count() as u32,
+        failed,
+        before: before.clone(),
+        after: after.clone(),
+    }
+}
+
+fn client(measured: &Measurements) -> ClientCost {
+    let (before, after) = measured.usage;
+    let user = after.user_s - before.user_s;
+    let cpu = user + after.system_s - before.system_s;
+    ClientCost {
+        cpu_s: cpu,
+        cpu_user_s: user,
+        cpu_us_per_transaction: if measured.totals.completed > 0 { 1e6 * cpu / measured.totals.completed as f64 } else { 0.0 },
+        peak_rss_bytes: after.peak_rss_bytes,
+        terminals: measured.schedule.terminals,
+        threads: measured.totals.threads,
+    }
+}

@@ -1,0 +1,166 @@
+//! What one driver thread notes down while its sessions work. Nobody else touches it; once a second it is handed over.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use super::event::Event;
+use super::{Report, Schedule};
+use crate::measure::{Interval, note};
+use crate::workload::{Outcome, Workload};
+
+/// What a thread counted over the whole run.
+#[derive(Debug, Default)]
+pub(super) struct ThreadTotals {
+    pub(super) completed: u64,
+    pub(super) effects: Vec<u64>,
+    pub(super) ambiguous_effects: Vec<u64>,
+    pub(super) ambiguous: u64,
+    pub(super) retries: BTreeMap<&'static str, u64>,
+    pub(super) errors: BTreeMap<String, u64>,
+    pub(super) unfinished: u64,
+}
+
+/// Failures of one thread that are told one by one; the rest is only counted.
+const FAILURES_TOLD: u64 = 20;
+
+/// What the tasks of a driver thread share.
+pub(super) struct Desk<'a> {
+    schedule: Schedule,
+    begin: Instant,
+    reports: &'a mpsc::Sender<Report>,
+    second: u32,
+    pub(super) interval: Box<Interval>,
+    pub(super) totals: ThreadTotals,
+    failures: u64,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new<W: Workload>(schedule: Schedule, begin: Instant, reports: &'a mpsc::Sender<Report>) -> Self {
+        let effects = vec![0; W::EFFECTS.len()];
+        Desk {
+            schedule,
+            begin,
+            reports,
+            second: 0,
+            interval: Box::new(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len())),
+            totals: ThreadTotals { ambiguous_effects: effects.clone(), effects, ..ThreadTotals::default() },
+            failures: 0,
+        }
+    }
+
+    /// Seconds since the run's start.
+    pub(super) fn at(&self, now: Instant) -> f64 {
+        now.duration_since(self.begin).as_secs_f64()
+    }
+
+    /// When the current second is over.
+    pub(super) fn next_turn(&self) -> Instant {
+        self.begin + Duration::from_secs(u64::from(self.second) + 1)
+    }
+
+    pub(super) fn tell(&self, event: Event) {
+        // The collector outlives all threads; if it is gone, so is the run.
+        let _ = self.reports.send(Report::Happened(event));
+    }
+
+    /// Hands over every second that has passed.
+    pub(super) fn turn(&mut self, now: Instant) {
+        let current = now.duration_since(self.begin).as_secs() as u32;
+        while self.second < current {
+            self.hand_over();
+            self.second += 1;
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let empty = Interval::new(self.interval.transactions.len(), self.interval.tallies.len());
+        let measured = std::mem::replace(&mut self.interval, Box::new(empty));
+        let _ = self.reports.send(Report::Measured(self.second, measured));
+    }
+
+    /// Hands over what is left at the end.
+    pub(super) fn close(&mut self) {
+        self.turn(Instant::now());
+        self.hand_over();
+        let _ = self.reports.send(Report::Ended(Box::new(std::mem::take(&mut self.totals))));
+    }
+
+    /// A transaction completed while its user waited. `intended` is when the user meant to send it, `taken` when the session took it.
+    pub(super) fn completed<W: Workload>(
+        &mut self,
+        input: &W::Input,
+        output: &W::Output,
+        intended: Instant,
+        taken: Instant,
+        now: Instant,
+    ) {
+        self.turn(now);
+        self.totals.completed += 1;
+        W::count(output, &mut self.totals.effects);
+        let transaction = W::transaction(input);
+        let same_phase = self.same_phase(intended, now);
+        let measured = &mut self.interval.transactions[transaction];
+        measured.completed += 1;
+        if same_phase {
+            note(&mut measured.response, micros(intended, now));
+            note(&mut measured.service, micros(taken, now));
+            measured.rolled_back += u64::from(W::outcome(output) == Outcome::RolledBack);
+            W::tally(input, output, &mut self.interval.tallies);
+        }
+    }
+
+    /// A deferred transaction was queued at `intended`, and its user was answered now.
+    pub(super) fn queued_deferred(&mut self, transaction: usize, intended: Instant, now: Instant) {
+        let same_phase = self.same_phase(intended, now);
+        let measured = &mut self.interval.transactions[transaction];
+        measured.completed += 1;
+        if same_phase {
+            note(&mut measured.response, micros(intended, now));
+        }
+    }
+
+    /// A deferred transaction ended; its user was answered when it was queued.
+    pub(super) fn completed_deferred<W: Workload>(
+        &mut self,
+        input: &W::Input,
+        output: &W::Output,
+        queued: Instant,
+        taken: Instant,
+        now: Instant,
+    ) {
+        self.turn(now);
+        self.totals.completed += 1;
+        W::count(output, &mut self.totals.effects);
+        if self.same_phase(queued, now) {
+            note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
+            note(&mut self.interval.pacing().deferred, micros(queued, now));
+            W::tally(input, output, &mut self.interval.tallies);
+        }
+    }
+
+    fn same_phase(&self, one: Instant, other: Instant) -> bool {
+        self.schedule.phase_at(self.at(one)) == self.schedule.phase_at(self.at(other))
+    }
+
+    /// A transaction failed for good.
+    pub(super) fn failed(&mut self, transaction: usize, why: String) {
+        self.interval.transactions[transaction].errors += 1;
+        self.failures += 1;
+        *self.totals.errors.entry(why.clone()).or_default() += 1;
+        if self.failures <= FAILURES_TOLD {
+            self.tell(Event::TransactionFailed { at: self.at(Instant::now()), transaction, why });
+        }
+    }
+
+    /// A transaction is tried again.
+    pub(super) fn retried(&mut self, transaction: usize, reason: &'static str) {
+        self.interval.transactions[transaction].retries += 1;
+        *self.totals.retries.entry(reason).or_default() += 1;
+    }
+}
+
+/// From one moment to a later one, in microseconds.
+pub(super) fn micros(from: Instant, to: Instant) -> u64 {
+    to.saturating_duration_since(from).as_micros() as u64
+}

@@ -1,0 +1,181 @@
+//! Terminals with keying and think times: data moved by a timer wheel, decoupled from the sessions by one queue.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::desk::{Desk, micros};
+use super::queue::{Monitor, Request};
+use super::wheel::Wheel;
+use super::worker::Worker;
+use super::{Schedule, Stop};
+use crate::engine::Engine;
+use crate::measure::note;
+use crate::workload::{Terminal, Workload};
+
+/// How long transactions that are still queued at the end of the test may take before they are given up.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// A terminal and what its user chose last.
+struct Place<W: Workload> {
+    terminal: W::Terminal,
+    chosen: u8,
+}
+
+/// All terminals of a run.
+pub(super) struct Floor<W: Workload> {
+    places: Vec<Place<W>>,
+    wheel: Wheel,
+    begin: Instant,
+}
+
+impl<W: Workload> Floor<W> {
+    /// All terminals, asleep, in the middle of their cycles: each has lived for a random time, up to two passes of its deck, before the run
+    /// begins. So no herd runs in step, and the load is steady from the first second on.
+    pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, begin: Instant) -> Self {
+        let count = schedule.terminals as usize;
+        let mut wheel = Wheel::new(count);
+        let mut past = Xoshiro256PlusPlus::seed_from_u64(schedule.seed);
+        let mut places = Vec::with_capacity(count);
+        for number in 0..count {
+            let mut terminal = W::terminal(terminals, number as u64);
+            let past = past.random_range(0..2 * W::PASS);
+            let (mut lived, mut chosen) = (0, terminal.choose());
+            loop {
+                lived += W::keying_time(chosen);
+                if lived > past {
+                    break;
+                }
+                lived += terminal.think_time(chosen);
+                chosen = terminal.choose();
+            }
+            wheel.sleep(number as u32, lived - past);
+            places.push(Place { terminal, chosen: chosen as u8 });
+        }
+        Floor { places, wheel, begin }
+    }
+
+    fn micros(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.begin).as_micros() as u64
+    }
+
+    fn moment(&self, micros: u64) -> Instant {
+        self.begin + Duration::from_micros(micros)
+    }
+
+    /// Its user thinks about the result that came at `from`, chooses the next transaction and keys it in. The menu needs nothing of
+    /// the database, so its response time is null (clause 5.3.3).
+    fn rest(&mut self, number: u32, from: Instant, desk: &RefCell<Desk<'_>>) {
+        let from = self.micros(from);
+        let place = &mut self.places[number as usize];
+        let think = place.terminal.think_time(usize::from(place.chosen));
+        let mut desk = desk.borrow_mut();
+        let pacing = desk.interval.pacing();
+        pacing.think[usize::from(place.chosen)].note(think);
+        if usize::from(place.chosen) == W::HEADLINE {
+            note(&mut pacing.headline_think, think);
+        }
+        let chosen = place.terminal.choose();
+        let keying = W::keying_time(chosen);
+        pacing.keying[chosen].note(keying);
+        place.chosen = chosen as u8;
+        self.wheel.sleep(number, from + think + keying);
+    }
+
+    /// Its user has keyed in the last character at `due`.
+    fn send(&mut self, number: u32, due: u64, now: Instant, monitor: &Monitor<W::Input>, desk: &RefCell<Desk<'_>>) {
+        let intended = self.moment(due);
+        let place = &mut self.places[number as usize];
+        let chosen = usize::from(place.chosen);
+        let deferred = W::DEFERRED == Some(chosen);
+        let input = place.terminal.input(chosen);
+        let length = monitor.send(Request { terminal: number, intended, deferred, input });
+        {
+            let mut desk = desk.borrow_mut();
+            desk.turn(now);
+            let pacing = desk.interval.pacing();
+            note(&mut pacing.lateness, micros(intended, now));
+            pacing.longest_queue = pacing.longest_queue.max(length as u64);
+            if deferred {
+                desk.queued_deferred(chosen, intended, now);
+            }
+        }
+        if deferred {
+            self.rest(number, now, desk);
+        }
+    }
+
+    /// Moves the terminals until the run ends, and then lets `sessions` end. What is still queued some time later is given up.
+    pub(super) async fn run(
+        mut self,
+        monitor: &Monitor<W::Input>,
+        desk: &RefCell<Desk<'_>>,
+        stop: &Stop,
+        end: Instant,
+        sessions: u32,
+    ) {
+        let mut woken = Vec::new();
+        let mut answers = Vec::new();
+        loop {
+            let now = Instant::now();
+            if now >= end || stop.requested() {
+                break;
+            }
+            monitor.take_answers(&mut answers);
+            for (number, at) in answers.drain(..) {
+                self.rest(number, at, desk);
+            }
+            self.wheel.wake(self.micros(now), &mut woken);
+            for (due, number) in woken.drain(..) {
+                self.send(number, due, now, monitor, desk);
+            }
+            let next = self.wheel.next_due().map_or(end, |due| self.moment(due).min(end));
+            tokio::select! {
+                () = tokio::time::sleep_until(next.into()) => {}
+                () = monitor.wait_for_answer() => {}
+                () = stop.wait() => {}
+            }
+        }
+        monitor.close(sessions);
+        if !stop.requested() {
+            tokio::select! {
+                () = tokio::time::sleep(DRAIN) => {}
+                () = monitor.wait_for_sessions(sessions) => {}
+                () = stop.wait() => {}
+            }
+        }
+        desk.borrow_mut().totals.unfinished += monitor.clear();
+    }
+}
+
+/// A session: works what the queue gives it until it is asked to end.
+pub(super) async fn session<W: Workload, E: Engine<W>>(
+    mut worker: Worker<'_, '_, W, E>,
+    monitor: &Monitor<W::Input>,
+    desk: &RefCell<Desk<'_>>,
+) {
+    while worker.alive() {
+        let Some(request) = monitor.receive().await else { break };
+        let taken = Instant::now();
+        let transaction = W::transaction(&request.input);
+        let output = worker.work(transaction, &request.input).await;
+        let now = Instant::now();
+        {
+            let mut desk = desk.borrow_mut();
+            note(&mut desk.interval.pacing().queued, micros(request.intended, taken));
+            match &output {
+                Some(output) if request.deferred => {
+                    desk.completed_deferred::<W>(&request.input, output, request.intended, taken, now);
+                }
+                Some(output) => desk.completed::<W>(&request.input, output, request.intended, taken, now),
+                None => {}
+            }
+        }
+        if !request.deferred {
+            monitor.answer(request.terminal, now);
+        }
+    }
+    monitor.session_ended();
+}

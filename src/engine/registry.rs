@@ -1,0 +1,48 @@
+//! The engines there are, by the scheme of a URL.
+
+use std::collections::BTreeMap;
+
+use tokio::runtime::Runtime;
+
+use super::postgres::Postgres;
+use super::simulated::Simulated;
+use super::sqlite::{self, Sqlite};
+use super::{Engine, Error, Via};
+use crate::plan::Isolation;
+use crate::workload::tpcc::Tpcc;
+
+/// What an engine is opened with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it is; it may hold a password, so it is never shown.
+    pub url: String,
+    /// How transactions are to be spoken; none lets the engine choose its fastest way.
+    pub via: Option<Via>,
+    /// The scale that is asked for, if any: an engine without a database holds whatever is asked.
+    pub scale: Option<u32>,
+    /// Isolation level of the sessions.
+    pub isolation: Isolation,
+    /// Settings of a private server.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Does something with an engine of any kind.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Does it. `runtime` serves for everything that is not driving load.
+    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Self::Output, Error>;
+}
+
+/// Opens the database that the URL names and hands it to `visitor`.
+pub fn open<V: Visitor>(runtime: &Runtime, options: Options, visitor: V) -> Result<V::Output, Error> {
+    let scheme = options.url.split(':').next().unwrap_or_default();
+    match scheme {
+        "sqlite" => visitor.visit(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
+        //PG        "postgres" | "postgresql" => visitor.visit(runtime, runtime.block_on(Postgres::open(options))?),
+        "simulated" => visitor.visit(runtime, Simulated::open(options)?),
+        _ => Err(Error::Usage(format!(
+            "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local or simulated:service=5ms"
+        ))),
+    }
+}

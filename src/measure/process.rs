@@ -1,0 +1,41 @@
+//! What this process itself costs.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+/// Resources used by this process since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// CPU seconds in user mode.
+    pub user_s: f64,
+    /// CPU seconds in the kernel.
+    pub system_s: f64,
+    /// Largest resident set so far, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+/// Resources used by this process until now; zeros where the system does not tell.
+pub fn usage() -> Usage {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
+    let seconds = |time: nix::sys::time::TimeVal| time.num_microseconds() as f64 / 1e6;
+    // Linux counts the resident set in KiB, macOS in bytes.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    Usage {
+        user_s: seconds(usage.user_time()),
+        system_s: seconds(usage.system_time()),
+        peak_rss_bytes: usage.max_rss().unsigned_abs() * unit,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_process_uses_memory_and_time() {
+        let before = super::usage();
+        assert!(before.peak_rss_bytes > 100_000);
+        let mut x = 1_u64;
+        while super::usage().user_s + super::usage().system_s <= before.user_s + before.system_s {
+            x = std::hint::black_box(x.wrapping_mul(3));
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! A run as data: what to load, how to drive it, what to measure. The same fields come from flags and from a TOML file, and every
+//! record holds them as they were executed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::{Error, Via};
+
+/// Keying and think times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Pace {
+    /// None: each client asks for its next transaction as soon as the last one is answered.
+    None,
+    /// Those of clause 5.2.5.7, at ten terminals a warehouse.
+    Standard,
+}
+
+impl Pace {
+    /// As it is written in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pace::None => "none",
+            Pace::Standard => "standard",
+        }
+    }
+}
+
+/// Isolation level of the sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Row locks and single-statement reads make it enough for clause 3.4; see docs/isolation.md.
+    ReadCommitted,
+    /// One snapshot a transaction.
+    RepeatableRead,
+    /// As if one after the other.
+    Serializable,
+}
+
+/// When the consistency conditions are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Check {
+    /// Not at all.
+    None,
+    /// After the run.
+    After,
+    /// Before and after the run.
+    Both,
+}
+
+/// A plan, or a part of one: what is not given is filled in from a file, from the loaded database or by default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The database: sqlite:FILE, postgres://USER@HOST/DB or postgres:local (a private server that Graymark starts)
+    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub db: Option<String>,
+    /// Scale: warehouses [default: what is loaded, else 1]
+    #[arg(short = 'w', long = "warehouses", value_name = "N", value_parser = parse_scale)]
+    #[serde(default, rename = "warehouses", skip_serializing_if = "Option::is_none")]
+    pub scale: Option<u32>,
+    /// Keying and think times [default: none]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
+    /// Sessions at the database, each a closed loop [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// Driver threads [default: one for every four processors; an embedded engine has one for each client]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Time before the measurement interval, such as 30s or 5m [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub ramp_up: Option<u32>,
+    /// Length of the measurement interval, such as 60s or 2h [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub duration: Option<u32>,
+    /// How transactions are spoken [default: procedures where the engine has them]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
+    /// Isolation level of the sessions, where the engine has a choice [default: read-committed, with row locks]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+    /// The seed that every random stream derives from [default: drawn and recorded]
+    #[arg(long, value_name = "N")]
+    #[serde(default, with = "seed", skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// When the consistency conditions are checked [default: both for bench, after for run]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Check>,
+    /// Loading sessions side by side [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
+    /// Declare the foreign keys of clause 1.3 when loading [default: not declared]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign_keys: bool,
+    /// The date that the loaded population carries, such as 2026-01-31T12:00:00Z [default: now]
+    #[arg(long, value_name = "TIME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<Timestamp>,
+    /// A setting of a private server, such as shared_buffers=4GB; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    #[serde(default, with = "settings", skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<(String, String)>,
+}
+
+/// The database of a plan that names none.
+pub const DEFAULT_DB: &str = "sqlite:graymark.db";
+
+impl Plan {
+    /// Reads a plan from a TOML file.
+    pub fn read(path: &Path) -> Result<Plan, Error> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::Usage(format!("cannot read the plan {}: {error}", path.display())))?;
+        let plan: Plan = toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            Error::Usage(format!("{} is not a plan, line {line}: {}", path.display(), error.message().lines().next().unwrap_or("")))
+        })?;
+        if let Some(scale) = plan.scale {
+            parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: warehouses: {why}", path.display())))?;
+        }
+        if plan.clients == Some(0) || plan.duration == Some(0) || plan.threads == Some(0) || plan.jobs == Some(0) {
+            return Err(Error::Usage(format!("{}: clients, threads, jobs and duration must be at least 1", path.display())));
+        }
+        Ok(plan)
+    }
+
+    /// This plan, with what it leaves open taken from another.
+    pub fn or(self, other: Plan) -> Plan {
+        Plan {
+            db: self.db.or(other.db),
+            scale: self.scale.or(other.scale),
+            pace: self.pace.or(other.pace),
+            clients: self.clients.or(other.clients),
+            threads: self.threads.or(other.threads),
+            ramp_up: self.ramp_up.or(other.ramp_up),
+            duration: self.duration.or(other.duration),
+            via: self.via.or(other.via),
+            isolation: self.isolation.or(other.isolation),
+            seed: self.seed.or(other.seed),
+            check: self.check.or(other.check),
+            jobs: self.jobs.or(other.jobs),
+            foreign_keys: self.foreign_keys || other.foreign_keys,
+            date: self.date.or(other.date),
+            set: if self.set.is_empty() { other.set } else { self.set },
+        }
+    }
+
+    /// The database's URL.
+    pub fn db(&self) -> &str {
+        self.db.as_deref().unwrap_or(DEFAULT_DB)
+    }
+
+    /// Settings of a private server by name.
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        self.set.iter().cloned().collect()
+    }
+
+    /// The plan as a TOML file.
+    pub fn to_toml(&self) -> Result<String, Error> {
+        toml::to_string(self).map_err(|error| Error::Usage(format!("the plan cannot be written as TOML: {error}")))
+    }
+}
+
+/// A directory for a record, from the time, the workload and the engine, when none is asked for.
+pub fn default_record(workload: &str, engine: &str, now: Timestamp) -> PathBuf {
+    Path::new("graymark-runs").join(format!("{}-{workload}-{engine}", now.strftime("%Y%m%dT%H%M%SZ")))
+}
+
+/// A scale: a whole number within what the keys can hold.
+pub(crate) fn parse_scale(text: &str) -> Result<u32, String> {
+    let most = <crate::workload::tpcc::Tpcc as crate::workload::Workload>::MAX_SCALE;
+    match text.parse::<u32>() {
+        Ok(scale) if (1..=most).contains(&scale) => Ok(scale),
+        _ => Err(format!("give a whole number from 1 to {most}")),
+    }
+}
+
+fn parse_time(text: &str) -> Result<u32, String> {
+    let hint = "give a time in whole seconds, such as 90s, 5m or 2h";
+    let time = humantime::parse_duration(text).map_err(|_| hint.to_owned())?;
+    if time.subsec_nanos() != 0 || time.as_secs() > 30 * 86_400 {
+        return Err(format!("{hint}, at most 30days"));
+    }
+    Ok(time.as_secs() as u32)
+}
+
+fn parse_interval(text: &str) -> Result<u32, String> {
+    parse_time(text).and_then(|time| if time == 0 { Err("the interval needs at least 1s".to_owned()) } else { Ok(time) })
+}
+
+pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        _ => Err("give NAME=VALUE, such as shared_buffers=4GB".to_owned()),
+    }
+}
+
+/// Seconds in a file as `90s`.
+mod time {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(time: &Option<u32>, to: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(seconds) => to.serialize_str(&format!("{seconds}s")),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+        let text = String::deserialize(from)?;
+        super::parse_time(&text).map(Some).map_err(D::Error::custom)
+    }
+}
+
+/// A seed in a file as text, for TOML has no unsigned 64-bit numbers.
+mod seed {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(seed: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+        match seed {
+            Some(seed) => to.serialize_str(&seed.to_string()),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+        let text = String::deserialize(from)?;
+        text.parse().map(Some).map_err(|_| D::Error::custom("seed: give a whole number from 0 to 2^64 - 1 in quotes"))
+    }
+}
+
+/// Settings in a file as a table.
+mod settings {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(set: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(set.iter().map(|(name, value)| (name, value)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
+        Ok(BTreeMap::<String, String>::deserialize(from)?.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_survives_its_file() {
+        let plan = Plan {
+            db: Some("postgres:local".to_owned()),
+            scale: Some(4),
+            pace: Some(Pace::None),
+            clients: Some(8),
+            ramp_up: Some(0),
+            duration: Some(90),
+            via: Some(Via::Statements),
+            isolation: Some(Isolation::ReadCommitted),
+            seed: Some(u64::MAX),
+            foreign_keys: true,
+            date: Some(Timestamp::UNIX_EPOCH),
+            set: vec![("shared_buffers".to_owned(), "1GB".to_owned())],
+            ..Plan::default()
+        };
+        let text = plan.to_toml().unwrap();
+        let read: Plan = toml::from_str(&text).unwrap();
+        assert_eq!(read, plan, "{text}");
+    }
+
+    #[test]
+    fn flags_come_before_the_file() {
+        let flags = Plan { clients: Some(2), ..Plan::default() };
+        let file = Plan { clients: Some(8), scale: Some(3), ..Plan::default() };
+        let plan = flags.or(file);
+        assert_eq!((plan.clients, plan.scale), (Some(2), Some(3)));
+    }
+
+    #[test]
+    fn scales_and_times_that_make_no_sense_are_refused() {
+        for scale in ["0", "-1", "1e9", "1000000000", "", "x"] {
+            assert!(parse_scale(scale).is_err(), "{scale}");
+        }
+        assert_eq!(parse_scale("10"), Ok(10));
+        assert_eq!(parse_time("2h"), Ok(7200));
+        for time in ["", "5", "1500ms", "-1s", "99y"] {
+            assert!(parse_time(time).is_err(), "{time}");
+        }
+        assert!(parse_interval("0s").is_err());
+    }
+
+    #[test]
+    fn a_file_that_is_no_plan_is_told_with_its_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plan.toml");
+        std::fs::write(&path, "clients = 2\nclientz = 3\n").unwrap();
+        let error = Plan::read(&path).unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains("clientz"), "{error}");
+    }
+}

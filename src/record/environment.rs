@@ -1,0 +1,131 @@
+//! Where a run took place. What cannot be known is none.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use procfs::{Current, MountEntry};
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Identity;
+
+/// The machine that Graymark ran on, and the database as it was set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// Version of Graymark.
+    pub graymark: String,
+    /// Name of the host.
+    pub host: Option<String>,
+    /// Name and version of the operating system.
+    pub os: Option<String>,
+    /// Release of its kernel.
+    pub kernel: Option<String>,
+    /// Model of the CPU.
+    pub cpu_model: Option<String>,
+    /// Logical CPUs that this process may use.
+    pub logical_cpus: Option<usize>,
+    /// Main memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Type of the file system that holds the database, where it is on this host: `ext4`.
+    pub file_system: Option<String>,
+    /// The database.
+    pub engine: Option<Identity>,
+    /// Its settings that matter to the result.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// Looks at this host. `database` is where the database keeps its files, if that is here.
+    pub fn of_host(database: Option<&Path>) -> Environment {
+        Environment {
+            graymark: env!("CARGO_PKG_VERSION").to_owned(),
+            host: line_of("/proc/sys/kernel/hostname"),
+            os: fs::read_to_string("/etc/os-release").ok().and_then(|text| pretty_name(&text)),
+            kernel: line_of("/proc/sys/kernel/osrelease"),
+            cpu_model: procfs::CpuInfo::current().ok().and_then(|cpus| cpus.model_name(0).map(str::to_owned)),
+            logical_cpus: std::thread::available_parallelism().ok().map(usize::from),
+            memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
+            file_system: database.and_then(file_system),
+            engine: None,
+            settings: BTreeMap::new(),
+        }
+    }
+}
+
+fn line_of(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn pretty_name(os_release: &str) -> Option<String> {
+    let value = os_release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim_matches(['"', '\'']);
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+/// Type of the file system that `path`, or the nearest directory above it that exists, is in.
+fn file_system(path: &Path) -> Option<String> {
+    let absolute = std::path::absolute(path).ok()?;
+    let place = absolute.ancestors().find_map(|place| place.canonicalize().ok())?;
+    mounted_as(&place, &procfs::mounts().ok()?)
+}
+
+/// The innermost mount point holds a path; of several mounts at one point, the last one hides the others.
+fn mounted_as(place: &Path, mounts: &[MountEntry]) -> Option<String> {
+    mounts
+        .iter()
+        .map(|mount| (mount_point(&mount.fs_file), mount))
+        .filter(|(point, _)| place.starts_with(point))
+        .max_by_key(|(point, _)| point.components().count())
+        .map(|(_, mount)| mount.fs_vfstype.clone())
+}
+
+/// The kernel writes white space and backslashes in mount points as octal escapes.
+fn mount_point(written: &str) -> PathBuf {
+    PathBuf::from(written.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\"))
+}
+
+#[cfg(test)]
+mod tests {
+    use procfs::FromBufRead;
+
+    use super::*;
+
+    #[test]
+    fn tells_what_is_known_of_this_host() {
+        let here = Environment::of_host(Some(Path::new("/proc/self/status")));
+        assert_eq!(here.graymark, env!("CARGO_PKG_VERSION"));
+        assert!(here.logical_cpus.is_some());
+        if Path::new("/proc/self").exists() {
+            assert_eq!(here.file_system.as_deref(), Some("proc"));
+            assert!(here.kernel.is_some() && here.memory_bytes > Some(0));
+        }
+    }
+
+    #[test]
+    fn finds_the_innermost_mount() {
+        let text =
+            "overlay / overlay rw 0 0\n/dev/a /data ext4 rw 0 0\n/dev/b /data/a\\040b xfs rw 0 0\n/dev/c /data btrfs rw 0 0\n";
+        let mounts = Vec::<MountEntry>::from_buf_read(text.as_bytes()).unwrap();
+        let of = |path: &str| mounted_as(Path::new(path), &mounts).unwrap();
+        assert_eq!(of("/data/a b/file.db"), "xfs");
+        assert_eq!(of("/data/file.db"), "btrfs");
+        assert_eq!(of("/database"), "overlay");
+        assert_eq!(mounted_as(Path::new("/data"), &[]), None);
+    }
+
+    #[test]
+    fn reads_the_name_of_the_system() {
+        assert_eq!(pretty_name("ID=x\nPRETTY_NAME=\"Some Linux 12\"\n").as_deref(), Some("Some Linux 12"));
+        assert_eq!(pretty_name("PRETTY_NAME=\n"), None);
+        assert_eq!(pretty_name(""), None);
+    }
+
+    #[test]
+    fn unknown_facts_are_null_and_may_be_left_out() {
+        let empty: Environment = serde_json::from_str("{}").unwrap();
+        assert_eq!(empty, Environment::default());
+        assert!(serde_json::to_string(&empty).unwrap().contains("\"cpu_model\":null"));
+    }
+}

@@ -1,0 +1,272 @@
+//! Reads a record back, whole or partial.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde::de::DeserializeOwned;
+
+use super::environment::Environment;
+use super::summary::Summary;
+use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, file};
+use crate::drive::event::Phase;
+use crate::engine::LoadReport;
+use crate::measure::SIGNIFICANT_DIGITS;
+
+/// More bytes than any histogram of 64-bit values takes up at three significant digits.
+const LARGEST_HISTOGRAM: u64 = 4 << 20;
+
+/// A record, read from its directory. What a command did not write, or had not yet written when it was killed, is none or empty.
+#[derive(Debug)]
+pub struct Record {
+    /// Where it was read from.
+    pub directory: PathBuf,
+    /// What it says of itself.
+    pub header: Header,
+    /// The plan as it was executed, as TOML.
+    pub plan: Option<String>,
+    /// Where the run took place.
+    pub environment: Option<Environment>,
+    /// What loading came to.
+    pub load: Option<LoadReport>,
+    /// The summary; none if the run was killed before it was made.
+    pub summary: Option<Summary>,
+    /// What each second came to, in order.
+    pub series: Vec<SeriesRow>,
+    /// What happened, in order.
+    pub events: Vec<Happening>,
+    histograms: BTreeMap<String, Histogram<u64>>,
+}
+
+/// What one transaction type did in one second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesRow {
+    /// Number of the second, from 0.
+    pub second: u32,
+    /// The phase it belonged to.
+    pub phase: Phase,
+    /// The type, as an index into [`Header::transactions`].
+    pub transaction: usize,
+    /// Ended, rolled-back ones included.
+    pub completed: u64,
+    /// Rolled back as the standard asks.
+    pub rolled_back: u64,
+    /// Failed for good.
+    pub errors: u64,
+    /// Tried again.
+    pub retries: u64,
+    /// Response times; none if no transaction started and ended in the phase and ended in this second.
+    pub response_ms: Option<SecondSpread>,
+}
+
+/// Response times of one second, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SecondSpread {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+impl Record {
+    /// Reads the record in `directory`.
+    ///
+    /// # Errors
+    /// If there is none, it is of a later format, or a file of it is damaged.
+    pub fn open(directory: &Path) -> Result<Record, Error> {
+        let files = Files { directory };
+        let header = files.header()?;
+        // The last line may be cut off where the command did not come to its end.
+        let whole = header.status == Status::Complete;
+        Ok(Record {
+            plan: files.text(file::PLAN)?,
+            environment: files.json(file::ENVIRONMENT)?,
+            load: files.json(file::LOAD)?,
+            summary: files.json(file::SUMMARY)?,
+            series: files.series(whole, &header.transactions)?,
+            events: files.events(whole)?,
+            histograms: files.histograms(whole)?,
+            directory: directory.to_owned(),
+            header,
+        })
+    }
+
+    /// The distribution of a transaction type's times in the measurement interval, in microseconds; none if it has none.
+    pub fn histogram(&self, transaction: &str, clock: Clock) -> Option<&Histogram<u64>> {
+        self.histograms.get(&clock.tag(transaction))
+    }
+}
+
+struct Files<'a> {
+    directory: &'a Path,
+}
+
+impl Files<'_> {
+    fn damaged(&self, name: &str, why: impl std::fmt::Display) -> Error {
+        // Words of parsers may run over several lines.
+        let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        Error::Read(format!("{} is damaged: {why}; use another copy of the record", self.directory.join(name).display()))
+    }
+
+    fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        match fs::read(self.directory.join(name)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::Read(format!("cannot read {}: {error}", self.directory.join(name).display()))),
+        }
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, Error> {
+        let Some(bytes) = self.bytes(name)? else { return Ok(None) };
+        String::from_utf8(bytes).map(Some).map_err(|_| self.damaged(name, "it is not UTF-8 text"))
+    }
+
+    fn json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        let Some(bytes) = self.bytes(name)? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| self.damaged(name, error))
+    }
+
+    fn header(&self) -> Result<Header, Error> {
+        let absent = || {
+            Error::Directory(format!(
+                "{} is not a record of Graymark: it holds no {}; name the directory that a run has written",
+                self.directory.display(),
+                file::HEADER
+            ))
+        };
+        if !self.directory.is_dir() {
+            return Err(absent());
+        }
+        let value: serde_json::Value = self.json(file::HEADER)?.ok_or_else(absent)?;
+        match value.get("format").and_then(serde_json::Value::as_u64) {
+            Some(format) if format > u64::from(FORMAT) => Err(Error::Read(format!(
+                "{} has format {format}, and this Graymark ({}) reads up to {FORMAT}; use a newer Graymark",
+                self.directory.display(),
+                env!("CARGO_PKG_VERSION")
+            ))),
+            _ => serde_json::from_value(value).map_err(|error| self.damaged(file::HEADER, error)),
+        }
+    }
+
+    /// Lines of a file that grows: the last one counts only with its end, and that may miss only where the record is not `whole`.
+    fn lines(&self, name: &str, whole: bool) -> Result<Option<String>, Error> {
+        let Some(mut bytes) = self.bytes(name)? else { return Ok(None) };
+        let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        if end < bytes.len() && whole {
+            return Err(self.damaged(name, "its last line is cut off"));
+        }
+        bytes.truncate(end);
+        String::from_utf8(bytes).map(Some).map_err(|_| self.damaged(name, "it is not UTF-8 text"))
+    }
+
+    fn series(&self, whole: bool, transactions: &[String]) -> Result<Vec<SeriesRow>, Error> {
+        let Some(text) = self.lines(file::SERIES, whole)? else { return Ok(Vec::new()) };
+        let mut rows: Vec<SeriesRow> = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            if number == 0 {
+                if !line.split(',').take(SERIES_COLUMNS.len()).eq(SERIES_COLUMNS) {
+                    return Err(self.damaged(file::SERIES, "its first line does not name the columns of a series"));
+                }
+                continue;
+            }
+            let row = series_row(line, transactions)
+                .ok_or_else(|| self.damaged(file::SERIES, format_args!("line {} is not a row of the series", number + 1)))?;
+            if rows.last().is_some_and(|last| last.second > row.second) {
+                return Err(self.damaged(file::SERIES, format_args!("line {} goes back in time", number + 1)));
+            }
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    fn events(&self, whole: bool) -> Result<Vec<Happening>, Error> {
+        let Some(text) = self.lines(file::EVENTS, whole)? else { return Ok(Vec::new()) };
+        let read = |(number, line)| {
+            serde_json::from_str(line).map_err(|error| self.damaged(file::EVENTS, format_args!("line {}: {error}", number + 1)))
+        };
+        text.lines().enumerate().map(read).collect()
+    }
+
+    fn histograms(&self, whole: bool) -> Result<BTreeMap<String, Histogram<u64>>, Error> {
+        let mut merged: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
+        let Some(text) = self.lines(file::HISTOGRAMS, whole)? else { return Ok(merged) };
+        let mut deserializer = Deserializer::new();
+        for entry in IntervalLogIterator::new(text.as_bytes()) {
+            let entry = entry.map_err(|_| self.damaged(file::HISTOGRAMS, "a line is not of the HdrHistogram log format"))?;
+            let LogEntry::Interval(interval) = entry else { continue };
+            let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
+            let histogram = histogram(interval.encoded_histogram(), &mut deserializer)
+                .ok_or_else(|| self.damaged(file::HISTOGRAMS, format_args!("a histogram of {tag:?} cannot be decoded")))?;
+            let sum = match merged.entry(tag) {
+                std::collections::btree_map::Entry::Occupied(sum) => sum.into_mut(),
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(Histogram::new(SIGNIFICANT_DIGITS).map_err(|error| self.damaged(file::HISTOGRAMS, error))?)
+                }
+            };
+            sum.add(&histogram).map_err(|error| self.damaged(file::HISTOGRAMS, error))?;
+        }
+        Ok(merged)
+    }
+}
+
+fn series_row(line: &str, transactions: &[String]) -> Option<SeriesRow> {
+    let mut cells = line.split(',');
+    let second = cells.next()?.parse().ok()?;
+    let phase = cells.next().and_then(phase_named)?;
+    let name = cells.next()?;
+    let transaction = transactions.iter().position(|known| known == name)?;
+    let mut count = || cells.next()?.parse().ok();
+    let (completed, rolled_back, errors, retries) = (count()?, count()?, count()?, count()?);
+    let mut time = || -> Option<Option<f64>> {
+        let cell = cells.next()?;
+        if cell.is_empty() {
+            return Some(None);
+        }
+        let ms: f64 = cell.parse().ok()?;
+        (ms.is_finite() && ms >= 0.0).then_some(Some(ms))
+    };
+    let response_ms = match (time()?, time()?, time()?, time()?, time()?) {
+        (Some(mean), Some(p50), Some(p90), Some(p99), Some(max)) => Some(SecondSpread { mean, p50, p90, p99, max }),
+        (None, None, None, None, None) => None,
+        _ => return None,
+    };
+    Some(SeriesRow { second, phase, transaction, completed, rolled_back, errors, retries, response_ms })
+}
+
+fn phase_named(name: &str) -> Option<Phase> {
+    [Phase::RampUp, Phase::Measurement, Phase::WindDown].into_iter().find(|phase| phase.name() == name)
+}
+
+/// Decodes a histogram of the log; none if it is damaged.
+///
+/// The library takes the lengths in its input on trust and does not come to the checksum at its end, so both are looked at here.
+fn histogram(encoded: &str, deserializer: &mut Deserializer) -> Option<Histogram<u64>> {
+    /// Cookie and length come before the compressed bytes.
+    const COMPRESSED_HEAD: usize = 8;
+    /// Cookie, length of the counts and five parameters come before the counts.
+    const HEAD: usize = 40;
+
+    let compressed = base64::engine::general_purpose::STANDARD.decode(encoded).ok()?;
+    let mut plain = Vec::new();
+    flate2::read::ZlibDecoder::new(compressed.get(COMPRESSED_HEAD..)?).take(LARGEST_HISTOGRAM).read_to_end(&mut plain).ok()?;
+    let (head, counts) = plain.split_at_checked(HEAD)?;
+    let length = u32::from_be_bytes(head.get(4..8)?.try_into().ok()?);
+    let digits = u32::from_be_bytes(head.get(12..16)?.try_into().ok()?);
+    // Nine such bytes are the one number that the library cannot negate.
+    let overflows = counts.windows(9).any(|nine| nine.iter().all(|&byte| byte == 0xff));
+    if usize::try_from(length) != Ok(counts.len()) || digits > SIGNIFICANT_DIGITS.into() || overflows {
+        return None;
+    }
+    deserializer.deserialize(&mut plain.as_slice()).ok()
+}

@@ -1,0 +1,386 @@
+//! Writes a record while a run goes on.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
+use serde::Serialize;
+
+use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, cannot_write, file, remedy};
+use crate::drive::event::{Event, Phase};
+use crate::measure::Interval;
+
+/// Seconds of the measurement interval that one interval of the histogram log holds.
+const LOG_INTERVAL: u32 = 10;
+/// Failures of transactions that are written one by one; further ones are only counted.
+const FAILURES_WRITTEN: u64 = 10_000;
+
+/// Writes a record. Series, histograms and events are appended as they come, so that a killed process leaves a readable record.
+///
+/// An error while appending does not end the run: it is kept and told by [`RecordWriter::finish`].
+pub struct RecordWriter {
+    directory: PathBuf,
+    header: Header,
+    series: Appender,
+    histograms: Appender,
+    events: Appender,
+    log: HistogramLog,
+    failures: u64,
+    row: String,
+}
+
+impl RecordWriter {
+    /// Makes the directory and begins a record of `workload` in it. `command` is what was executed, without any password;
+    /// `transactions` are the names of the workload's transaction types.
+    ///
+    /// # Errors
+    /// If the directory holds something already, or cannot be made or written.
+    pub fn create(directory: &Path, command: &str, workload: &str, transactions: &[&str]) -> Result<RecordWriter, Error> {
+        let unusable = |error: &io::Error| {
+            Error::Directory(format!("cannot make the record {}: {error}; {}", directory.display(), remedy(error)))
+        };
+        fs::create_dir_all(directory).map_err(|error| unusable(&error))?;
+        if fs::read_dir(directory).map_err(|error| unusable(&error))?.next().is_some() {
+            return Err(Error::Directory(format!(
+                "{} is not empty; name another directory with --out, or remove it first",
+                directory.display()
+            )));
+        }
+        let header = Header {
+            format: FORMAT,
+            graymark: env!("CARGO_PKG_VERSION").to_owned(),
+            command: command.to_owned(),
+            workload: workload.to_owned(),
+            transactions: transactions.iter().map(|&name| name.to_owned()).collect(),
+            status: Status::Running,
+            started: now(),
+            ended: None,
+        };
+        let open = |name: &str| Appender::create(directory.join(name));
+        let mut writer = RecordWriter {
+            series: open(file::SERIES)?,
+            histograms: open(file::HISTOGRAMS)?,
+            events: open(file::EVENTS)?,
+            log: HistogramLog::new(transactions.len()),
+            failures: 0,
+            row: String::new(),
+            directory: directory.to_owned(),
+            header,
+        };
+        writer.put_json(file::HEADER, &writer.header)?;
+        writer.row = SERIES_COLUMNS.join(",");
+        writer.row.push('\n');
+        writer.series.append(writer.row.as_bytes());
+        writer.series.flush();
+        Ok(writer)
+    }
+
+    /// Where the record is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Takes up what the driver says. Errors are kept for [`RecordWriter::finish`].
+    pub fn event(&mut self, event: &Event) {
+        let happening = match event {
+            Event::Second { second, phase, interval } => return self.second(*second, *phase, interval),
+            Event::PhaseBegan { at, phase } => {
+                self.log.begin(*at, &mut self.histograms);
+                Happening::PhaseBegan { at: *at, phase: *phase }
+            }
+            Event::SessionLost { at, session, why, ambiguous } => {
+                Happening::SessionLost { at: *at, session: *session, why: why.clone(), ambiguous: *ambiguous }
+            }
+            Event::SessionRestored { at, session, after } => {
+                Happening::SessionRestored { at: *at, session: *session, after: *after }
+            }
+            Event::TransactionFailed { at, transaction, why } => {
+                self.failures += 1;
+                if self.failures > FAILURES_WRITTEN {
+                    return;
+                }
+                let name = self.header.transactions.get(*transaction).cloned().unwrap_or_default();
+                Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
+            }
+            Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
+            Event::RunEnded { at, interrupted } => Happening::RunEnded { at: *at, interrupted: *interrupted },
+        };
+        self.happened(&happening);
+    }
+
+    fn happened(&mut self, happening: &Happening) {
+        match serde_json::to_string(happening) {
+            Ok(mut line) => {
+                line.push('\n');
+                self.events.append(line.as_bytes());
+                self.events.flush();
+            }
+            Err(error) => self.events.fail(error.into()),
+        }
+    }
+
+    fn second(&mut self, second: u32, phase: Phase, interval: &Interval) {
+        use std::fmt::Write;
+        self.row.clear();
+        for (name, measured) in self.header.transactions.iter().zip(&interval.transactions) {
+            let _ = write!(
+                self.row,
+                "{second},{},{name},{},{},{},{}",
+                phase.name(),
+                measured.completed,
+                measured.rolled_back,
+                measured.errors,
+                measured.retries
+            );
+            let response = &measured.response;
+            if response.is_empty() {
+                self.row.push_str(",,,,,\n");
+            } else {
+                let _ = writeln!(
+                    self.row,
+                    ",{:.3},{:.3},{:.3},{:.3},{:.3}",
+                    response.mean() / 1e3,
+                    response.value_at_quantile(0.5) as f64 / 1e3,
+                    response.value_at_quantile(0.9) as f64 / 1e3,
+                    response.value_at_quantile(0.99) as f64 / 1e3,
+                    response.max() as f64 / 1e3
+                );
+            }
+        }
+        self.series.append(self.row.as_bytes());
+        self.series.flush();
+        if phase == Phase::Measurement {
+            self.log.add(second, interval);
+            if self.log.seconds() >= LOG_INTERVAL {
+                self.log.write(&self.header.transactions, &mut self.histograms);
+            }
+        }
+    }
+
+    /// Writes a file of the record as JSON, atomically.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put_json(&self, name: &str, content: &impl Serialize) -> Result<(), Error> {
+        let mut text = serde_json::to_vec_pretty(content)
+            .map_err(|error| Error::Write(format!("cannot write {}: {error}", self.directory.join(name).display())))?;
+        text.push(b'\n');
+        put(&self.directory, name, &text)
+    }
+
+    /// Writes a file of the record, atomically.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put_text(&self, name: &str, content: &str) -> Result<(), Error> {
+        put(&self.directory, name, content.as_bytes())
+    }
+
+    /// Writes what is not yet written and marks the record as `status`: [`Status::Complete`] or [`Status::Partial`].
+    ///
+    /// # Errors
+    /// The first error that occurred while the run went on, or now. The record is then marked as partial.
+    pub fn finish(mut self, status: Status) -> Result<(), Error> {
+        self.log.write(&self.header.transactions, &mut self.histograms);
+        if self.failures > FAILURES_WRITTEN {
+            self.happened(&Happening::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
+        }
+        let appended = [&mut self.series, &mut self.histograms, &mut self.events].map(Appender::close);
+        let failed = appended.into_iter().find_map(Result::err);
+        self.header.status = if failed.is_some() { Status::Partial } else { status };
+        self.header.ended = Some(now());
+        let marked = self.put_json(file::HEADER, &self.header);
+        failed.map_or(marked, Err)
+    }
+}
+
+/// Writes a file of the record in `directory` atomically: it is there as a whole or not at all.
+pub(crate) fn put(directory: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
+    let write = || -> io::Result<()> {
+        // The process' umask applies as it would to any new file: reports are made to be shared.
+        let mode = fs::Permissions::from_mode(0o666);
+        let mut temporary = tempfile::Builder::new().prefix(".writing-").permissions(mode).tempfile_in(directory)?;
+        temporary.write_all(content)?;
+        temporary.as_file().sync_all()?;
+        temporary.persist(directory.join(name)).map_err(|error| error.error)?;
+        File::open(directory)?.sync_all()
+    };
+    write().map_err(|error| cannot_write(&directory.join(name), &error))
+}
+
+fn now() -> String {
+    jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now()).to_string()
+}
+
+/// A file that grows until its first error, which it keeps.
+struct Appender {
+    path: PathBuf,
+    file: BufWriter<File>,
+    error: Option<io::Error>,
+}
+
+impl Appender {
+    fn create(path: PathBuf) -> Result<Appender, Error> {
+        match File::create_new(&path) {
+            Ok(file) => Ok(Appender { path, file: BufWriter::new(file), error: None }),
+            Err(error) => Err(cannot_write(&path, &error)),
+        }
+    }
+
+    fn fail(&mut self, error: io::Error) {
+        self.error.get_or_insert(error);
+    }
+
+    fn append(&mut self, bytes: &[u8]) {
+        if self.error.is_none()
+            && let Err(error) = self.file.write_all(bytes)
+        {
+            self.fail(error);
+        }
+    }
+
+    /// Hands what was appended to the operating system, where it survives this process.
+    fn flush(&mut self) {
+        if self.error.is_none()
+            && let Err(error) = self.file.flush()
+        {
+            self.fail(error);
+        }
+    }
+
+    /// Makes sure that all of it is on disk.
+    fn close(&mut self) -> Result<(), Error> {
+        self.flush();
+        let synced = match self.error.take() {
+            Some(error) => Err(error),
+            None => self.file.get_ref().sync_all(),
+        };
+        synced.map_err(|error| cannot_write(&self.path, &error))
+    }
+}
+
+/// Distributions of the measurement interval on their way to the log.
+struct HistogramLog {
+    serializer: V2DeflateSerializer,
+    pending: Interval,
+    /// First second and number of seconds in `pending`.
+    span: Option<(u32, u32)>,
+    begun: bool,
+    text: Vec<u8>,
+}
+
+impl HistogramLog {
+    fn new(transactions: usize) -> HistogramLog {
+        HistogramLog {
+            serializer: V2DeflateSerializer::new(),
+            pending: Interval::new(transactions, 0),
+            span: None,
+            begun: false,
+            text: Vec::new(),
+        }
+    }
+
+    /// Writes the log's head, which says when second 0 was, if this is the run's first event.
+    fn begin(&mut self, at: f64, out: &mut Appender) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let since = Duration::try_from_secs_f64(at).unwrap_or_default();
+        let start = SystemTime::now().checked_sub(since).unwrap_or(SystemTime::UNIX_EPOCH);
+        self.text.clear();
+        let head = IntervalLogWriterBuilder::new()
+            .add_comment("[Histogram log format version 1.3]")
+            .add_comment("Times of transactions in the measurement interval, in microseconds")
+            .with_start_time(start)
+            .with_base_time(start)
+            .begin_log_with(&mut self.text, &mut self.serializer)
+            .map(drop);
+        match head {
+            Ok(()) => {
+                self.text.extend_from_slice(
+                    b"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n",
+                );
+                out.append(&self.text);
+                out.flush();
+            }
+            Err(error) => out.fail(error),
+        }
+    }
+
+    fn add(&mut self, second: u32, interval: &Interval) {
+        self.pending.add(interval);
+        let (first, seconds) = self.span.unwrap_or((second, 0));
+        self.span = Some((first, seconds + 1));
+    }
+
+    fn seconds(&self) -> u32 {
+        self.span.map_or(0, |(_, seconds)| seconds)
+    }
+
+    /// Writes one interval of each tag that has something in it, and starts anew.
+    fn write(&mut self, transactions: &[String], out: &mut Appender) {
+        let Some((first, seconds)) = self.span.take() else { return };
+        self.text.clear();
+        for (name, measured) in transactions.iter().zip(&self.pending.transactions) {
+            for clock in Clock::ALL {
+                let histogram = match clock {
+                    Clock::Response => &measured.response,
+                    Clock::Service => &measured.service,
+                };
+                if !histogram.is_empty()
+                    && let Err(error) =
+                        append_interval(&mut self.text, &mut self.serializer, histogram, first, seconds, &clock.tag(name))
+                {
+                    out.fail(error);
+                }
+            }
+        }
+        out.append(&self.text);
+        out.flush();
+        self.pending = Interval::new(self.pending.transactions.len(), 0);
+    }
+}
+
+fn append_interval(
+    text: &mut Vec<u8>,
+    serializer: &mut V2DeflateSerializer,
+    histogram: &Histogram<u64>,
+    first: u32,
+    seconds: u32,
+    tag: &str,
+) -> io::Result<()> {
+    // A builder without comments or times writes no head, so this only appends.
+    IntervalLogWriterBuilder::new()
+        .begin_log_with(text, serializer)?
+        .write_histogram(histogram, Duration::from_secs(first.into()), Duration::from_secs(seconds.into()), Tag::new(tag))
+        .map_err(|error| match error {
+            IntervalLogWriterError::IoError(error) => error,
+            IntervalLogWriterError::SerializeError(error) => io::Error::other(error.to_string()),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Record;
+
+    #[test]
+    fn tells_errors_of_writing_at_the_end() {
+        let place = tempfile::TempDir::new().unwrap();
+        let mut writer = RecordWriter::create(place.path(), "graymark run", "tpcc", &["new_order"]).unwrap();
+        // A device that is always full.
+        writer.events.file = BufWriter::new(File::options().write(true).open("/dev/full").unwrap());
+        for at in [0.0, 1.0] {
+            writer.event(&Event::PhaseBegan { at, phase: Phase::RampUp });
+        }
+        let told = writer.finish(Status::Complete).unwrap_err().to_string();
+        assert!(told.contains(file::EVENTS) && told.contains("free some space"), "{told}");
+        let record = Record::open(place.path()).unwrap();
+        assert_eq!(record.header.status, Status::Partial);
+    }
+}

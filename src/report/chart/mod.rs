@@ -1,0 +1,267 @@
+//! The charts of a report, as SVG.
+
+mod plot;
+
+use hdrhistogram::Histogram;
+
+use super::format::{count, significant};
+use crate::drive::event::Phase;
+use crate::record::Record;
+use plot::{Axis, Layer, Plot, Tone};
+
+/// The most points that a chart over time has: with this many, bins are 30 s or less up to a run of eight hours (clause 5.6.4).
+const TIME_BINS: u32 = 960;
+/// Bins of a frequency distribution; clause 5.6.1 asks for at least 20.
+const FREQUENCY_BINS: u32 = 40;
+/// No time in a chart is longer than this, in milliseconds, nor any shorter than a microsecond: it keeps axes finite.
+const TIMES_MS: (f64, f64) = (0.001, 1e9);
+
+/// A chart for a page.
+#[derive(Debug, serde::Serialize)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// How to read it, and figures that go with it.
+    pub caption: String,
+    /// Lines or bars by colour: name, and number of the colour from 0; empty where there is only one.
+    pub legend: Vec<(String, usize)>,
+    /// For half of a wide page, and for a phone.
+    pub narrow: String,
+    /// For the whole width of a wide page; empty if the narrow one is for it, too.
+    pub wide: String,
+}
+
+/// What charts over time share: the bins, the phases and the outages.
+pub struct Timeline<'a> {
+    record: &'a Record,
+    /// Seconds of a bin.
+    width: u32,
+    bins: usize,
+    /// Seconds of an axis' unit, and its name.
+    unit: (f64, &'static str),
+    end: f64,
+    /// Start and end of the measurement interval.
+    interval: Option<(f64, f64)>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Of a record; none if not even a second was measured.
+    pub fn of(record: &'a Record) -> Option<Timeline<'a>> {
+        let last = record.series.last()?.second;
+        let seconds = last.saturating_add(1);
+        let width = seconds.div_ceil(TIME_BINS);
+        let mut measured = record.series.iter().filter(|row| row.phase == Phase::Measurement).map(|row| f64::from(row.second));
+        let interval = measured.next().map(|first| (first, measured.next_back().unwrap_or(first) + 1.0));
+        let end = f64::from(seconds);
+        let unit = match end {
+            end if end <= 600.0 => (1.0, "s"),
+            end if end <= 4.0 * 3600.0 => (60.0, "min"),
+            _ => (3600.0, "h"),
+        };
+        Some(Timeline { record, width, bins: seconds.div_ceil(width) as usize, unit, end, interval })
+    }
+
+    fn bin(&self, second: u32) -> usize {
+        (second / self.width) as usize
+    }
+
+    /// Start and length of a bin in seconds; the last one may be shorter.
+    fn span(&self, bin: usize) -> (f64, f64) {
+        let start = bin as f64 * f64::from(self.width);
+        (start, f64::from(self.width).min(self.end - start))
+    }
+
+    fn axis(&self) -> Axis {
+        Axis::linear(format!("time since the start, {}", self.unit.1), self.end / self.unit.0)
+    }
+
+    /// Ramp-up and outages as bands, and the opening and closing of the interval as marks.
+    fn backdrop(&self) -> Vec<Layer> {
+        let at = |second: f64| (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
+        let mut layers = Vec::new();
+        if let Some((open, close)) = self.interval {
+            layers.push(Layer::Band { from: 0.0, to: at(open), tone: Tone::Ink });
+            layers.push(Layer::Band { from: at(close), to: at(self.end), tone: Tone::Ink });
+        } else {
+            layers.push(Layer::Band { from: 0.0, to: at(self.end), tone: Tone::Ink });
+        }
+        for (start, length) in self.record.summary.iter().flat_map(|summary| &summary.connections.outages) {
+            layers.push(Layer::Band { from: at(*start), to: at(start + length), tone: Tone::Alarm });
+        }
+        layers
+    }
+
+    fn marks(&self) -> Vec<Layer> {
+        let Some((open, close)) = self.interval else { return Vec::new() };
+        let mark = |second: f64, label: &str| Layer::Mark { x: second / self.unit.0, label: label.to_owned(), row: 0 };
+        vec![mark(open, "interval"), mark(close, "")]
+    }
+
+    fn note(&self) -> String {
+        let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
+        let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
+        let outages = if outages { " Outages have a red one." } else { "" };
+        format!("What is outside of the measurement interval has a grey background.{outages}{bins}")
+    }
+}
+
+/// Throughput over time, ramp-up and interval (clause 5.6.4).
+pub fn throughput(timeline: &Timeline) -> Option<Chart> {
+    let record = timeline.record;
+    let new_order = record.header.transactions.iter().position(|name| name == "new_order");
+    let (what, per) = if new_order.is_some() { ("New-Orders a minute", 60.0) } else { ("transactions a second", 1.0) };
+    let mut sums = vec![0_u64; timeline.bins];
+    for row in record.series.iter().filter(|row| new_order.is_none_or(|index| index == row.transaction)) {
+        if let Some(sum) = sums.get_mut(timeline.bin(row.second)) {
+            *sum = sum.saturating_add(row.completed);
+        }
+    }
+    let rate = |(bin, sum): (usize, &u64)| {
+        let (start, length) = timeline.span(bin);
+        let rate = *sum as f64 / length * per;
+        // A step: the rate holds over the whole bin.
+        [(start / timeline.unit.0, rate), ((start + length) / timeline.unit.0, rate)]
+    };
+    let points: Vec<(f64, f64)> = sums.iter().enumerate().flat_map(rate).collect();
+    let highest = points.iter().map(|point| point.1).fold(1.0, f64::max);
+    let mut layers = timeline.backdrop();
+    layers.push(Layer::Line { points, tone: Tone::Series(0) });
+    layers.extend(timeline.marks());
+    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * 1.12), layers };
+    Chart::both("Throughput over time", timeline.note(), Vec::new(), &plot)
+}
+
+/// The 90th percentile of response times over time.
+pub fn response_over_time(timeline: &Timeline) -> Option<Chart> {
+    let record = timeline.record;
+    let types = record.header.transactions.len();
+    let mut worst = vec![vec![None::<f64>; timeline.bins]; types];
+    for row in &record.series {
+        let Some(response) = row.response_ms else { continue };
+        if let Some(place) = worst.get_mut(row.transaction).and_then(|bins| bins.get_mut(timeline.bin(row.second))) {
+            *place = Some(place.map_or(response.p90, |longest| longest.max(response.p90)));
+        }
+    }
+    let all = || worst.iter().flatten().flatten().map(|ms| ms.clamp(TIMES_MS.0, TIMES_MS.1));
+    let (lowest, highest) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
+    let mut layers = timeline.backdrop();
+    for (index, bins) in worst.iter().enumerate() {
+        let point = |bin: usize, ms: f64| {
+            let (start, length) = timeline.span(bin);
+            ((start + length / 2.0) / timeline.unit.0, ms.clamp(TIMES_MS.0, TIMES_MS.1).log10())
+        };
+        // A bin without a completed transaction breaks the line.
+        let mut points = Vec::new();
+        for (bin, ms) in bins.iter().enumerate() {
+            match ms {
+                Some(ms) => points.push(point(bin, *ms)),
+                None if points.is_empty() => {}
+                None => layers.push(Layer::Line { points: std::mem::take(&mut points), tone: Tone::Series(index) }),
+            }
+        }
+        layers.push(Layer::Line { points, tone: Tone::Series(index) });
+    }
+    layers.extend(timeline.marks());
+    let plot = Plot { x: timeline.axis(), y: Axis::logarithmic("response time, ms".to_owned(), lowest, highest), layers };
+    let each = if timeline.width > 1 { "the worst second of each bin" } else { "each second" };
+    let caption = format!("90th percentile of {each}. {}", timeline.note());
+    Chart::both("Response time over time", caption, legend(record), &plot)
+}
+
+/// Percentiles of the response times of all transaction types.
+pub fn percentiles(record: &Record) -> Option<Chart> {
+    /// Points of a curve for each further nine.
+    const POINTS: u32 = 40;
+    /// At most up to 99.999 percent.
+    const NINES: f64 = 5.0;
+
+    let distributions = responses(record);
+    let nines = |histogram: &Histogram<u64>| (histogram.len().max(10) as f64).log10().min(NINES);
+    let end = distributions.iter().map(|(_, histogram)| nines(histogram)).reduce(f64::max)?;
+    let ms = |us: u64| (us as f64 / 1e3).clamp(TIMES_MS.0, TIMES_MS.1);
+    let lowest = distributions.iter().map(|(_, histogram)| ms(histogram.min())).reduce(f64::min)?;
+    let highest = distributions.iter().map(|(_, histogram)| ms(histogram.max())).reduce(f64::max)?;
+    let curve = |(index, histogram): &(usize, &Histogram<u64>)| {
+        let steps = (nines(histogram) * f64::from(POINTS)) as u32;
+        let point = |step: u32| {
+            let x = f64::from(step) / f64::from(POINTS);
+            (x, ms(histogram.value_at_quantile(1.0 - 10_f64.powf(-x))).log10())
+        };
+        Layer::Line { points: (0..=steps).map(point).collect(), tone: Tone::Series(*index) }
+    };
+    let marks = [("0", 0.0), ("50", 50.0), ("90", 90.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99), ("99.999", 99.999)];
+    let ticks = marks.map(|(name, percent): (&str, f64)| (-(1.0 - percent / 100.0).log10() + 0.0, name.to_owned()));
+    let x =
+        Axis::named("percentile of transactions".to_owned(), end, ticks.into_iter().filter(|tick| tick.0 <= end + 0.01).collect());
+    let y = Axis::logarithmic("response time, ms".to_owned(), lowest, highest);
+    let plot = Plot { x, y, layers: distributions.iter().map(curve).collect() };
+    let caption = "This share of the transactions took no longer than the curve says. The scale widens towards the slowest ones.";
+    Chart::both("Response time by percentile", caption.to_owned(), legend(record), &plot)
+}
+
+/// Response-time frequency distribution of each transaction type (clause 5.6.1).
+pub fn frequencies(record: &Record) -> Vec<Chart> {
+    let names = &record.header.transactions;
+    responses(record).into_iter().filter_map(|(index, histogram)| frequency(names.get(index)?, index, histogram)).collect()
+}
+
+fn frequency(name: &str, index: usize, histogram: &Histogram<u64>) -> Option<Chart> {
+    let p90 = histogram.value_at_quantile(0.9) as f64;
+    // Times are whole microseconds, so no bin is narrower than one.
+    let end = (4.0 * p90).max(f64::from(FREQUENCY_BINS));
+    let width = end / f64::from(FREQUENCY_BINS);
+    let mut bins = [0_u64; FREQUENCY_BINS as usize];
+    let mut beyond = 0_u64;
+    for step in histogram.iter_recorded() {
+        let us = histogram.median_equivalent(step.value_iterated_to()) as f64;
+        match bins.get_mut((us / width) as usize) {
+            Some(bin) => *bin = bin.saturating_add(step.count_at_value()),
+            None => beyond = beyond.saturating_add(step.count_at_value()),
+        }
+    }
+    let ms = |us: f64| us / 1e3;
+    let highest = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let bars = bins.iter().enumerate().map(|(bin, &number)| (ms(bin as f64 * width), ms((bin + 1) as f64 * width), number as f64));
+    let mark =
+        |us: f64, label: &str, row| Layer::Mark { x: ms(us).min(ms(end)), label: format!("{label} {}", significant(ms(us))), row };
+    let layers = vec![
+        Layer::Bars { bars: bars.collect(), tone: Tone::Series(index) },
+        mark(histogram.mean(), "mean", 0),
+        mark(p90, "90%", 1),
+    ];
+    let plot = Plot {
+        x: Axis::linear("response time, ms".to_owned(), ms(end)),
+        y: Axis::counting("transactions".to_owned(), highest * 1.25),
+        layers,
+    };
+    let beyond = if beyond > 0 { format!(" {} took longer than the chart shows.", count(beyond)) } else { String::new() };
+    let caption = format!(
+        "{} transactions: mean {} ms, 90th percentile {} ms, maximum {} ms. Bins of {} ms.{beyond}",
+        count(histogram.len()),
+        significant(ms(histogram.mean())),
+        significant(ms(p90)),
+        significant(ms(histogram.max() as f64)),
+        significant(ms(width)),
+    );
+    let narrow = plot.draw(plot::NARROW)?;
+    Some(Chart { title: super::format::transaction(name), caption, legend: Vec::new(), narrow, wide: String::new() })
+}
+
+/// Distributions of the transaction types that completed anything, with the type's index.
+fn responses(record: &Record) -> Vec<(usize, &Histogram<u64>)> {
+    let names = record.header.transactions.iter().enumerate();
+    let found = names.filter_map(|(index, name)| Some((index, record.histogram(name, crate::record::Clock::Response)?)));
+    found.filter(|(_, histogram)| !histogram.is_empty()).collect()
+}
+
+fn legend(record: &Record) -> Vec<(String, usize)> {
+    let names = record.header.transactions.iter().enumerate();
+    names.map(|(index, name)| (super::format::transaction(name), index % plot::COLOURS.len())).collect()
+}
+
+impl Chart {
+    fn both(title: &str, caption: String, legend: Vec<(String, usize)>, plot: &Plot) -> Option<Chart> {
+        let (narrow, wide) = (plot.draw(plot::NARROW)?, plot.draw(plot::WIDE)?);
+        Some(Chart { title: title.to_owned(), caption, legend, narrow, wide })
+    }
+}

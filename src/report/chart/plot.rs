@@ -1,0 +1,304 @@
+//! One kind of plot for all charts: axes with given ticks, and layers upon them.
+
+use std::ops::Range;
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::element::{Circle, PathElement, Rectangle, Text};
+use plotters::prelude::{ChartBuilder, DrawingArea, IntoDrawingArea, IntoFont, SVGBackend};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{Color, RGBAColor, RGBColor, ShapeStyle, TextStyle};
+
+use super::super::format::{count, significant};
+
+/// Colours that people with a colour vision deficiency can tell apart (after Okabe and Ito).
+pub const COLOURS: [RGBColor; 5] =
+    [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115), RGBColor(204, 121, 167), RGBColor(230, 159, 0)];
+/// For half of a wide page, and for a phone.
+pub const NARROW: (u32, u32) = (440, 270);
+/// For the whole width of a wide page.
+pub const WIDE: (u32, u32) = (1000, 300);
+
+/// Drawn with this colour, and then given the colour of the page's text, whatever that is.
+const INK: RGBColor = RGBColor(1, 1, 1);
+const INK_WRITTEN: &str = "\"#010101\"";
+/// Plotters knows whole pixels only, so charts are drawn larger than they are shown.
+const FINE: u32 = 4;
+/// Height of text in pixels as shown, times what the SVG backend divides by.
+const TEXT: f64 = 12.5 * 1.24;
+/// Height of a row of labels in pixels as shown.
+const ROW: u32 = 20;
+
+/// What something is drawn in.
+#[derive(Clone, Copy)]
+pub enum Tone {
+    /// The colour of the text.
+    Ink,
+    /// The colour of something bad.
+    Alarm,
+    /// One of [`COLOURS`].
+    Series(usize),
+}
+
+impl Tone {
+    fn colour(self) -> RGBColor {
+        match self {
+            Tone::Ink => INK,
+            Tone::Alarm => RGBColor(204, 0, 51),
+            Tone::Series(index) => COLOURS[index % COLOURS.len()],
+        }
+    }
+}
+
+/// Something drawn in the plot.
+pub enum Layer {
+    /// A background from one x to another.
+    Band {
+        /// Its left edge.
+        from: f64,
+        /// Its right edge.
+        to: f64,
+        /// In what.
+        tone: Tone,
+    },
+    /// Bars from 0: left edge, right edge, height.
+    Bars {
+        /// The bars.
+        bars: Vec<(f64, f64, f64)>,
+        /// In what.
+        tone: Tone,
+    },
+    /// A line.
+    Line {
+        /// Through these points.
+        points: Vec<(f64, f64)>,
+        /// In what.
+        tone: Tone,
+    },
+    /// A vertical line with a label.
+    Mark {
+        /// Where.
+        x: f64,
+        /// What it marks.
+        label: String,
+        /// Row of the label from the top, so that neighbours do not overlap.
+        row: u32,
+    },
+}
+
+/// An axis: its title with its unit, its range, and labelled ticks.
+pub struct Axis {
+    title: String,
+    from: f64,
+    to: f64,
+    ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// From 0 to `to`.
+    pub fn linear(title: String, to: f64) -> Axis {
+        let to = if to.is_finite() && to > 0.0 { to } else { 1.0 };
+        // Steps of 1, 2 or 5 that make up to eight ticks.
+        let power = 10_f64.powf((to / 8.0).log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| to / step <= 8.0).unwrap_or(to);
+        let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+        let tick = |number: u32| (f64::from(number) * step, compact(f64::from(number) * step, decimals));
+        let ticks = (0..=8).map(tick).filter(|tick| tick.0 <= to * 1.000_001).collect();
+        Axis { title, from: 0.0, to, ticks }
+    }
+
+    /// From 0 to `to`, for what is counted: with ticks at whole numbers only.
+    pub fn counting(title: String, to: f64) -> Axis {
+        let mut axis = Axis::linear(title, to);
+        axis.ticks.retain(|tick| tick.0.fract() == 0.0);
+        axis.ticks.iter_mut().for_each(|(at, label)| *label = compact(*at, 0));
+        axis
+    }
+
+    /// From `lowest` to `highest`, both more than 0, and a little beyond; coordinates are their decimal logarithms.
+    pub fn logarithmic(title: String, lowest: f64, highest: f64) -> Axis {
+        let decades = (lowest.log10().floor() as i32)..=(highest.log10().ceil() as i32 + 1);
+        let step = |decade: i32, factor: f64| (factor * 10_f64.powi(decade), decade);
+        let all = || decades.clone().flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| step(decade, factor)));
+        let from = all().map(|(value, _)| value).filter(|value| *value <= lowest).fold(f64::MIN_POSITIVE, f64::max);
+        let to = all().map(|(value, _)| value).find(|value| *value >= highest && *value >= from * 9.0).unwrap_or(highest);
+        let fine = to / from <= 500.0;
+        let within = all()
+            .enumerate()
+            .filter(|(index, (value, _))| (fine || index % 3 == 0) && *value >= from * 0.999 && *value <= to * 1.001);
+        let ticks = within.map(|(_, (value, decade))| (value.log10(), compact(value, (-decade).max(0) as usize))).collect();
+        Axis { title, from: from.log10(), to: to.log10(), ticks }
+    }
+
+    /// From 0 to `to`, with ticks of one's own.
+    pub fn named(title: String, to: f64, ticks: Vec<(f64, String)>) -> Axis {
+        Axis { title, from: 0.0, to, ticks }
+    }
+
+    fn scale(&self) -> Scale {
+        Scale { from: self.from, to: self.to, ticks: self.ticks.iter().map(|tick| tick.0).collect() }
+    }
+
+    fn label(&self, at: f64) -> String {
+        self.ticks.iter().find(|tick| tick.0 == at).map(|tick| tick.1.clone()).unwrap_or_default()
+    }
+}
+
+/// An axis as plotters knows it, with our ticks and nothing outside of its range.
+struct Scale {
+    from: f64,
+    to: f64,
+    ticks: Vec<f64>,
+}
+
+impl Ranged for Scale {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (first, last): (i32, i32)) -> i32 {
+        let part = ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0);
+        first + (f64::from(last - first) * part).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.from..self.to
+    }
+}
+
+/// A tick's label that is short.
+fn compact(value: f64, decimals: usize) -> String {
+    let (scaled, unit) = match value.abs() {
+        size if size >= 1e9 => (value / 1e9, "G"),
+        size if size >= 1e6 => (value / 1e6, "M"),
+        size if size >= 1e4 => (value / 1e3, "k"),
+        _ if decimals == 0 => return count(value.round() as i128),
+        _ => return format!("{value:.decimals$}"),
+    };
+    let text = significant(scaled);
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{unit}")
+}
+
+/// A plot.
+pub struct Plot {
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// From back to front.
+    pub layers: Vec<Layer>,
+}
+
+impl Plot {
+    /// As an `svg` element of this aspect that scales with the page; none if it cannot be drawn.
+    pub fn draw(&self, size: (u32, u32)) -> Option<String> {
+        let mut svg = String::new();
+        {
+            let area = SVGBackend::with_string(&mut svg, (size.0 * FINE, size.1 * FINE)).into_drawing_area();
+            self.draw_on(&area).ok()?;
+            area.present().ok()?;
+        }
+        // The page sizes the chart, so only the viewport of the start tag is kept.
+        let (_, inside) = svg.split_once('>')?;
+        let inside = inside.replace(INK_WRITTEN, "\"currentColor\"").replace(" font-family=\"sans-serif\"", "");
+        Some(format!("<svg viewBox=\"0 0 {} {}\" role=\"img\">{inside}", size.0 * FINE, size.1 * FINE))
+    }
+
+    fn draw_on(&self, area: &DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>> {
+        let fine = |pixels: u32| pixels * FINE;
+        let font = || ("sans-serif", TEXT * f64::from(FINE)).into_font();
+        let faint = ShapeStyle { color: INK.mix(0.13), filled: false, stroke_width: FINE };
+        let mut chart = ChartBuilder::on(area)
+            .margin_top(fine(6))
+            .margin_right(fine(24))
+            .margin_left(fine(2))
+            .x_label_area_size(fine(42))
+            .y_label_area_size(fine(58))
+            .build_cartesian_2d(self.x.scale(), self.y.scale())?;
+        chart
+            .configure_mesh()
+            .disable_x_mesh()
+            .bold_line_style(faint)
+            .light_line_style(INK.mix(0.0))
+            .axis_style(ShapeStyle { color: INK.mix(0.5), filled: false, stroke_width: FINE })
+            .label_style(TextStyle::from(font()).color(&INK))
+            .axis_desc_style(TextStyle::from(font()).color(&INK))
+            .set_all_tick_mark_size(fine(4))
+            .x_desc(self.x.title.clone())
+            .y_desc(self.y.title.clone())
+            .x_label_formatter(&|x| self.x.label(*x))
+            .y_label_formatter(&|y| self.y.label(*y))
+            .draw()?;
+        for layer in &self.layers {
+            match layer {
+                Layer::Band { from, to, tone } if to > from => {
+                    let opacity = if matches!(tone, Tone::Alarm) { 0.25 } else { 0.07 };
+                    let corners = [(*from, self.y.from), (*to, self.y.to)];
+                    chart.draw_series([Rectangle::new(corners, tone.colour().mix(opacity).filled())])?;
+                }
+                Layer::Band { .. } => {}
+                Layer::Bars { bars, tone } => {
+                    let gap = |from: f64, to: f64| (to - from) * 0.06;
+                    chart.draw_series(bars.iter().filter(|bar| bar.2 > 0.0).map(|&(from, to, height)| {
+                        Rectangle::new([(from + gap(from, to), 0.0), (to - gap(from, to), height)], tone.colour().filled())
+                    }))?;
+                }
+                Layer::Line { points, tone } if points.len() == 1 => {
+                    // A line of one point has no length and would not be seen.
+                    let dot = |point: &(f64, f64)| Circle::new(*point, 2 * FINE, tone.colour().filled());
+                    chart.draw_series(points.iter().map(dot))?;
+                }
+                Layer::Line { points, tone } => {
+                    let style = ShapeStyle { color: RGBAColor::from(tone.colour()), filled: false, stroke_width: FINE * 3 / 2 };
+                    chart.draw_series([PathElement::new(points.clone(), style)])?;
+                }
+                Layer::Mark { x, label, row } => {
+                    let (width, height) = area.dim_in_pixel();
+                    let right = (self.x.to - self.x.from) / f64::from(width) * f64::from(FINE);
+                    let up = (self.y.to - self.y.from) / f64::from(height) * f64::from(FINE);
+                    // A mark ends at its label, so as not to run through the labels above.
+                    let top = self.y.to - up * f64::from(row * ROW);
+                    let style = ShapeStyle { color: INK.mix(0.7), filled: false, stroke_width: FINE };
+                    chart.draw_series([PathElement::new(vec![(*x, self.y.from), (*x, top)], style)])?;
+                    // Beyond the middle a label stands left of its mark, so as not to run out of the plot.
+                    let beyond = *x > self.x.to * 0.6;
+                    let (side, gap) = if beyond { (HPos::Right, -5.0) } else { (HPos::Left, 5.0) };
+                    let anchor = Pos::new(side, VPos::Top);
+                    let style = TextStyle::from(font()).color(&INK).pos(anchor);
+                    chart.draw_series([Text::new(label.clone(), (x + gap * right, top - 2.0 * up), style)])?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_have_readable_ticks() {
+        let labels = |axis: &Axis| axis.ticks.iter().map(|tick| tick.1.clone()).collect::<Vec<_>>();
+        assert_eq!(labels(&Axis::linear(String::new(), 70.0)), ["0", "10", "20", "30", "40", "50", "60", "70"]);
+        assert_eq!(labels(&Axis::linear(String::new(), 1.1)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(labels(&Axis::linear(String::new(), 26_000.0)), ["0", "5,000", "10k", "15k", "20k", "25k"]);
+        assert_eq!(labels(&Axis::linear(String::new(), f64::NAN)).len(), 6);
+        assert_eq!(labels(&Axis::counting(String::new(), 2.6)), ["0", "1", "2"]);
+        assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 8.0)), ["0.2", "0.5", "1", "2", "5", "10"]);
+        assert_eq!(labels(&Axis::logarithmic(String::new(), 3.0, 3.0)), ["2", "5", "10", "20"]);
+        assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 1_800.0)), ["1", "10", "100", "1,000"]);
+    }
+
+    #[test]
+    fn a_plot_is_one_svg_element_in_the_colours_of_the_page() {
+        let layers = vec![Layer::Mark { x: 0.5, label: "a < b".into(), row: 0 }];
+        let svg = Plot { x: Axis::linear("x".into(), 1.0), y: Axis::linear("y".into(), 1.0), layers }.draw(NARROW).unwrap();
+        assert!(svg.starts_with("<svg viewBox=\"0 0 1760 1080\"") && svg.trim_end().ends_with("</svg>"));
+        assert!(svg.contains("a &lt; b") && svg.contains("currentColor") && !svg.contains("#010101"));
+    }
+}

@@ -1,0 +1,528 @@
+//! What a report tells, in words and formatted figures: the same for text and page.
+
+use serde::Serialize;
+
+use super::format::{bytes, count, plain, plural, rate, seconds, significant, transaction};
+use crate::drive::event::Phase;
+use crate::engine::{Finding, LoadReport, Via};
+use crate::record::environment::Environment;
+use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
+use crate::record::{Clock, Record, Status};
+
+/// A label and what it says.
+pub type Line = (&'static str, String);
+
+/// All that a report tells.
+#[derive(Debug, Serialize)]
+pub struct Facts {
+    /// `TPC-C on SQLite 3.50.4`.
+    pub title: String,
+    /// The one figure; none where the run came to no result.
+    pub headline: Option<Headline>,
+    /// What the reader must know before any figure: the run was interrupted, checks failed.
+    pub warnings: Vec<String>,
+    /// Whether the number keeps the standard's rules.
+    pub verdict: Option<VerdictFacts>,
+    /// The run: engine, scale, clients, interval.
+    pub run: Vec<Line>,
+    /// By transaction type, in the standard's order.
+    pub transactions: Vec<TransactionFacts>,
+    /// What client and server spent.
+    pub cost: Vec<Line>,
+    /// Client against database, consistency, connections.
+    pub checks: Vec<Check>,
+    /// Conditions before and after the run.
+    pub conditions: Vec<Condition>,
+    /// Retries by reason.
+    pub retries: Vec<(String, String)>,
+    /// Errors by the database's words.
+    pub errors: Vec<(String, String)>,
+    /// What loading came to.
+    pub load: Vec<Line>,
+    /// Rows by table after the load.
+    pub tables: Vec<(String, String)>,
+    /// The host.
+    pub host: Vec<Line>,
+    /// Settings of the database.
+    pub settings: Vec<(String, String)>,
+    /// The plan as it was executed.
+    pub plan: String,
+    /// Graymark's version, command, and times.
+    pub origin: Vec<Line>,
+}
+
+/// The figure of a run.
+#[derive(Debug, Serialize)]
+pub struct Headline {
+    /// `12,345`
+    pub figure: String,
+    /// `NOPM`
+    pub metric: String,
+    /// What it is and what it is not.
+    pub meaning: String,
+}
+
+/// How a run stands to the standard.
+#[derive(Debug, Serialize)]
+pub struct VerdictFacts {
+    /// Whether it is valid.
+    pub valid: bool,
+    /// In a sentence.
+    pub sentence: String,
+    /// Rules: broken ones first, then those that were not tested, then those that held.
+    pub rules: Vec<Rule>,
+}
+
+/// A rule of the standard.
+#[derive(Debug, Serialize)]
+pub struct Rule {
+    /// `5.2.5.3`
+    pub id: String,
+    /// In a few words.
+    pub rule: String,
+    /// What was measured.
+    pub value: String,
+    /// What is allowed.
+    pub limit: String,
+    /// `broken`, `not tested`, `held`.
+    pub state: &'static str,
+    /// What else the reader should know.
+    pub note: String,
+}
+
+/// What one transaction type did.
+#[derive(Debug, Serialize)]
+pub struct TransactionFacts {
+    /// `New-Order`
+    pub name: String,
+    /// How it counts: completed, percent of all, rolled back, errors, retries.
+    pub counts: [String; 5],
+    /// Response times in ms: mean, p50, p90, p95, p99, p99.9, max; none if it completed none.
+    pub response: Option<[String; 7]>,
+    /// Service times in ms, likewise.
+    pub service: Option<[String; 7]>,
+}
+
+/// Something that was checked.
+#[derive(Debug, Serialize)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// Whether it is well; none where nobody looked.
+    pub held: Option<bool>,
+    /// What was found.
+    pub sentence: String,
+    /// Particulars, a line each.
+    pub details: Vec<String>,
+}
+
+/// A consistency condition, before and after the run.
+#[derive(Debug, Serialize)]
+pub struct Condition {
+    /// `3.3.2.1`
+    pub id: String,
+    /// What must hold.
+    pub title: String,
+    /// `held`, `3 rows`, or nothing if it was not checked.
+    pub before: String,
+    /// Likewise.
+    pub after: String,
+    /// Whether it failed before or after.
+    pub failed: bool,
+}
+
+impl Facts {
+    /// Takes them from a record.
+    pub fn of(record: &Record) -> Facts {
+        let summary = record.summary.as_ref();
+        let environment = record.environment.as_ref();
+        let consistency = summary.map(|summary| &summary.consistency);
+        Facts {
+            title: title(record),
+            headline: summary.and_then(headline),
+            warnings: warnings(record),
+            verdict: summary.and_then(|summary| verdict(&summary.verdict.clauses, summary.verdict.valid)),
+            run: summary.map(run).unwrap_or_default(),
+            transactions: transactions(record),
+            cost: summary.map(cost).unwrap_or_default(),
+            checks: summary.map(checks).unwrap_or_default(),
+            conditions: consistency.map(conditions).unwrap_or_default(),
+            retries: summary.map(|summary| tally(summary.retries.iter())).unwrap_or_default(),
+            errors: summary.map(|summary| tally(summary.errors.iter())).unwrap_or_default(),
+            load: record.load.as_ref().map(load).unwrap_or_default(),
+            tables: record.load.iter().flat_map(|load| &load.tables).map(|(table, rows)| (plain(table), count(*rows))).collect(),
+            host: environment.map(host).unwrap_or_default(),
+            settings: environment
+                .iter()
+                .flat_map(|environment| &environment.settings)
+                .map(|(name, value)| (plain(name), plain(value)))
+                .collect(),
+            plan: record.plan.as_deref().unwrap_or_default().trim().to_owned(),
+            origin: origin(record),
+        }
+    }
+}
+
+fn title(record: &Record) -> String {
+    let workload = match record.header.workload.as_str() {
+        "tpcc" => "TPC-C".to_owned(),
+        "debitcredit" => "DebitCredit".to_owned(),
+        other => plain(other),
+    };
+    let of_run = record.summary.as_ref().map(|summary| &summary.engine);
+    let of_host = record.environment.as_ref().and_then(|environment| environment.engine.as_ref());
+    match of_run.or(of_host) {
+        Some(engine) => format!("{workload} on {} {}", plain(&engine.name), plain(&engine.version)),
+        None => workload,
+    }
+}
+
+fn headline(summary: &Summary) -> Option<Headline> {
+    // Nothing was measured where the interval never began.
+    if summary.interval_s <= 0.0 {
+        return None;
+    }
+    let meaning = match summary.metric.as_str() {
+        "NOPM" => "New-Orders a minute without keying and think times: not a tpmC, nor to be compared with one",
+        "tpmC-gm" => {
+            "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared with published tpmC"
+        }
+        "tps" => "transactions completed a second",
+        _ => "",
+    };
+    Some(Headline {
+        figure: rate(summary.new_orders_per_minute.unwrap_or(summary.transactions_per_second)),
+        metric: plain(&summary.metric),
+        meaning: meaning.to_owned(),
+    })
+}
+
+fn warnings(record: &Record) -> Vec<String> {
+    let mut warnings = Vec::new();
+    match (&record.summary, record.header.status) {
+        (None, Status::Running) => {
+            warnings.push("Unfinished: the command still runs or was killed; there is no result.".to_owned())
+        }
+        (None, Status::Partial) => warnings.push("Unfinished: the command ended before its time; there is no result.".to_owned()),
+        (None, Status::Complete) => {}
+        (Some(summary), _) if summary.interrupted => {
+            let reached = if summary.interval_s > 0.0 {
+                format!("{} of measurement", seconds(summary.interval_s))
+            } else {
+                "no measurement at all".to_owned()
+            };
+            warnings.push(format!("Partial: the run was interrupted; it came to {reached}."));
+        }
+        (Some(_), Status::Partial) => warnings.push("Partial: not all of the record could be written.".to_owned()),
+        (Some(_), Status::Running) => warnings.push("Unfinished: the record was never closed; parts may be missing.".to_owned()),
+        (Some(_), Status::Complete) => {}
+    }
+    if let Some(summary) = &record.summary {
+        if !summary.consistency.failed.is_empty() {
+            warnings.push("The database is inconsistent: see the failed conditions.".to_owned());
+        }
+        if summary.database.agrees == Some(false) {
+            warnings.push("Client and database disagree about what was done: see the counts.".to_owned());
+        }
+    }
+    warnings
+}
+
+fn verdict(clauses: &[Clause], valid: bool) -> Option<VerdictFacts> {
+    if clauses.is_empty() {
+        return None;
+    }
+    let number = |state: State| clauses.iter().filter(|clause| clause.state == state).count() as u64;
+    let (broken, untested, held) = (number(State::Broken), number(State::NotTested), number(State::Held));
+    let sentence = if valid {
+        format!("Valid: {} of the standard held.", plural(held, "rule", "rules"))
+    } else {
+        format!("Not valid by the standard: {} broken, {untested} not tested, {held} held.", plural(broken, "rule", "rules"))
+    };
+    let mut clauses: Vec<&Clause> = clauses.iter().collect();
+    clauses.sort_by_key(|clause| match clause.state {
+        State::Broken => 0,
+        State::NotTested => 1,
+        State::Held => 2,
+    });
+    let rule = |clause: &Clause| Rule {
+        id: plain(&clause.id),
+        rule: plain(&clause.rule),
+        value: plain(&clause.value),
+        limit: plain(&clause.limit),
+        state: match clause.state {
+            State::Broken => "broken",
+            State::NotTested => "not tested",
+            State::Held => "held",
+        },
+        note: plain(&clause.note),
+    };
+    Some(VerdictFacts { valid, sentence, rules: clauses.into_iter().map(rule).collect() })
+}
+
+fn run(summary: &Summary) -> Vec<Line> {
+    let scale = match summary.workload.as_str() {
+        "debitcredit" => plural(summary.scale.into(), "branch", "branches"),
+        _ => plural(summary.scale.into(), "warehouse", "warehouses"),
+    };
+    let pace = match summary.pace.as_str() {
+        "none" => "none (no keying and think times)".to_owned(),
+        "standard" => "standard (keying and think times of the standard)".to_owned(),
+        other => plain(other),
+    };
+    let via = match summary.via {
+        Via::Procedures => "stored procedures",
+        Via::Statements => "statements",
+    };
+    let measured = summary.interval_s > 0.0;
+    let interval = if measured { seconds(summary.interval_s) } else { "none".to_owned() };
+    let mut lines = vec![
+        ("Engine", format!("{} {}", plain(&summary.engine.name), plain(&summary.engine.version))),
+        ("URL", plain(&summary.engine.url)),
+        ("Scale", scale),
+        ("Clients", plural(summary.clients.into(), "session", "sessions")),
+        ("Via", format!("{via}, isolation {}", plain(&summary.isolation))),
+        ("Pace", pace),
+        ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
+        ("Seed", summary.seed.to_string()),
+    ];
+    if measured {
+        lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
+    }
+    lines
+}
+
+/// From the summary; where there is none, from what the killed run had written.
+fn transactions(record: &Record) -> Vec<TransactionFacts> {
+    let Some(summary) = &record.summary else {
+        return derived(record);
+    };
+    // Zeros of an interval that never began would look like a result.
+    if summary.interval_s <= 0.0 {
+        return Vec::new();
+    }
+    let known = record.header.transactions.iter().filter_map(|name| summary.transactions.get_key_value(name));
+    let others = summary.transactions.iter().filter(|(name, _)| !record.header.transactions.contains(name));
+    known.chain(others).map(|(name, transaction)| transaction_facts(name, transaction)).collect()
+}
+
+fn derived(record: &Record) -> Vec<TransactionFacts> {
+    let mut sums = vec![TransactionSummary::default(); record.header.transactions.len()];
+    for row in record.series.iter().filter(|row| row.phase == Phase::Measurement) {
+        if let Some(sum) = sums.get_mut(row.transaction) {
+            sum.rolled_back = sum.rolled_back.saturating_add(row.rolled_back);
+            sum.errors = sum.errors.saturating_add(row.errors);
+            sum.retries = sum.retries.saturating_add(row.retries);
+        }
+    }
+    for (name, sum) in record.header.transactions.iter().zip(&mut sums) {
+        let spread = |clock| record.histogram(name, clock).map(Spread::of).unwrap_or_default();
+        sum.completed = record.histogram(name, Clock::Response).map_or(0, |histogram| histogram.len());
+        sum.response_ms = spread(Clock::Response);
+        sum.service_ms = spread(Clock::Service);
+    }
+    let all: f64 = sums.iter().map(|sum| sum.completed as f64).sum();
+    if all == 0.0 {
+        return Vec::new();
+    }
+    for sum in &mut sums {
+        sum.share_percent = 100.0 * sum.completed as f64 / all;
+    }
+    record.header.transactions.iter().zip(&sums).map(|(name, sum)| transaction_facts(name, sum)).collect()
+}
+
+fn transaction_facts(name: &str, summary: &TransactionSummary) -> TransactionFacts {
+    let times = |spread: &Spread| {
+        (summary.completed > 0)
+            .then(|| [spread.mean, spread.p50, spread.p90, spread.p95, spread.p99, spread.p999, spread.max].map(significant))
+    };
+    TransactionFacts {
+        name: transaction(name),
+        counts: [
+            count(summary.completed),
+            format!("{:.2}%", summary.share_percent),
+            count(summary.rolled_back),
+            count(summary.errors),
+            count(summary.retries),
+        ],
+        response: times(&summary.response_ms),
+        service: times(&summary.service_ms),
+    }
+}
+
+fn cost(summary: &Summary) -> Vec<Line> {
+    let client = &summary.client;
+    let in_process = summary.engine.url.starts_with("sqlite:");
+    let both = if in_process { ", the database's work in it" } else { "" };
+    let server = match (summary.server.cpu_s, summary.server.cpu_us_per_transaction) {
+        (Some(cpu), Some(each)) => format!("{} µs a transaction ({} in all)", significant(each), seconds(cpu)),
+        (Some(cpu), None) => format!("{} in all", seconds(cpu)),
+        (None, _) if in_process => "in the client's process".to_owned(),
+        (None, _) => "not known".to_owned(),
+    };
+    vec![
+        (
+            "Client CPU",
+            format!("{} µs a transaction ({} in all{both})", significant(client.cpu_us_per_transaction), seconds(client.cpu_s)),
+        ),
+        ("Server CPU", server),
+        (
+            "Client memory",
+            format!(
+                "{} at most, {}, {}",
+                bytes(client.peak_rss_bytes),
+                plural(client.terminals, "terminal", "terminals"),
+                plural(client.threads.into(), "driver thread", "driver threads")
+            ),
+        ),
+    ]
+}
+
+fn checks(summary: &Summary) -> Vec<Check> {
+    vec![agreement(&summary.database), consistency(&summary.consistency), connections(&summary.connections)]
+}
+
+fn agreement(database: &DatabaseCount) -> Check {
+    let details = database
+        .effects
+        .iter()
+        .map(|(name, effect)| {
+            let unknown = if effect.ambiguous > 0 {
+                format!(" and up to {} of unknown fate", count(effect.ambiguous))
+            } else {
+                String::new()
+            };
+            let verdict = if effect.agrees() { "agree" } else { "DISAGREE" };
+            let name = transaction(name).replace('-', " ");
+            format!("{name}: client {}{unknown}, database {}: {verdict}", count(effect.client), count(effect.database))
+        })
+        .collect();
+    let sentence = match database.agrees {
+        Some(true) => "Client and database agree on what was done.",
+        Some(false) => "Client and database DISAGREE on what was done.",
+        None => "The database was not asked for its own count.",
+    };
+    Check { name: "Counts", held: database.agrees, sentence: sentence.to_owned(), details }
+}
+
+fn consistency(consistency: &Consistency) -> Check {
+    let told = |findings: &[Finding], when: &str| {
+        if findings.is_empty() {
+            return format!("not checked {when}");
+        }
+        let held = findings.iter().filter(|finding| finding.held()).count();
+        format!("{held} of {} held {when}", plural(findings.len() as u64, "condition", "conditions"))
+    };
+    let checked = !(consistency.before.is_empty() && consistency.after.is_empty());
+    let failed = !consistency.failed.is_empty()
+        || [&consistency.before, &consistency.after].iter().any(|all| all.iter().any(|finding| !finding.held()));
+    let mut details = Vec::new();
+    for (findings, when) in [(&consistency.before, "before"), (&consistency.after, "after")] {
+        for finding in findings.iter().filter(|finding| !finding.held()) {
+            let rows = plural(finding.offending, "row", "rows");
+            details.push(format!("{} FAILED {when} the run ({rows}): {}", plain(&finding.id), plain(&finding.title)));
+            details.extend(finding.examples.iter().map(|row| format!("  {}", plain(row))));
+        }
+    }
+    let sentence = if checked {
+        let text = format!("{}, {}.", told(&consistency.before, "before the run"), told(&consistency.after, "after"));
+        text.replacen("not", "Not", usize::from(text.starts_with("not")))
+    } else if failed {
+        format!("Failed: {}.", consistency.failed.iter().map(|id| plain(id)).collect::<Vec<_>>().join(", "))
+    } else {
+        "Not checked.".to_owned()
+    };
+    Check { name: "Consistency", held: if failed { Some(false) } else { checked.then_some(true) }, sentence, details }
+}
+
+fn connections(connections: &Connections) -> Check {
+    if connections.lost == 0 {
+        return Check { name: "Connections", held: Some(true), sentence: "None was lost.".to_owned(), details: Vec::new() };
+    }
+    let mut details = vec![format!("{} restored", count(connections.restored))];
+    for (start, length) in &connections.outages {
+        details.push(format!("Outage of {} from second {start:.1}: no transaction completed", seconds(*length)));
+    }
+    if connections.ambiguous > 0 {
+        details.push(format!("{} of unknown fate", plural(connections.ambiguous, "commit", "commits")));
+    }
+    let sentence = format!(
+        "{} lost; {} without any completed transaction.",
+        plural(connections.lost, "connection", "connections"),
+        seconds(connections.outage_s)
+    );
+    Check { name: "Connections", held: Some(false), sentence, details }
+}
+
+/// Conditions in the order in which they were checked, those of both times beside each other.
+fn conditions(consistency: &Consistency) -> Vec<Condition> {
+    let mut conditions: Vec<Condition> = Vec::new();
+    for (findings, after) in [(&consistency.before, false), (&consistency.after, true)] {
+        for finding in findings {
+            let id = plain(&finding.id);
+            let index = conditions.iter().position(|condition| condition.id == id).unwrap_or_else(|| {
+                conditions.push(Condition {
+                    id,
+                    title: plain(&finding.title),
+                    before: String::new(),
+                    after: String::new(),
+                    failed: false,
+                });
+                conditions.len() - 1
+            });
+            let condition = &mut conditions[index];
+            let state = if finding.held() { "held".to_owned() } else { plural(finding.offending, "row fails", "rows fail") };
+            condition.failed |= !finding.held();
+            *(if after { &mut condition.after } else { &mut condition.before }) = state;
+        }
+    }
+    conditions
+}
+
+fn tally<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<(String, String)> {
+    let mut counts: Vec<_> = counts.collect();
+    counts.sort_by(|(a, x), (b, y)| y.cmp(x).then(a.cmp(b)));
+    counts.into_iter().map(|(name, number)| (plain(name), count(*number))).collect()
+}
+
+/// What loading came to.
+pub fn load(load: &LoadReport) -> Vec<Line> {
+    let per_second = |figure: u64| if load.seconds > 0.0 { figure as f64 / load.seconds } else { 0.0 };
+    let mut lines = vec![
+        ("Rows", format!("{} in {} ({} a second)", count(load.rows), seconds(load.seconds), rate(per_second(load.rows)))),
+        ("Volume", format!("{} of rows ({} a second)", bytes(load.bytes), bytes(per_second(load.bytes) as u64))),
+    ];
+    if load.resumed_rows > 0 {
+        lines.push(("Resumed", format!("{} of an earlier, interrupted load", plural(load.resumed_rows, "row", "rows"))));
+    }
+    if let Some(size) = load.database_bytes {
+        lines.push(("On disk", format!("{} with indexes", bytes(size))));
+    }
+    if !load.phases.is_empty() {
+        let phases = load.phases.iter().map(|(name, length)| format!("{} {}", plain(name), seconds(*length)));
+        lines.push(("Phases", phases.collect::<Vec<_>>().join(", ")));
+    }
+    lines
+}
+
+fn host(environment: &Environment) -> Vec<Line> {
+    let known = |fact: &Option<String>| fact.as_deref().map(plain);
+    let lines = [
+        ("Host", known(&environment.host)),
+        ("System", known(&environment.os)),
+        ("Kernel", known(&environment.kernel)),
+        ("CPU", known(&environment.cpu_model)),
+        ("Logical CPUs", environment.logical_cpus.map(|cpus| cpus.to_string())),
+        ("Memory", environment.memory_bytes.map(bytes)),
+        ("File system", known(&environment.file_system)),
+    ];
+    lines.into_iter().filter_map(|(label, fact)| Some((label, fact?))).collect()
+}
+
+fn origin(record: &Record) -> Vec<Line> {
+    let header = &record.header;
+    let mut lines =
+        vec![("Graymark", plain(&header.graymark)), ("Command", plain(&header.command)), ("Begun", plain(&header.started))];
+    lines.extend(header.ended.as_deref().map(|ended| ("Ended", plain(ended))));
+    lines
+}

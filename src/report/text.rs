@@ -1,0 +1,235 @@
+//! The report as text: at most [`WIDTH`] columns, no colours.
+
+use super::facts::{self, Check, Facts, Line, TransactionFacts, VerdictFacts};
+use super::format::{plain, plural};
+use crate::engine::{Finding, LoadReport};
+
+/// The widest line, in characters.
+pub const WIDTH: usize = 100;
+/// Where the text after a label begins.
+const LABEL: usize = 15;
+/// The most that is told of the name of a transaction type.
+const NAME: usize = 24;
+
+/// The report as text. `page` is where the page is told to be.
+pub fn render(facts: &Facts, page: Option<&str>) -> String {
+    let mut text = Text::default();
+    if let Some(headline) = &facts.headline {
+        text.wrapped("", 0, &format!("{} {}", headline.figure, headline.metric));
+        if !headline.meaning.is_empty() {
+            text.wrapped("", 0, &format!("{}.", headline.meaning));
+        }
+    }
+    text.wrapped("", 0, &facts.title);
+    text.blank();
+    for warning in &facts.warnings {
+        text.wrapped("! ", 2, warning);
+    }
+    text.section("", |text| text.labelled(&facts.run));
+    text.section("Transactions of the measurement interval", |text| transactions(text, &facts.transactions));
+    text.section("Cost", |text| text.labelled(&facts.cost));
+    text.section("Load", |text| text.labelled(&facts.load));
+    text.section("Checks", |text| facts.checks.iter().for_each(|found| check(text, found)));
+    text.section("Retries", |text| text.tally(&facts.retries));
+    text.section("Errors", |text| text.tally(&facts.errors));
+    if let Some(found) = &facts.verdict {
+        text.section("Verdict", |text| verdict(text, found));
+    }
+    text.section("Host", |text| text.labelled(&facts.host));
+    text.section("Record", |text| {
+        text.labelled(&facts.origin);
+        if let Some(page) = page {
+            text.wrapped(&label("Page"), LABEL, page);
+        }
+    });
+    text.lines
+}
+
+/// What a load came to.
+pub fn load(report: &LoadReport) -> String {
+    let mut text = Text::default();
+    text.labelled(&facts::load(report));
+    text.lines
+}
+
+/// A condition and how it stands, with the first rows that violate it.
+pub fn finding(finding: &Finding) -> String {
+    let mut text = Text::default();
+    let state = if finding.held() { "held".to_owned() } else { format!("FAILED in {}", plural(finding.offending, "row", "rows")) };
+    text.wrapped(&format!("{:<19} ", plain(&finding.id)), 20, &format!("{state}: {}", plain(&finding.title)));
+    for example in &finding.examples {
+        text.wrapped(&" ".repeat(20), 22, &plain(example));
+    }
+    text.lines.truncate(text.lines.trim_end().len());
+    text.lines
+}
+
+fn transactions(text: &mut Text, transactions: &[TransactionFacts]) {
+    if transactions.is_empty() {
+        return;
+    }
+    // A name that is none of ours may be long.
+    let row = |name: &str, cells: &[String]| {
+        std::iter::once(name.chars().take(NAME).collect()).chain(cells.iter().cloned()).collect::<Vec<String>>()
+    };
+    let mut counts = vec![["", "completed", "share", "rolled back", "errors", "retries"].map(str::to_owned).to_vec()];
+    counts.extend(transactions.iter().map(|transaction| row(&transaction.name, &transaction.counts)));
+    text.table(&counts);
+    text.blank();
+    let mut times = vec![["Response, ms", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec()];
+    let none = std::array::from_fn(|_| "-".to_owned());
+    times.extend(transactions.iter().map(|transaction| row(&transaction.name, transaction.response.as_ref().unwrap_or(&none))));
+    text.table(&times);
+}
+
+fn check(text: &mut Text, check: &Check) {
+    text.wrapped(&label(check.name), LABEL, &check.sentence);
+    for detail in &check.details {
+        // An indented detail belongs to the one above it.
+        let deeper = if detail.starts_with("  ") { LABEL + 2 } else { LABEL };
+        text.wrapped(&" ".repeat(deeper), deeper + 2, detail.trim_start());
+    }
+}
+
+fn verdict(text: &mut Text, verdict: &VerdictFacts) {
+    text.wrapped("", 0, &verdict.sentence);
+    for rule in &verdict.rules {
+        let note = if rule.note.is_empty() { String::new() } else { format!(" ({})", rule.note) };
+        let value = if rule.value.is_empty() { "-" } else { &rule.value };
+        let limit = if rule.limit.is_empty() { String::new() } else { format!("; allowed: {}", rule.limit) };
+        text.wrapped(&format!("{:<12}{:<9} ", rule.state, rule.id), 24, &format!("{}: {value}{limit}{note}", rule.rule));
+    }
+}
+
+fn label(name: &str) -> String {
+    format!("{name:<LABEL$}")
+}
+
+/// Lines of a report.
+#[derive(Default)]
+struct Text {
+    lines: String,
+}
+
+impl Text {
+    /// A blank line, unless there is one already.
+    fn blank(&mut self) {
+        if !self.lines.is_empty() && !self.lines.ends_with("\n\n") {
+            self.lines.push('\n');
+        }
+    }
+
+    /// A part with its title, if it says anything.
+    fn section(&mut self, title: &str, write: impl FnOnce(&mut Text)) {
+        let mut part = Text::default();
+        write(&mut part);
+        if part.lines.is_empty() {
+            return;
+        }
+        self.blank();
+        if !title.is_empty() {
+            self.lines.push_str(title);
+            self.lines.push('\n');
+        }
+        self.lines.push_str(&part.lines);
+    }
+
+    fn labelled(&mut self, lines: &[Line]) {
+        for (name, what) in lines {
+            self.wrapped(&label(name), LABEL, what);
+        }
+    }
+
+    fn tally(&mut self, counts: &[(String, String)]) {
+        for (name, number) in counts {
+            self.wrapped(&format!("{number:>11}  "), 13, name);
+        }
+    }
+
+    /// A paragraph after `first`, folded at [`WIDTH`], its further lines indented by `indent`.
+    fn wrapped(&mut self, first: &str, indent: usize, paragraph: &str) {
+        let mut column = first.chars().count();
+        let mut fresh = true;
+        self.lines.push_str(first);
+        for word in paragraph.split_whitespace() {
+            let mut word = word.to_owned();
+            let length = word.chars().count();
+            if !fresh && column + 1 + length > WIDTH {
+                self.fold(indent, &mut column);
+                fresh = true;
+            }
+            if !fresh {
+                self.lines.push(' ');
+                column += 1;
+            }
+            // A word longer than a line, such as a URL, is cut.
+            while column + word.chars().count() > WIDTH {
+                let cut = word.char_indices().nth(WIDTH - column).map_or(word.len(), |(at, _)| at);
+                let rest = word.split_off(cut);
+                self.lines.push_str(&word);
+                self.fold(indent, &mut column);
+                word = rest;
+            }
+            self.lines.push_str(&word);
+            column += word.chars().count();
+            fresh = false;
+        }
+        self.end_line();
+    }
+
+    fn fold(&mut self, indent: usize, column: &mut usize) {
+        self.end_line();
+        self.lines.push_str(&" ".repeat(indent));
+        *column = indent;
+    }
+
+    fn end_line(&mut self) {
+        let end = self.lines.trim_end_matches(' ').len();
+        self.lines.truncate(end);
+        self.lines.push('\n');
+    }
+
+    /// Columns as wide as they need be: the first one left-aligned, figures right-aligned.
+    fn table(&mut self, rows: &[Vec<String>]) {
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+            .collect();
+        for row in rows {
+            let mut line = String::new();
+            for (index, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                if index == 0 {
+                    line.push_str(&format!("{cell:<width$}"));
+                } else {
+                    line.push_str(&format!("  {cell:>width$}", width = width.max(&8)));
+                }
+            }
+            self.lines.push_str(&line);
+            self.end_line();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_between_words_and_cuts_what_is_too_long() {
+        let mut text = Text::default();
+        text.wrapped("Label  ", 7, &"word ".repeat(30));
+        text.wrapped("", 2, &"x".repeat(250));
+        let lines: Vec<&str> = text.lines.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH && !line.ends_with(' ')), "{lines:?}");
+        assert!(lines[1].starts_with("       word"));
+        assert_eq!(lines.concat().matches('x').count(), 250);
+    }
+
+    #[test]
+    fn leaves_out_parts_that_say_nothing() {
+        let mut text = Text::default();
+        text.section("Empty", |_| {});
+        text.section("Full", |text| text.wrapped("", 0, "yes"));
+        assert_eq!(text.lines, "Full\nyes\n");
+    }
+}

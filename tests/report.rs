@@ -1,0 +1,424 @@
+//! A user reads the report of a run: a whole one, one with a failed check, one that was interrupted or killed, one with an outage.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use graymark::drive::event::{Event, Phase};
+use graymark::engine::{Finding, Identity, LoadReport, Via};
+use graymark::measure::Interval;
+use graymark::record::environment::Environment;
+use graymark::record::summary::*;
+use graymark::record::{Header, Record, RecordWriter, Status, file};
+use graymark::report;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
+/// Transactions a second, and their typical response time in microseconds.
+const LOAD: [(u64, u64); 5] = [(90, 4_000), (86, 1_800), (8, 900), (8, 9_000), (8, 2_500)];
+
+/// A run as it is written into a record.
+struct Run {
+    ramp_up: u32,
+    measured: u32,
+    /// Seconds without a database.
+    outage: Option<(u32, u32)>,
+    interrupted: bool,
+}
+
+const WHOLE: Run = Run { ramp_up: 30, measured: 270, outage: None, interrupted: false };
+
+impl Run {
+    fn is_out(&self, second: u32) -> bool {
+        self.outage.is_some_and(|(from, length)| (from..from + length).contains(&second))
+    }
+
+    /// The same figures each time: a rate that warms up, and response times with a tail.
+    fn second(&self, second: u32) -> Interval {
+        let mut interval = Interval::new(TYPES.len(), 0);
+        if self.is_out(second) {
+            return interval;
+        }
+        for (measured, (rate, us)) in interval.transactions.iter_mut().zip(LOAD) {
+            let warmth = u64::from(second.min(20)) + 20;
+            let completed = (rate + u64::from(second * 7919 % 11)) * warmth / 40;
+            for number in 0..completed {
+                let draw = (u64::from(second) * 7_368_787 + number * 104_729 + us) % 10_007;
+                let part = draw as f64 / 10_007.0;
+                let time = us as f64 * (0.5 - 0.45 * (1.0 - part).ln());
+                measured.response.record(time as u64).unwrap();
+                measured.service.record((time * 0.9) as u64).unwrap();
+            }
+            measured.completed = completed;
+        }
+        interval.transactions[0].rolled_back = u64::from(second.is_multiple_of(2));
+        interval.transactions[1].retries = u64::from(second.is_multiple_of(40));
+        interval
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let all = self.ramp_up + self.measured;
+        let mut events = vec![Event::PhaseBegan { at: 0.0, phase: Phase::RampUp }];
+        for second in 0..all {
+            if second == self.ramp_up {
+                events.push(Event::PhaseBegan { at: second.into(), phase: Phase::Measurement });
+            }
+            let phase = if second < self.ramp_up { Phase::RampUp } else { Phase::Measurement };
+            events.push(Event::Second { second, phase, interval: Box::new(self.second(second)) });
+        }
+        if let Some((from, length)) = self.outage {
+            let why = "terminating connection due to <administrator> command".to_owned();
+            events.push(Event::SessionLost { at: from.into(), session: 0, why, ambiguous: true });
+            events.push(Event::SessionRestored { at: (from + length).into(), session: 0, after: length.into() });
+        }
+        events.push(Event::RunEnded { at: all.into(), interrupted: self.interrupted });
+        events
+    }
+
+    fn summary(&self) -> Summary {
+        let mut sum = Interval::new(TYPES.len(), 0);
+        (self.ramp_up..self.ramp_up + self.measured).for_each(|second| sum.add(&self.second(second)));
+        let all: u64 = sum.transactions.iter().map(|measured| measured.completed).sum();
+        let transactions = TYPES.iter().zip(&sum.transactions).map(|(name, measured)| {
+            let summary = TransactionSummary {
+                completed: measured.completed,
+                rolled_back: measured.rolled_back,
+                errors: measured.errors,
+                retries: measured.retries,
+                share_percent: if all > 0 { 100.0 * measured.completed as f64 / all as f64 } else { 0.0 },
+                response_ms: Spread::of(&measured.response),
+                service_ms: Spread::of(&measured.service),
+            };
+            (name.to_string(), summary)
+        });
+        let seconds = f64::from(self.measured);
+        let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        let ambiguous = u64::from(self.outage.is_some());
+        let effect = |client: u64| EffectCount { client, database: client as i64, ambiguous };
+        Summary {
+            workload: "tpcc".into(),
+            engine: Identity {
+                name: "PostgreSQL".into(),
+                version: "17.5".into(),
+                url: "postgres://bench@127.0.0.1:5432/bench".into(),
+            },
+            via: Via::Procedures,
+            isolation: "read committed".into(),
+            pace: "none".into(),
+            scale: 10,
+            clients: 8,
+            seed: 42,
+            started: "2026-03-01T10:00:00Z".into(),
+            ramp_up_s: self.ramp_up.into(),
+            interval_s: seconds,
+            interrupted: self.interrupted,
+            new_orders_per_minute: Some(60.0 * per_second(sum.transactions[0].completed)),
+            transactions_per_second: per_second(all),
+            metric: "NOPM".into(),
+            transactions: transactions.collect(),
+            retries: BTreeMap::from([("deadlock".into(), 2), ("serialization".into(), 5)]),
+            errors: BTreeMap::new(),
+            database: DatabaseCount {
+                agrees: Some(true),
+                new_orders: Some(27_000),
+                effects: BTreeMap::from([
+                    ("new_orders".into(), effect(27_000)),
+                    ("payments".into(), effect(25_800)),
+                    ("deliveries".into(), effect(24_000)),
+                ]),
+            },
+            consistency: Consistency { held: 12, failed: Vec::new(), before: findings(), after: findings() },
+            verdict: Verdict { valid: false, clauses: clauses() },
+            client: ClientCost {
+                cpu_s: 21.4,
+                cpu_user_s: 15.0,
+                cpu_us_per_transaction: 356.2,
+                peak_rss_bytes: 23 << 20,
+                terminals: 8,
+                threads: 1,
+            },
+            server: ServerCost { cpu_s: Some(402.5), cpu_us_per_transaction: Some(6_700.4) },
+            connections: match self.outage {
+                None => Connections::default(),
+                Some((from, length)) => Connections {
+                    lost: 8,
+                    restored: 8,
+                    ambiguous: 1,
+                    outage_s: length.into(),
+                    outages: vec![(from.into(), length.into())],
+                },
+            },
+            record: "graymark-runs/example".into(),
+        }
+    }
+
+    fn write(&self, directory: &Path, change: impl FnOnce(&mut Summary)) {
+        let mut writer = RecordWriter::create(directory, "", "tpcc", &TYPES).unwrap();
+        self.events().iter().for_each(|event| writer.event(event));
+        let mut summary = self.summary();
+        change(&mut summary);
+        writer.put_json(file::SUMMARY, &summary).unwrap();
+        writer.put_json(file::ENVIRONMENT, &environment()).unwrap();
+        writer
+            .put_text(file::PLAN, "workload = \"tpcc\"\nwarehouses = 10\nclients = 8\npace = \"none\"\nduration = \"270s\"\n")
+            .unwrap();
+        writer.put_json(file::LOAD, &load()).unwrap();
+        let status = if self.interrupted { Status::Partial } else { Status::Complete };
+        writer.finish(status).unwrap();
+        header(directory, status);
+    }
+}
+
+/// The header with times and versions that do not change from day to day.
+fn header(directory: &Path, status: Status) {
+    let header = Header {
+        format: 1,
+        graymark: "0.1.0".into(),
+        command: "graymark bench --db postgres://bench@127.0.0.1/bench -w 10 --clients 8".into(),
+        workload: "tpcc".into(),
+        transactions: TYPES.map(str::to_owned).to_vec(),
+        status,
+        started: "2026-03-01T10:00:00Z".into(),
+        ended: (status != Status::Running).then(|| "2026-03-01T10:05:04Z".into()),
+    };
+    fs::write(directory.join(file::HEADER), serde_json::to_vec(&header).unwrap()).unwrap();
+}
+
+fn environment() -> Environment {
+    let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Environment {
+        graymark: "0.1.0".into(),
+        host: Some("example".into()),
+        os: Some("Some Linux 12".into()),
+        kernel: Some("6.12.0".into()),
+        cpu_model: None,
+        logical_cpus: Some(8),
+        memory_bytes: Some(32 << 30),
+        file_system: Some("ext4".into()),
+        engine: None,
+        settings: BTreeMap::from([setting("shared_buffers", "8GB"), setting("synchronous_commit", "on"), setting("fsync", "on")]),
+    }
+}
+
+fn load() -> LoadReport {
+    LoadReport {
+        seconds: 61.5,
+        phases: vec![("schema".into(), 0.2), ("rows".into(), 44.0), ("keys".into(), 15.3), ("statistics".into(), 2.0)],
+        tables: vec![("warehouse".into(), 10), ("district".into(), 100), ("customer".into(), 300_000), ("stock".into(), 1_000_000)],
+        rows: 4_990_110,
+        resumed_rows: 0,
+        bytes: 812 << 20,
+        database_bytes: Some(1_100 << 20),
+    }
+}
+
+fn finding(id: &str, title: &str) -> Finding {
+    Finding { id: id.into(), title: title.into(), offending: 0, examples: Vec::new(), seconds: 0.1 }
+}
+
+fn findings() -> Vec<Finding> {
+    vec![
+        finding("3.3.2.1", "W_YTD is the sum of D_YTD of the warehouse's districts"),
+        finding("3.3.2.2", "D_NEXT_O_ID - 1 is the largest order of the district, and its largest new order"),
+        finding("3.3.2.3", "the new orders of a district are numbered without gaps"),
+        finding("3.3.2.4", "the sum of O_OL_CNT of a district is its number of order lines"),
+    ]
+}
+
+fn clause(id: &str, rule: &str, value: &str, limit: &str, state: State, note: &str) -> Clause {
+    Clause { id: id.into(), rule: rule.into(), value: value.into(), limit: limit.into(), state, note: note.into() }
+}
+
+fn clauses() -> Vec<Clause> {
+    vec![
+        clause("5.2.3", "share of Payment", "43.00%", "at least 43%", State::Held, ""),
+        clause("5.2.5.3", "90th percentile of New-Order response times", "6.1 ms", "at most 5 s", State::Held, ""),
+        clause("5.2.5.4", "think times", "none", "mean 12 s for New-Order", State::Broken, "the run had --pace none"),
+        clause("5.5.2.1", "length of the measurement interval", "4 min 30 s", "at least 2 h", State::Broken, ""),
+        clause("3.5", "durability", "", "no committed transaction is lost", State::NotTested, "graymark acid tests it"),
+    ]
+}
+
+fn reports(run: &Run, change: impl FnOnce(&mut Summary)) -> (String, String) {
+    let place = TempDir::new().unwrap();
+    run.write(place.path(), change);
+    told(place.path())
+}
+
+/// Text and page of the record, as they are in the files.
+fn told(directory: &Path) -> (String, String) {
+    let paths = report::write(directory).unwrap();
+    let text = fs::read_to_string(paths.text).unwrap();
+    let page = fs::read_to_string(paths.html).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    self_contained(&page);
+    // Where the record is differs from test to test; it may fold.
+    let text = text.split("\nPage ").next().unwrap().to_owned();
+    (text, page)
+}
+
+fn self_contained(page: &str) {
+    for outside in ["<script", "<link", "src=", "href=", "url(", "@import"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    assert!(page.ends_with("</html>") && !page.contains("NaN") && !page.contains("inf\""));
+}
+
+/// The page without its style, and with charts by their size and titles of axes only.
+fn skeleton(page: &str) -> String {
+    let (head, rest) = page.split_once("<style>").unwrap();
+    let (_, body) = rest.split_once("</style>").unwrap();
+    let mut skeleton = head.to_owned();
+    for (index, part) in body.split("<svg ").enumerate() {
+        let Some((chart, after)) = part.split_once("</svg>").filter(|_| index > 0) else {
+            skeleton.push_str(part);
+            continue;
+        };
+        let titles = chart.lines().filter(|line| line.contains("time") || line.contains("minute") || line.contains("transactions"));
+        skeleton.push_str(&format!("[chart: {}]", titles.collect::<Vec<_>>().join("; ")));
+        skeleton.push_str(after);
+    }
+    skeleton
+}
+
+#[test]
+fn a_whole_run() {
+    let (text, page) = reports(&WHOLE, |_| {});
+    insta::assert_snapshot!("whole_text", text);
+    insta::assert_snapshot!("whole_page", skeleton(&page));
+}
+
+#[test]
+fn a_run_after_which_a_check_fails() {
+    let (text, page) = reports(&WHOLE, |summary| {
+        let bad = &mut summary.consistency.after[1];
+        bad.offending = 3;
+        bad.examples =
+            vec!["w_id=1 d_id=4 d_next_o_id=3100 max_o_id=3098".into(), "w_id=2 d_id=1 d_next_o_id=3055 max_o_id=3053".into()];
+        summary.consistency.failed = vec!["3.3.2.2".into()];
+        summary.consistency.held = 3;
+        summary.database.agrees = Some(false);
+        if let Some(effect) = summary.database.effects.get_mut("new_orders") {
+            effect.database -= 3;
+        }
+        summary.errors = BTreeMap::from([("duplicate key value violates \"orders_pkey\"\n<b>\u{1b}[31m".into(), 3)]);
+    });
+    insta::assert_snapshot!("failed_text", text);
+    assert!(page.contains("3 rows fail") && page.contains("w_id=1 d_id=4 d_next_o_id=3100"));
+    assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"));
+}
+
+#[test]
+fn a_run_that_was_interrupted() {
+    let (text, page) = reports(&Run { measured: 17, interrupted: true, ..WHOLE }, |_| {});
+    insta::assert_snapshot!("interrupted_text", text);
+    assert!(page.contains("Partial: the run was interrupted; it came to 17 s of measurement."));
+}
+
+#[test]
+fn a_run_that_was_interrupted_before_it_measured_anything() {
+    for ramp_up in [0, 3] {
+        let (text, page) = reports(&Run { ramp_up, measured: 0, outage: None, interrupted: true }, |_| {});
+        assert!(text.contains("it came to no measurement at all") && !text.contains("NOPM"), "{text}");
+        assert!(page.contains("No result"));
+    }
+}
+
+#[test]
+fn a_run_with_an_outage() {
+    let (text, page) = reports(&Run { outage: Some((140, 12)), ..WHOLE }, |_| {});
+    insta::assert_snapshot!("outage_text", text);
+    assert!(page.contains("Outages have a red one."));
+}
+
+#[test]
+fn a_run_that_was_killed() {
+    let place = TempDir::new().unwrap();
+    let mut writer = RecordWriter::create(place.path(), "", "tpcc", &TYPES).unwrap();
+    let run = Run { measured: 25, ..WHOLE };
+    run.events().iter().for_each(|event| writer.event(event));
+    drop(writer);
+    header(place.path(), Status::Running);
+    let (text, page) = told(place.path());
+    insta::assert_snapshot!("killed_text", text);
+    assert!(page.contains("No result") && page.contains("Throughput over time"));
+}
+
+#[test]
+fn a_type_that_never_completed_has_no_times() {
+    let (text, _) = reports(&WHOLE, |summary| {
+        summary.transactions.insert("delivery".into(), TransactionSummary::default());
+    });
+    let times = text.lines().filter(|line| line.starts_with("Delivery")).nth(1).unwrap();
+    assert!(times.split_whitespace().skip(1).all(|figure| figure == "-"), "{times}");
+}
+
+#[test]
+fn a_record_of_a_load_only() {
+    let place = TempDir::new().unwrap();
+    let writer = RecordWriter::create(place.path(), "", "tpcc", &TYPES).unwrap();
+    writer.put_json(file::LOAD, &load()).unwrap();
+    writer.finish(Status::Complete).unwrap();
+    header(place.path(), Status::Complete);
+    let (text, page) = told(place.path());
+    insta::assert_snapshot!("load_text", text);
+    assert!(page.contains("4,990,110 in 61.5 s"));
+}
+
+/// What is not a figure of ours may be anything, and must not break the page or the text.
+#[test]
+fn text_of_servers_and_users_is_escaped() {
+    let evil = "</td><script>alert(1)</script>\u{1b}[2J\n\"'&".to_owned();
+    let (text, page) = reports(&Run { measured: 2, ..WHOLE }, |summary| {
+        summary.engine = Identity { name: evil.clone(), version: evil.clone(), url: evil.clone() };
+        (summary.isolation, summary.pace, summary.metric) = (evil.clone(), evil.clone(), evil.clone());
+        summary.errors.insert(evil.clone(), 1);
+        summary.retries.insert(evil.clone(), 1);
+        summary.database.effects.insert(evil.clone(), EffectCount::default());
+        summary.consistency.after.push(Finding { examples: vec![evil.clone()], offending: 1, ..finding(&evil, &evil) });
+        summary.verdict.clauses.push(clause(&evil, &evil, &evil, &evil, State::Broken, &evil));
+        summary.transactions.insert(evil.clone(), TransactionSummary::default());
+    });
+    assert!(text.contains("alert(1)"));
+    assert!(page.contains("&lt;script&gt;"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+
+    /// Whatever figures a record holds, a report comes of it.
+    #[test]
+    fn any_figures_make_a_report(
+        counts in prop::array::uniform4(any::<u64>()),
+        floats in prop::array::uniform4(prop::num::f64::NORMAL | prop::num::f64::ZERO),
+        times in prop::array::uniform5(prop::num::f64::POSITIVE | prop::num::f64::ZERO),
+        seconds in prop::collection::vec(any::<u32>(), 0..6),
+    ) {
+        let place = TempDir::new().unwrap();
+        Run { ramp_up: 2, measured: 2, outage: None, interrupted: false }.write(place.path(), |summary| {
+            summary.interval_s = floats[0];
+            summary.ramp_up_s = floats[1];
+            summary.new_orders_per_minute = Some(floats[2]);
+            summary.connections.lost = counts[0];
+            summary.connections.outages = vec![(floats[2], floats[3])];
+            summary.client.peak_rss_bytes = counts[1];
+            if let Some(payment) = summary.transactions.get_mut("payment") {
+                payment.completed = counts[2];
+                payment.response_ms.p90 = floats[3];
+            }
+        });
+        let path = place.path().join(file::SERIES);
+        let mut series = fs::read_to_string(&path).unwrap();
+        let mut seconds = seconds;
+        seconds.sort_unstable();
+        for second in seconds.into_iter().filter(|second| *second > 4) {
+            let [mean, p50, p90, p99, max] = times;
+            series.push_str(&format!("{second},measurement,payment,{},0,0,0,{mean},{p50},{p90},{p99},{max}\n", counts[3]));
+        }
+        fs::write(&path, series).unwrap();
+        prop_assert!(Record::open(place.path()).is_ok());
+        told(place.path());
+    }
+}
