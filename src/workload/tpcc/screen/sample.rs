@@ -65,7 +65,7 @@ pub fn payment() -> (input::Payment, output::Payment) {
         c_data: text(concat!(
             "987 10 3 7 12 1234.56 987 10 3 2 3 1244.56 Hn7sKz2wQe9rTb4yUi6oPa1dFg8jLx3cVm5N",
             "q0WtEzRySuXiDoCpFaVsGdBfHgNhJjMkKl1Z2x3C4v5B6n7M8q9W0eRtYuIoPaSdFgHjKlZxCvBnMqWe",
-            "RtYuIoPaSd1Fg2Hj3Kl4Zx5Cv6Bn7Mq8We9Rt0Yu"
+            "RtYuIoPaSd1Fg2Hj3Kl4Zx5Cv6Bn7Mq8We9Rt0YuZ"
         )),
     };
     (input, output)

@@ -193,7 +193,7 @@ fn every_field_of_a_payment_has_its_place() {
         (18, 12, "987 10 3 7 12 1234.56 987 10 3 2 3 1244.56 Hn7sKz2"),
         (19, 12, "wQe9rTb4yUi6oPa1dFg8jLx3cVm5Nq0WtEzRySuXiDoCpFaVsG"),
         (20, 12, "dBfHgNhJjMkKl1Z2x3C4v5B6n7M8q9W0eRtYuIoPaSdFgHjKlZ"),
-        (21, 12, "xCvBnMqWeRtYuIoPaSd1Fg2Hj3Kl4Zx5Cv6Bn7Mq8We9Rt0Yu "),
+        (21, 12, "xCvBnMqWeRtYuIoPaSd1Fg2Hj3Kl4Zx5Cv6Bn7Mq8We9Rt0YuZ"),
     ];
     assert_shows_only(Form::Payment, &payment(|_, _| ()), &expected);
 }
@@ -330,9 +330,7 @@ fn fifteen_lines() -> Screen {
     new_order(|input, output| {
         let placed = output.placed.as_mut().unwrap();
         for at in input.lines.len()..MAX_LINES {
-            let mut line = input.lines[at - 7];
-            (line.i_id, line.supply_w_id) = (8 + 14 - at as i32, 12);
-            input.lines.push(line);
+            input.lines.push(input::Line { i_id: 22 - at as i32, supply_w_id: 12, quantity: 1 });
             let line = placed.lines[2].clone();
             placed.lines.push(line);
         }
