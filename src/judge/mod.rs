@@ -78,7 +78,8 @@ fn pacing(pace: &str) -> Clause {
         held(pace == "standard"),
     );
     if pace != "standard" {
-        clause.note = "without think time the figure is called NOPM: it is no tpmC and may not be compared with one".to_owned();
+        let why = if pace == "none" { "without think time" } else { "with other times than the standard's" };
+        clause.note = format!("{why} the figure is called NOPM: it is no tpmC and may not be compared with one");
     }
     clause
 }

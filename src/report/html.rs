@@ -9,6 +9,18 @@ use super::facts::Facts;
 use crate::record::{Error, Record};
 
 const TEMPLATE: &str = include_str!("template.html");
+const STYLE: &str = include_str!("style.css");
+
+/// A page of a template, in the style of all pages.
+pub(super) fn page(template: &str, facts: minijinja::Value) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_template("style", STYLE)?;
+    environment.add_template("page", template)?;
+    environment.get_template("page")?.render(facts)
+}
 
 /// The report as a page.
 ///
@@ -18,17 +30,10 @@ pub fn render(record: &Record, facts: &Facts) -> Result<String, Error> {
     let timeline = Timeline::of(record);
     let over_time = timeline.as_ref().map(|timeline| [chart::throughput(timeline), chart::response_over_time(timeline)]);
     let charts: Vec<_> = over_time.into_iter().flatten().chain([chart::percentiles(record)]).flatten().collect();
-    let page = || -> Result<String, minijinja::Error> {
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-        environment.add_template("report", TEMPLATE)?;
-        environment.get_template("report")?.render(context! {
-            facts => Serde(facts),
-            charts => Serde(&charts),
-            frequencies => Serde(chart::frequencies(record)),
-        })
+    let facts = context! {
+        facts => Serde(facts),
+        charts => Serde(&charts),
+        frequencies => Serde(chart::frequencies(record)),
     };
-    page().map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))
+    page(TEMPLATE, facts).map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))
 }

@@ -75,6 +75,13 @@ pub enum Layer {
         /// In what.
         tone: Tone,
     },
+    /// Dots.
+    Dots {
+        /// At these points.
+        points: Vec<(f64, f64)>,
+        /// In what.
+        tone: Tone,
+    },
     /// A vertical line with a label.
     Mark {
         /// Where.
@@ -250,6 +257,10 @@ impl Plot {
                 Layer::Line { points, tone } if points.len() == 1 => {
                     // A line of one point has no length and would not be seen.
                     let dot = |point: &(f64, f64)| Circle::new(*point, 2 * FINE, tone.colour().filled());
+                    chart.draw_series(points.iter().map(dot))?;
+                }
+                Layer::Dots { points, tone } => {
+                    let dot = |point: &(f64, f64)| Circle::new(*point, 4 * FINE, tone.colour().filled());
                     chart.draw_series(points.iter().map(dot))?;
                 }
                 Layer::Line { points, tone } => {
