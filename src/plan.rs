@@ -435,7 +435,8 @@ mod tests {
         }
         assert_eq!("standard*1".parse(), Ok(Pace::Standard));
         assert_eq!("keying*2,think*2".parse::<Pace>(), "standard*2".parse());
-        for wrong in ["", "fast", "standard*", "standard*0", "think*-1", "think*nan", "think*2,think*3", "standard*2,think*3", "think*1e9"]
+        for wrong in
+            ["", "fast", "standard*", "standard*0", "think*-1", "think*nan", "think*2,think*3", "standard*2,think*3", "think*1e9"]
         {
             assert!(wrong.parse::<Pace>().is_err(), "{wrong}");
         }

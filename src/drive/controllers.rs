@@ -76,7 +76,17 @@ mod tests {
     use crate::plan::Factor;
 
     fn schedule(ramp_up: u32, duration: u32) -> Schedule {
-        Schedule { load: Load::Paced, clients: 1, terminals: 10, seed: 0, threads: None, keying: Factor::ONE, think: Factor::ONE, ramp_up, duration }
+        Schedule {
+            load: Load::Paced,
+            clients: 1,
+            terminals: 10,
+            seed: 0,
+            threads: None,
+            keying: Factor::ONE,
+            think: Factor::ONE,
+            ramp_up,
+            duration,
+        }
     }
 
     #[test]

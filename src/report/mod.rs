@@ -4,6 +4,7 @@ mod chart;
 pub mod facts;
 pub mod format;
 mod html;
+pub mod sweep;
 pub mod text;
 
 use std::path::{Path, PathBuf};

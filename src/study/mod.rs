@@ -3,7 +3,6 @@
 pub mod load;
 pub mod point;
 pub mod search;
-pub mod table;
 
 use serde::{Deserialize, Serialize};
 
@@ -75,14 +74,14 @@ pub struct Measured {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use crate::engine::{Identity, Via};
     use crate::record::summary::*;
 
     /// A run's summary with this pace, scale, rate, and a mean response time that is all waiting, in milliseconds.
-    pub(super) fn summary(pace: &str, scale: u32, rate: f64, response_ms: f64) -> Summary {
+    pub(crate) fn summary(pace: &str, scale: u32, rate: f64, response_ms: f64) -> Summary {
         let types = [("new_order", 435), ("payment", 435), ("order_status", 44), ("delivery", 43), ("stock_level", 43)];
         let transaction = |completed| TransactionSummary {
             completed,

@@ -14,9 +14,15 @@ pub enum Next {
 /// How far the search has come.
 enum Stage {
     /// Each one so far has passed, and this is next.
-    Doubling { below: Option<u32>, next: u32 },
+    Doubling {
+        below: Option<u32>,
+        next: u32,
+    },
     /// The largest known to pass, and the smallest above it known to fail.
-    Between { low: u32, high: u32 },
+    Between {
+        low: u32,
+        high: u32,
+    },
     Found(Option<u32>),
 }
 

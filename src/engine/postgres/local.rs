@@ -62,9 +62,10 @@ mod tests {
     fn a_private_server_is_asked_for_with_its_settings() {
         assert_eq!(parse("postgres://localhost/local"), Ok(None));
         assert_eq!(parse("postgres:local"), Ok(Some(Options::default())));
-        let options = parse("postgres:local?version=15&data=/var/bench%20data&cpus=0,2-3&shared_buffers=1GB&pg_stat_statements.track=all")
-            .unwrap()
-            .unwrap();
+        let options =
+            parse("postgres:local?version=15&data=/var/bench%20data&cpus=0,2-3&shared_buffers=1GB&pg_stat_statements.track=all")
+                .unwrap()
+                .unwrap();
         assert_eq!(options.version.as_deref(), Some("15"));
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
         assert_eq!(options.cpus.as_deref(), Some("0,2-3"));

@@ -1,12 +1,15 @@
 //! The charts of a report, as SVG.
 
 mod plot;
+mod sweep;
 
 use hdrhistogram::Histogram;
 
 use super::format::{count, significant};
 use crate::drive::event::Phase;
 use crate::record::Record;
+pub use sweep::{response_over_throughput, throughput_over_warehouses};
+
 use plot::{Axis, Layer, Plot, Tone};
 
 /// The most points that a chart over time has: with this many, bins are 30 s or less up to a run of eight hours (clause 5.6.4).

@@ -27,7 +27,8 @@ pub const fn pass() -> u64 {
 /// The mean of keying times and of think times over a deck, in seconds.
 pub fn means() -> (f64, f64) {
     let cards = CARDS.iter().map(|cards| f64::from(*cards)).sum::<f64>();
-    let mean = |times: &[u32; 5]| times.iter().zip(CARDS).map(|(time, cards)| f64::from(*time) * f64::from(cards)).sum::<f64>() / cards;
+    let mean =
+        |times: &[u32; 5]| times.iter().zip(CARDS).map(|(time, cards)| f64::from(*time) * f64::from(cards)).sum::<f64>() / cards;
     (mean(&KEYING), mean(&MEAN_THINK))
 }
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Kind, Measured, Series, Study};
 use crate::report::format::{plural, rate, significant, transaction};
+use crate::study::{Kind, Measured, Series, Study};
 
 /// Transaction types in the standard's order, as columns.
 const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
@@ -120,9 +120,9 @@ pub fn text(study: &Study) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::point::{Limits, Point};
-    use super::super::tests::summary;
     use super::*;
+    use crate::study::point::{Limits, Point};
+    use crate::study::tests::summary;
 
     fn measured(warehouses: u32, rate: f64) -> Measured {
         let point = Point::of(&summary("standard", warehouses, rate, 10.0), &Limits::default());
