@@ -1,1 +1,203 @@
-//! PostgreSQL.
+//! PostgreSQL: one that is there, or a private one that Graymark starts.
+
+mod catalog;
+mod check;
+pub mod connect;
+mod connection;
+mod copy;
+mod failure;
+mod load;
+mod local;
+mod numeric;
+mod pgpass;
+mod tls;
+mod tpcc;
+
+use std::collections::BTreeMap;
+
+pub use connection::{Command, Connection};
+use tokio_postgres::Client;
+
+use crate::engine::registry::Options;
+use crate::engine::server::{self, cpu};
+use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Via};
+use crate::plan::Isolation;
+use crate::workload::Workload;
+
+/// What a workload brings to run on PostgreSQL: its SQL, and its transactions over a connection.
+pub trait Port: Workload {
+    /// Its sessions.
+    type Session: Session<Self>;
+
+    /// Makes its schema, called [`Workload::NAME`], and its tables in it, without keys.
+    const SCHEMA: &'static str;
+    /// Its keys and indexes, each statement under the name of the index that it makes. Largest tables first.
+    const KEYS: &'static str;
+    /// Its foreign keys, each statement under the name of the constraint that it makes.
+    const FOREIGN_KEYS: &'static str;
+    /// Makes its procedures, or makes them anew.
+    const PROCEDURES: &'static str;
+    /// Removes its procedures.
+    const DROP: &'static str;
+    /// The named queries of its consistency conditions.
+    const CONSISTENCY: &'static str;
+    /// The query of its effects, under the name `effects`.
+    const EFFECTS_SQL: &'static str;
+
+    /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
+    fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
+    /// A session over a connection that has these commands.
+    fn session(connection: Connection, via: Via) -> Self::Session;
+}
+
+/// A PostgreSQL database.
+#[derive(Debug)]
+pub struct Postgres {
+    target: connect::Target,
+    server: Option<server::postgres::Server>,
+    /// The server's main process, if it runs on this machine and is not ours.
+    postmaster: Option<u32>,
+    identity: Identity,
+    via: Via,
+    isolation: Isolation,
+}
+
+impl Postgres {
+    /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing is written to
+    /// the database.
+    pub async fn open(options: Options) -> Result<Postgres, Error> {
+        let (server, shown, url) = match local::parse(&options.url)? {
+            Some(mut wanted) => {
+                wanted.settings.extend(options.settings);
+                let server = server::postgres::Server::start(&wanted)?;
+                let url = server.url();
+                (Some(server), Some(local::url(&wanted)), url)
+            }
+            None if options.settings.is_empty() => (None, None, options.url),
+            None => {
+                return Err(Error::Usage(
+                    "settings can be given to a private server only (postgres:local): set them at the server that is there"
+                        .to_owned(),
+                ));
+            }
+        };
+        // A private server is told nothing by the environment that is meant for others.
+        let target = match &server {
+            Some(_) => connect::Target::parse(&url, &|_| None)?,
+            None => connect::Target::parse(&url, &connect::environment)?,
+        };
+        if target.pooler && options.isolation != Isolation::ReadCommitted {
+            return Err(Error::Usage(
+                "through a pooler (pooler=on) sessions keep the server's isolation level: leave the level out and set \
+                 default_transaction_isolation at the database"
+                    .to_owned(),
+            ));
+        }
+        let client = target.connect(&[]).await?;
+        let (version, backend) = about(&client).await?;
+        let postmaster = match &server {
+            None if target.is_local() => u32::try_from(backend).ok().and_then(|backend| cpu::parent_of(backend, "postgres")),
+            _ => None,
+        };
+        let identity = Identity { name: "PostgreSQL".to_owned(), version, url: shown.unwrap_or_else(|| target.url()) };
+        let via = options.via.unwrap_or(Via::Procedures);
+        Ok(Postgres { target, server, postmaster, identity, via, isolation: options.isolation })
+    }
+
+    /// The private server, if this is one.
+    pub fn server(&self) -> Option<&server::postgres::Server> {
+        self.server.as_ref()
+    }
+
+    /// What the user should know of how the database was reached, such as a password file that was ignored.
+    pub fn warnings(&self) -> &[String] {
+        &self.target.warnings
+    }
+
+    async fn client(&self) -> Result<Client, Error> {
+        self.target.connect(&[]).await
+    }
+}
+
+/// The server's version and the process that serves this client.
+async fn about(client: &Client) -> Result<(String, i32), Error> {
+    let failed = |error| failure::of_command("cannot ask for the server's version", &error);
+    let sql = "SELECT current_setting('server_version'), pg_backend_pid()";
+    let rows = client.query_typed(sql, &[]).await.map_err(failed)?;
+    let row = rows.first().ok_or_else(|| Error::Database("the server does not tell its version".to_owned()))?;
+    Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?))
+}
+
+fn level(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+    }
+}
+
+impl<W: Port> Engine<W> for Postgres {
+    type Session = <W as Port>::Session;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn via(&self) -> Via {
+        self.via
+    }
+
+    fn isolation(&self) -> &str {
+        level(self.isolation)
+    }
+
+    fn blocking(&self) -> bool {
+        false
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let client = self.target.connect(&[("default_transaction_isolation", level(self.isolation))]).await?;
+        check::settings(&client).await
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        match &self.server {
+            Some(server) => server.cpu_seconds(),
+            None => self.postmaster.and_then(cpu::seconds),
+        }
+    }
+
+    async fn holding(&self) -> Result<Holding, Error> {
+        catalog::holding::<W>(&self.client().await?).await
+    }
+
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load::<W>(&self.target, manifest, population, jobs, told).await
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        load::drop_tables::<W>(&self.target).await
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check::<W>(&self.client().await?, told).await
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects::<W>(&self.client().await?).await
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let commands = W::commands(self.via);
+        let commands =
+            commands.map_err(|why| Error::Database(format!("PostgreSQL's dialect of {} is incomplete: {why}", W::NAME)))?;
+        let connection = Connection::open(&self.target, &commands, level(self.isolation)).await?;
+        Ok(W::session(connection, self.via))
+    }
+}

@@ -1,1 +1,4 @@
-//! Private servers that Graymark starts, configures and stops.
+//! Private servers that Graymark starts, configures, restarts and stops.
+
+pub mod cpu;
+pub mod postgres;

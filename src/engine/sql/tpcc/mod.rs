@@ -6,7 +6,7 @@
 mod delivery;
 mod new_order;
 mod payment;
-mod read_only;
+pub(crate) mod read_only;
 mod statement;
 
 use arrayvec::ArrayString;
@@ -56,13 +56,13 @@ fn no_rows(_: usize, _: &dyn Row) -> Result<(), Failure> {
     Ok(())
 }
 
-fn text<const N: usize>(row: &dyn Row, column: usize) -> Result<ArrayString<N>, Failure> {
+pub(crate) fn text<const N: usize>(row: &dyn Row, column: usize) -> Result<ArrayString<N>, Failure> {
     let text = row.text(column)?;
     ArrayString::from(text).map_err(|_| Failure::Invalid(format!("a text is longer than its {N} characters: {text}")))
 }
 
 /// The address in five columns from `first` on.
-fn address(row: &dyn Row, first: usize) -> Result<Address, Failure> {
+pub(crate) fn address(row: &dyn Row, first: usize) -> Result<Address, Failure> {
     Ok(Address {
         street_1: text(row, first)?,
         street_2: text(row, first + 1)?,

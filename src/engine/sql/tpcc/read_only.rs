@@ -8,7 +8,7 @@ use crate::engine::sql::{Connection, Row};
 use crate::workload::tpcc::input;
 use crate::workload::tpcc::output::{self, StatusLine};
 
-pub(super) async fn order_status(
+pub(crate) async fn order_status(
     connection: &mut impl Connection,
     input: &input::OrderStatus,
 ) -> Result<output::OrderStatus, Failure> {
@@ -59,7 +59,7 @@ fn line(row: &dyn Row) -> Result<StatusLine, Failure> {
     })
 }
 
-pub(super) async fn stock_level(
+pub(crate) async fn stock_level(
     connection: &mut impl Connection,
     input: &input::StockLevel,
 ) -> Result<output::StockLevel, Failure> {

@@ -1,0 +1,94 @@
+//! Questions to a loaded database: its consistency, its running totals, its settings.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::time::Instant;
+
+use futures_util::TryStreamExt;
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+
+use super::Port;
+use super::failure::of_command;
+use crate::engine::sql::script::{self, Named};
+use crate::engine::{Error, Finding};
+
+/// Offending rows that a finding shows.
+const EXAMPLES: usize = 5;
+
+/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie.
+const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
+    FROM pg_catalog.pg_settings \
+    WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', \
+                   'checkpoint_timeout', 'default_transaction_isolation', 'effective_cache_size', 'max_connections', 'autovacuum', \
+                   'data_checksums', 'block_size', 'wal_compression', 'jit') \
+       OR (source NOT IN ('default', 'override', 'client', 'session') \
+           AND name !~ '(command|conninfo|passphrase|password|_file$|_directory$|_directories$|_dir$|lc_|application_name)') \
+    ORDER BY name";
+
+/// Runs the workload's conditions one after the other, each on a snapshot.
+pub async fn check<W: Port>(client: &Client, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::new();
+    for condition in script::statements(W::CONSISTENCY) {
+        let finding = find(client, W::NAME, &condition).await;
+        let finding = finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))?;
+        told(&finding);
+        findings.push(finding);
+    }
+    Ok(findings)
+}
+
+async fn find(client: &Client, schema: &str, condition: &Named<'_>) -> Result<Finding, tokio_postgres::Error> {
+    let began = Instant::now();
+    let (mut offending, mut examples) = (0, Vec::new());
+    let mut rows = pin!(client.simple_query_raw(&reading(schema, condition.sql)).await?);
+    while let Some(message) = rows.try_next().await? {
+        let SimpleQueryMessage::Row(row) = message else { continue };
+        offending += 1;
+        if examples.len() < EXAMPLES {
+            examples.push(show(&row));
+        }
+    }
+    Ok(Finding {
+        id: condition.name.to_owned(),
+        title: condition.notes.get("title").copied().unwrap_or(condition.name).to_owned(),
+        offending,
+        examples,
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// A query as one read-only transaction with one snapshot, in the workload's schema. Sent as a whole, it passes any pooler.
+fn reading(schema: &str, sql: &str) -> String {
+    format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO {schema};\n{sql};\nCOMMIT")
+}
+
+fn show(row: &SimpleQueryRow) -> String {
+    let pair = |(at, column): (usize, &tokio_postgres::SimpleColumn)| {
+        format!("{}={}", column.name(), row.try_get(at).ok().flatten().unwrap_or("null").trim_end())
+    };
+    row.columns().iter().enumerate().map(pair).collect::<Vec<_>>().join(" ")
+}
+
+/// The running totals of the workload's effects.
+pub async fn effects<W: Port>(client: &Client) -> Result<Vec<i64>, Error> {
+    let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+    let messages = client.simple_query(&reading(W::NAME, sql[0])).await;
+    let messages = messages.map_err(|error| of_command("cannot count what was done", &error))?;
+    let row = messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    let total = |name: &&str| {
+        let text = row.and_then(|row| row.try_get(*name).ok().flatten());
+        let total = text.and_then(|text| text.parse().ok());
+        total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
+    };
+    W::EFFECTS.iter().map(total).collect()
+}
+
+/// The settings of a session that matter to the result.
+pub async fn settings(client: &Client) -> Result<BTreeMap<String, String>, Error> {
+    let failed = |error| of_command("cannot read the settings", &error);
+    let rows = client.query_typed(SETTINGS, &[]).await.map_err(failed)?;
+    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, _>>().map_err(failed)
+}

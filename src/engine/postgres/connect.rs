@@ -1,0 +1,486 @@
+//! Where a PostgreSQL is and how to get in: URL, environment, password file, TLS.
+
+use std::error::Error as _;
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, config};
+
+use super::pgpass;
+use super::tls::{self, Mode};
+use crate::engine::Error;
+
+/// Seconds that a connection may take, from the first packet to the server's readiness.
+const CONNECT_SECONDS: u64 = 30;
+const DEFAULT_PORT: u16 = 5432;
+const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
+const PARAMETERS: &str =
+    "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler";
+/// What a part of a URL may hold as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+
+/// The environment that libpq looks at, by name.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The process's environment; what is not Unicode is taken as not set.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Where the server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    Tcp(String),
+    Socket(PathBuf),
+}
+
+/// A password. It is never shown.
+#[derive(Clone, PartialEq, Eq)]
+struct Password(String);
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// A database to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    host: Host,
+    port: u16,
+    user: String,
+    database: String,
+    password: Option<Password>,
+    ssl_mode: Mode,
+    ssl_roots: Option<PathBuf>,
+    timeout: Duration,
+    application_name: String,
+    options: Option<String>,
+    /// Whether a pooler stands between: nothing may be bound to a server's session.
+    pub pooler: bool,
+    /// What to tell the user, such as a password file that was ignored.
+    pub warnings: Vec<String>,
+}
+
+impl Target {
+    /// Reads a `postgres://` URL; what it leaves open comes from the environment and the password file, as with libpq.
+    pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
+        let parts = Parts::of(url)?;
+        let given = |name: &str, variable: &str| {
+            parts.last(name).map(str::to_owned).or_else(|| environment(variable)).filter(|value| !value.is_empty())
+        };
+        let port = match given("port", "PGPORT") {
+            Some(text) => text.parse().map_err(|_| Error::Usage(format!("the port `{text}` is not a number from 1 to 65535")))?,
+            None => DEFAULT_PORT,
+        };
+        let host = match given("host", "PGHOST") {
+            Some(host) if host.starts_with('/') => Host::Socket(PathBuf::from(host)),
+            Some(host) if host.contains(',') => {
+                return Err(Error::Usage(format!("`{host}` names several hosts: give the one that is to be measured")));
+            }
+            Some(host) => Host::Tcp(host),
+            None => default_host(port),
+        };
+        let user = given("user", "PGUSER").or_else(own_name);
+        let user = user.ok_or_else(|| Error::Usage("who connects? Give a user: postgres://USER@HOST/DATABASE".to_owned()))?;
+        let database = given("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
+        let ssl_mode = match given("sslmode", "PGSSLMODE") {
+            Some(name) => Mode::from_name(&name)?,
+            None => default_ssl_mode(&host),
+        };
+        let home = environment("HOME").map(PathBuf::from);
+        let ssl_roots = given("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
+        let ssl_roots = match ssl_mode {
+            Mode::VerifyCa | Mode::VerifyFull => ssl_roots.or_else(|| tls::default_roots(home.as_deref())),
+            _ => ssl_roots,
+        };
+        let timeout = match given("connect_timeout", "PGCONNECT_TIMEOUT") {
+            Some(text) => match text.parse() {
+                Ok(0) => CONNECT_SECONDS,
+                Ok(seconds) => seconds,
+                Err(_) => return Err(Error::Usage(format!("connect_timeout={text} is not a number of seconds"))),
+            },
+            None => CONNECT_SECONDS,
+        };
+        let pooler = match parts.last("pooler") {
+            None | Some("off") => false,
+            Some("on") => true,
+            Some(other) => return Err(Error::Usage(format!("pooler={other} is neither on nor off"))),
+        };
+        let mut target = Target {
+            host,
+            port,
+            user,
+            database,
+            password: given("password", "PGPASSWORD").map(Password),
+            ssl_mode,
+            ssl_roots,
+            timeout: Duration::from_secs(timeout),
+            application_name: given("application_name", "PGAPPNAME").unwrap_or_else(|| "graymark".to_owned()),
+            options: given("options", "PGOPTIONS"),
+            pooler,
+            warnings: Vec::new(),
+        };
+        if target.password.is_none() {
+            let file = environment("PGPASSFILE").map(PathBuf::from).or_else(|| home.map(|home| home.join(".pgpass")));
+            target.look_up_password(file.as_deref());
+        }
+        Ok(target)
+    }
+
+    fn look_up_password(&mut self, file: Option<&Path>) {
+        let Some(file) = file else { return };
+        let directory;
+        let hosts: &[&str] = match &self.host {
+            Host::Tcp(host) => &[host.as_str()],
+            Host::Socket(path) => {
+                directory = path.to_string_lossy();
+                // libpq knows the sockets of the default directory as `localhost`.
+                if SOCKET_DIRECTORIES.contains(&directory.as_ref()) { &[&directory, "localhost"] } else { &[&directory] }
+            }
+        };
+        let key = pgpass::Key { hosts, port: self.port, database: &self.database, user: &self.user };
+        let found = pgpass::look_up(file, key);
+        self.password = found.password.map(Password);
+        self.warnings.extend(found.warning);
+    }
+
+    /// The URL without password.
+    pub fn url(&self) -> String {
+        let encode = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
+        let name = |text: &str| encode(text).replace('/', "%2F");
+        let (user, database) = (name(&self.user), name(&self.database));
+        match &self.host {
+            Host::Tcp(host) if host.contains(':') => format!("postgres://{user}@[{host}]:{}/{database}", self.port),
+            Host::Tcp(host) => format!("postgres://{user}@{}:{}/{database}", name(host), self.port),
+            Host::Socket(path) => {
+                format!("postgres://{user}@/{database}?host={}&port={}", encode(&path.to_string_lossy()), self.port)
+            }
+        }
+    }
+
+    /// Whether the server is on this machine, as far as the address tells.
+    pub fn is_local(&self) -> bool {
+        match &self.host {
+            Host::Tcp(host) => is_loopback(host),
+            Host::Socket(_) => true,
+        }
+    }
+
+    fn place(&self) -> String {
+        match &self.host {
+            Host::Tcp(host) => format!("{host}:{}", self.port),
+            Host::Socket(path) => format!("{}/.s.PGSQL.{}", path.display(), self.port),
+        }
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::new();
+        match &self.host {
+            Host::Tcp(host) => config.host(host),
+            Host::Socket(path) => config.host_path(path),
+        };
+        config.port(self.port).user(&self.user).dbname(&self.database).application_name(&self.application_name);
+        config.connect_timeout(self.timeout);
+        config.ssl_mode(match self.ssl_mode {
+            Mode::Disable => config::SslMode::Disable,
+            Mode::Prefer => config::SslMode::Prefer,
+            Mode::Require | Mode::VerifyCa | Mode::VerifyFull => config::SslMode::Require,
+        });
+        if let Some(password) = &self.password {
+            config.password(&password.0);
+        }
+        config
+    }
+
+    /// Connects. `settings` are set for the session; the pooler's sessions take none.
+    ///
+    /// The connection's own task runs on the current runtime and ends with the client.
+    pub async fn connect(&self, settings: &[(&str, &str)]) -> Result<Client, Error> {
+        let mut config = self.config();
+        let mut options = self.options.clone().unwrap_or_default();
+        for (name, value) in settings.iter().filter(|_| !self.pooler) {
+            let value = value.replace('\\', "\\\\").replace(' ', "\\ ");
+            options.push_str(&format!(" -c {name}={value}"));
+        }
+        if !options.is_empty() {
+            config.options(options.trim_start());
+        }
+        let tls = tls::connector(self.ssl_mode, self.ssl_roots.as_deref())?;
+        match tokio::time::timeout(self.timeout, config.connect(tls)).await {
+            Ok(Ok((client, connection))) => {
+                // What ends the connection is told to whoever waits for an answer.
+                tokio::spawn(async move {
+                    let _ = connection.await;
+                });
+                Ok(client)
+            }
+            Ok(Err(error)) => Err(self.explain(&error)),
+            Err(_) => Err(Error::Database(format!(
+                "{} does not answer within {} s: is it a PostgreSQL? (connect_timeout=SECONDS waits longer)",
+                self.place(),
+                self.timeout.as_secs()
+            ))),
+        }
+    }
+
+    /// Why it did not work and what to do, in one line.
+    fn explain(&self, error: &tokio_postgres::Error) -> Error {
+        let place = self.place();
+        let text = if let Some(refusal) = error.as_db_error() {
+            self.explain_refusal(refusal)
+        } else if let Some(tls) = tls_error(error) {
+            self.explain_tls(&tls)
+        } else if let Some(io) = cause::<io::Error>(error) {
+            match (io.kind(), &self.host) {
+                (io::ErrorKind::ConnectionRefused, Host::Tcp(_)) => {
+                    format!("{place} refuses connections: check host and port, and that PostgreSQL runs and listens there")
+                }
+                (io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, Host::Socket(_)) => {
+                    format!("no PostgreSQL answers at the socket {place}: check directory and port, and that it runs")
+                }
+                (io::ErrorKind::TimedOut, _) => format!("{place} does not answer: check host, port and firewall"),
+                (io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::InvalidInput, _) => {
+                    format!("{place} does not speak PostgreSQL's protocol ({io}): check host and port")
+                }
+                _ => format!("cannot connect to {place}: {io}"),
+            }
+        } else {
+            let chain = chain(error);
+            match chain.as_str() {
+                text if text.contains("password missing") => format!(
+                    "{place} asks for the password of user `{}`: give it in PGPASSWORD or ~/.pgpass{}",
+                    self.user,
+                    self.warned()
+                ),
+                text if text.contains("server does not support TLS") => {
+                    format!(
+                        "{place} offers no TLS, which sslmode asks for: turn it on there, or trust the network with sslmode=disable"
+                    )
+                }
+                text if text.contains("unexpected message") || text.contains("parsing response") || text.contains("closed") => {
+                    format!("{place} does not speak PostgreSQL's protocol: check host and port")
+                }
+                text => format!("cannot connect to {place}: {text}"),
+            }
+        };
+        Error::Database(text)
+    }
+
+    fn explain_refusal(&self, refusal: &tokio_postgres::error::DbError) -> String {
+        let place = self.place();
+        let (user, database, message) = (&self.user, &self.database, one_line(refusal.message()));
+        match refusal.code() {
+            code if *code == SqlState::INVALID_PASSWORD => {
+                let warned = self.warned();
+                format!("{place} refuses the password of user `{user}`: give the right one in PGPASSWORD or ~/.pgpass{warned}")
+            }
+            code if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+                format!("{place} refuses user `{user}`: {message}; check the user, sslmode and the server's pg_hba.conf")
+            }
+            code if *code == SqlState::INVALID_CATALOG_NAME => {
+                format!("{place} has no database `{database}`: `createdb {database}`, or name another one in the URL")
+            }
+            code if *code == SqlState::TOO_MANY_CONNECTIONS => {
+                format!("{place} has no connection left ({message}): use fewer clients, or raise max_connections")
+            }
+            code if *code == SqlState::CANNOT_CONNECT_NOW => format!("{place} does not take connections now: {message}"),
+            _ => format!("{place} refuses the connection: {message}"),
+        }
+    }
+
+    fn explain_tls(&self, error: &rustls::Error) -> String {
+        use rustls::CertificateError as Certificate;
+        let place = self.place();
+        match error {
+            rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => format!(
+                "the certificate of {place} is not of an authority that sslmode accepts: name its authority with sslrootcert=FILE, or \
+                 go without verification with sslmode=require"
+            ),
+            rustls::Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
+                format!(
+                    "the certificate of {place} names another host: connect by the name that it has, or leave the name out with \
+                 sslmode=verify-ca"
+                )
+            }
+            error => format!("TLS with {place} failed: {}; see sslmode and sslrootcert", one_line(&error.to_string())),
+        }
+    }
+
+    fn warned(&self) -> String {
+        self.warnings.iter().map(|warning| format!(" ({warning})")).collect()
+    }
+}
+
+/// The first cause of a type, however deep.
+fn cause<T: std::error::Error + 'static>(error: &tokio_postgres::Error) -> Option<&T> {
+    causes(error).find_map(|error| error.downcast_ref())
+}
+
+fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    let mut next = error.source();
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+fn tls_error(error: &tokio_postgres::Error) -> Option<rustls::Error> {
+    let io = cause::<io::Error>(error)?;
+    io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).cloned()
+}
+
+/// An error with its causes in one line.
+pub fn chain(error: &tokio_postgres::Error) -> String {
+    let causes = causes(error).map(|error| one_line(&error.to_string()));
+    std::iter::once(one_line(&error.to_string())).chain(causes).collect::<Vec<_>>().join(": ")
+}
+
+/// A text with its line breaks made blanks.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn own_name() -> Option<String> {
+    nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.name)
+}
+
+fn default_host(port: u16) -> Host {
+    let socket = SOCKET_DIRECTORIES.iter().map(Path::new).find(|path| path.join(format!(".s.PGSQL.{port}")).exists());
+    socket.map_or_else(|| Host::Tcp("localhost".to_owned()), |path| Host::Socket(path.to_owned()))
+}
+
+fn default_ssl_mode(host: &Host) -> Mode {
+    match host {
+        Host::Socket(_) => Mode::Disable,
+        Host::Tcp(host) if is_loopback(host) => Mode::Prefer,
+        Host::Tcp(_) => Mode::VerifyFull,
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// What a URL says, decoded, as parameters in their order. The `url` crate does not serve here: it refuses `user@` without a host.
+struct Parts(Vec<(String, String)>);
+
+impl Parts {
+    fn of(url: &str) -> Result<Parts, Error> {
+        let wrong = |why: &str| Error::Usage(format!("the database URL is not postgres://USER@HOST:PORT/DATABASE: {why}"));
+        let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
+        let rest = rest.ok_or_else(|| wrong("it does not begin with postgres://"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = match address.strip_prefix('[') {
+            Some(address) => {
+                let (host, after) = address.split_once(']').ok_or_else(|| wrong("a `]` is missing"))?;
+                (host, after.strip_prefix(':').unwrap_or(after))
+            }
+            None => address.split_once(':').unwrap_or((address, "")),
+        };
+        let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from).map_err(|_| wrong("it is not UTF-8"));
+        let mut parts = Vec::new();
+        for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port), ("dbname", database)] {
+            if !value.is_empty() {
+                parts.push((name.to_owned(), decode(value)?));
+            }
+        }
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').ok_or_else(|| wrong("a parameter has no `=`"))?;
+            let name = decode(name)?;
+            if !PARAMETERS.split(", ").any(|known| known == name) {
+                return Err(Error::Usage(format!("the database URL has an unknown parameter `{name}`; known are {PARAMETERS}")));
+            }
+            parts.push((name, decode(value)?));
+        }
+        Ok(Parts(parts))
+    }
+
+    fn last(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(url: &str) -> Target {
+        Target::parse(url, &|_| None).unwrap()
+    }
+
+    #[test]
+    fn a_url_is_read_and_shown_without_its_password() {
+        let full = target("postgres://ann:s%40cret@db.example:6000/bench?application_name=x");
+        assert_eq!(full.host, Host::Tcp("db.example".to_owned()));
+        assert_eq!(full.password, Some(Password("s@cret".to_owned())));
+        assert_eq!(full.url(), "postgres://ann@db.example:6000/bench");
+        assert!(!format!("{full:?}").contains("cret"));
+        let query = target("postgresql://ann@db.example/bench?password=secret");
+        assert_eq!(query.url(), "postgres://ann@db.example:5432/bench");
+        assert!(!format!("{query:?}").contains("secret"));
+        assert_eq!(target("postgres://ann@[::1]:6000/b").url(), "postgres://ann@[::1]:6000/b");
+    }
+
+    #[test]
+    fn a_socket_is_named_in_either_place() {
+        for url in ["postgres://ann@/bench?host=/run/pg&port=6000", "postgres://ann@%2Frun%2Fpg:6000/bench"] {
+            let target = target(url);
+            assert_eq!(target.host, Host::Socket(PathBuf::from("/run/pg")));
+            assert_eq!(target.url(), "postgres://ann@/bench?host=/run/pg&port=6000");
+            assert_eq!(super::tests::target(&target.url()), target);
+            assert!(target.is_local());
+        }
+    }
+
+    #[test]
+    fn the_environment_fills_what_the_url_leaves_open() {
+        let environment = |name: &str| match name {
+            "PGHOST" => Some("db.example".to_owned()),
+            "PGUSER" => Some("ann".to_owned()),
+            "PGPASSWORD" => Some("secret".to_owned()),
+            _ => None,
+        };
+        let target = Target::parse("postgres:///bench", &environment).unwrap();
+        assert_eq!(target.url(), "postgres://ann@db.example:5432/bench");
+        assert_eq!(target.password, Some(Password("secret".to_owned())));
+        let target = Target::parse("postgres://bob@other.example", &environment).unwrap();
+        assert_eq!(target.url(), "postgres://bob@other.example:5432/bob");
+    }
+
+    #[test]
+    fn tls_is_verified_wherever_a_network_lies_between() {
+        assert_eq!(target("postgres://a@db.example/b").ssl_mode, Mode::VerifyFull);
+        assert_eq!(target("postgres://a@10.0.0.1/b").ssl_mode, Mode::VerifyFull);
+        assert_eq!(target("postgres://a@localhost/b").ssl_mode, Mode::Prefer);
+        assert_eq!(target("postgres://a@127.0.0.2/b").ssl_mode, Mode::Prefer);
+        assert_eq!(target("postgres://a@/b?host=/run").ssl_mode, Mode::Disable);
+        assert_eq!(target("postgres://a@db.example/b?sslmode=require").ssl_mode, Mode::Require);
+    }
+
+    #[test]
+    fn a_wrong_url_is_refused_without_showing_its_password() {
+        for url in [
+            "mysql://a:secret@h/b",
+            "postgres://a:secret@h:port/b",
+            "postgres://a:secret@h/b?sslmode=maybe",
+            "postgres://a:secret@h/b?unknown=1",
+            "postgres://a:secret@h/b?pooler=perhaps",
+            "postgres://a:secret@h,i/b",
+            "postgres://a:secret@[::1/b",
+            "postgres://a:secret@h/b?connect_timeout=soon",
+        ] {
+            let Err(Error::Usage(text)) = Target::parse(url, &|_| None) else { panic!("{url} was taken") };
+            assert!(!text.contains("secret") && !text.contains('\n'), "{text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What PostgreSQL's errors mean to a transaction and to a command.
+
+use tokio_postgres::error::{DbError, SqlState};
+
+use super::connect::{chain, one_line};
+use crate::engine::{Error, Failure, RetryReason};
+
+/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection is gone.
+pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool) -> Failure {
+    let Some(refusal) = error.as_db_error() else {
+        // Only a parameter or a value that has the wrong type leaves the connection usable.
+        let io = error.is_closed() || std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>());
+        return if io { Failure::Disconnected { ambiguous, detail: chain(error) } } else { Failure::Invalid(chain(error)) };
+    };
+    let retry = |reason| Failure::Retry { reason, detail: told(refusal) };
+    match refusal.code() {
+        code if *code == SqlState::T_R_SERIALIZATION_FAILURE => retry(RetryReason::Serialization),
+        code if *code == SqlState::T_R_DEADLOCK_DETECTED => retry(RetryReason::Deadlock),
+        code if *code == SqlState::LOCK_NOT_AVAILABLE => retry(RetryReason::LockTimeout),
+        code if ends_session(code) => Failure::Disconnected { ambiguous, detail: told(refusal) },
+        _ => Failure::Invalid(told(refusal)),
+    }
+}
+
+/// Shutdown, crash or the connection itself: the server closes the session.
+fn ends_session(code: &SqlState) -> bool {
+    [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(code)
+        || code.code() == "57P05"
+        || code.code() == "25P03"
+        || code.code().starts_with("08")
+}
+
+/// What an error means to a command that does `what`.
+pub fn of_command(what: &str, error: &tokio_postgres::Error) -> Error {
+    let Some(refusal) = error.as_db_error() else {
+        return Error::Database(format!("{what}: {}", chain(error)));
+    };
+    let advice = match refusal.code() {
+        code if *code == SqlState::DISK_FULL => "; make room on the server's disk and start the same command again",
+        code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+            "; connect as a user who may create schemas and tables there, or have CREATE granted on the database"
+        }
+        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => "; it is a standby or set read-only: connect to the primary",
+        _ => "",
+    };
+    Error::Database(format!("{what}: {}{advice}", told(refusal)))
+}
+
+/// The server's message, code and detail in one line.
+fn told(refusal: &DbError) -> String {
+    let detail = refusal.detail().map(|detail| format!(" ({})", one_line(detail))).unwrap_or_default();
+    format!("{}{detail} [SQLSTATE {}]", one_line(refusal.message()), refusal.code().code())
+}

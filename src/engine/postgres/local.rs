@@ -1,0 +1,69 @@
+//! The URL of a private server: `postgres:local[?version=15&data=DIR&NAME=VALUE…]`.
+
+use std::path::PathBuf;
+
+use percent_encoding::percent_decode_str;
+
+use crate::engine::Error;
+use crate::engine::server::postgres::Options;
+
+/// What private server a URL asks for; none if it names a server that is there.
+pub fn parse(url: &str) -> Result<Option<Options>, Error> {
+    let Some(rest) = url.strip_prefix("postgres:local").or_else(|| url.strip_prefix("postgresql:local")) else { return Ok(None) };
+    let query = match rest.split_at_checked(1) {
+        None => "",
+        Some(("?", query)) => query,
+        Some(_) => return Err(Error::Usage("a private server is asked for by postgres:local?NAME=VALUE&NAME=VALUE".to_owned())),
+    };
+    let mut options = Options::default();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let value = percent_decode_str(value).decode_utf8();
+        let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?.into_owned();
+        match name {
+            "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => options.version = Some(value),
+            "version" => return Err(Error::Usage(format!("version={value} is not a major version such as 15"))),
+            "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
+            name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
+            name => {
+                return Err(Error::Usage(format!(
+                    "`{name}` in postgres:local is neither version=, data= nor a setting with a value"
+                )));
+            }
+        }
+    }
+    Ok(Some(options))
+}
+
+/// The URL that starts the same server again; settings are told elsewhere.
+pub fn url(options: &Options) -> String {
+    let version = options.version.iter().map(|version| format!("version={version}"));
+    let data = options.data.iter().map(|data| format!("data={}", data.display()));
+    let pairs: Vec<String> = version.chain(data).collect();
+    if pairs.is_empty() { "postgres:local".to_owned() } else { format!("postgres:local?{}", pairs.join("&")) }
+}
+
+fn is_setting(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_server_is_asked_for_with_its_settings() {
+        assert_eq!(parse("postgres://localhost/local"), Ok(None));
+        assert_eq!(parse("postgres:local"), Ok(Some(Options::default())));
+        let options = parse("postgres:local?version=15&data=/var/bench%20data&shared_buffers=1GB&pg_stat_statements.track=all")
+            .unwrap()
+            .unwrap();
+        assert_eq!(options.version.as_deref(), Some("15"));
+        assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
+        assert_eq!(options.settings.len(), 2);
+        assert_eq!(url(&options), "postgres:local?version=15&data=/var/bench data");
+        for wrong in ["postgres:local:5432", "postgres:local?version=new", "postgres:local?-c=1", "postgres:local?fsync="] {
+            assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
+        }
+    }
+}
