@@ -129,6 +129,8 @@ impl Job {
             server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
             findings: (before, after),
             interrupted,
+            maintenance: Vec::new(),
+            maintenance_notes: Vec::new(),
         };
         let summary = summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory());
         record.put_json(file::SUMMARY, &summary)?;

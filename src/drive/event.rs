@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Interval;
+use crate::measure::maintenance::Maintenance;
 
 /// A phase of a run (clause 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +76,8 @@ pub enum Event {
         /// In the words of the database.
         why: String,
     },
+    /// Work of the database that was asked for has ended.
+    Maintained(Maintenance),
     /// The run has ended.
     RunEnded {
         /// When.

@@ -25,6 +25,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::drive::event::Phase;
+use crate::measure::maintenance::Maintenance;
 
 pub use reader::Record;
 pub use writer::RecordWriter;
@@ -131,6 +132,8 @@ pub enum Happening {
         /// Which.
         phase: Phase,
     },
+    /// Work of the database that was asked for has ended.
+    Maintained(Maintenance),
     /// A session lost its connection.
     SessionLost {
         /// When.

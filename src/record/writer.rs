@@ -107,6 +107,7 @@ impl RecordWriter {
                 let name = self.header.transactions.get(*transaction).cloned().unwrap_or_default();
                 Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
             }
+            Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
             Event::RunEnded { at, interrupted } => Happening::RunEnded { at: *at, interrupted: *interrupted },
         };
         self.happened(&happening);
