@@ -146,6 +146,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
 
     /// Who it is. Known since it was opened.
     fn identity(&self) -> &Identity;
+    /// What the user should know of how the database was reached, a line each.
+    fn warnings(&self) -> &[String] {
+        &[]
+    }
     /// How its sessions speak.
     fn via(&self) -> Via;
     /// The isolation level of its sessions, in the standard's words: `read committed`, `serializable`.
