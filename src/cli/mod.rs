@@ -1,5 +1,10 @@
 //! The command line: one file a command, each turning arguments into a plan and a plan into a result.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
+
 mod bench;
 mod check;
 mod drop;
@@ -227,7 +232,7 @@ pub fn main() -> ExitCode {
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
-            eprintln!("graymark: {error}");
+            tell!("graymark: {error}");
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
                 Error::Database(_) => 3,
@@ -250,7 +255,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
     let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
     let separator = if named.is_empty() { "" } else { " " };
-    eprintln!("graymark: {first}{separator}{named}; try --help");
+    tell!("graymark: {first}{separator}{named}; try --help");
     ExitCode::from(2)
 }
 
@@ -276,7 +281,7 @@ impl<V: Visitor> Visitor for Warned<V> {
 
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
         for warning in engine.warnings() {
-            eprintln!("graymark: warning: {warning}");
+            tell!("graymark: warning: {warning}");
         }
         self.0.visit(runtime, engine)
     }
