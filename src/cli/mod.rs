@@ -17,11 +17,13 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
+use tokio::runtime::Runtime;
 
-use crate::engine::Error;
-use crate::engine::registry::{self, Options};
+use crate::engine::registry::{self, Options, Visitor};
+use crate::engine::{Engine, Error};
 use crate::plan::{Isolation, Plan};
 use crate::record;
+use crate::workload::tpcc::Tpcc;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
 #[derive(Debug, Parser)]
@@ -242,7 +244,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
 }
 
 /// A runtime for everything that is not driving load.
-fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+fn runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -250,7 +252,21 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
 }
 
 /// Opens the database of `options` and hands it to `visitor`.
-fn with_engine<V: registry::Visitor>(options: Options, visitor: V) -> Result<V::Output, Error> {
+fn with_engine<V: Visitor>(options: Options, visitor: V) -> Result<V::Output, Error> {
     let runtime = runtime()?;
-    registry::open(&runtime, options, visitor)
+    registry::open(&runtime, options, Warned(visitor))
+}
+
+/// Tells the engine's warnings first.
+struct Warned<V>(V);
+
+impl<V: Visitor> Visitor for Warned<V> {
+    type Output = V::Output;
+
+    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
+        for warning in engine.warnings() {
+            eprintln!("graymark: warning: {warning}");
+        }
+        self.0.visit(runtime, engine)
+    }
 }

@@ -39,7 +39,7 @@ pub fn open<V: Visitor>(runtime: &Runtime, options: Options, visitor: V) -> Resu
     let scheme = options.url.split(':').next().unwrap_or_default();
     match scheme {
         "sqlite" => visitor.visit(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
-        //PG        "postgres" | "postgresql" => visitor.visit(runtime, runtime.block_on(Postgres::open(options))?),
+        "postgres" | "postgresql" => visitor.visit(runtime, runtime.block_on(Postgres::open(options))?),
         "simulated" => visitor.visit(runtime, Simulated::open(options)?),
         _ => Err(Error::Usage(format!(
             "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local or simulated:service=5ms"
