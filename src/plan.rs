@@ -53,6 +53,16 @@ pub enum Check {
     Both,
 }
 
+/// How caches are filled before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Warm {
+    /// By the ramp-up alone.
+    None,
+    /// By reading all tables from end to end.
+    Scan,
+}
+
 /// A plan, or a part of one: what is not given is filled in from a file, from the loaded database or by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields)]
@@ -69,7 +79,8 @@ pub struct Plan {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// Sessions at the database, each a closed loop [default: 4]
+    /// Sessions at the database: without think time each a closed loop [default: 4], with it the workers of one queue [default: one for
+    /// every 100 warehouses, from 8 to 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
@@ -101,6 +112,23 @@ pub struct Plan {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
+    /// Ask for a checkpoint before the interval, at its start, and then each time this long has passed, such as 20m [default: 20m with
+    /// the standard's pace, else none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<u32>,
+    /// Ask for a vacuum of all tables each time this long has passed in the interval [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub vacuum: Option<u32>,
+    /// The most vacuums of a run
+    #[arg(long, value_name = "N", requires = "vacuum")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vacuums: Option<u32>,
+    /// Read all tables before the run, timed [default: none]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
     /// Loading sessions side by side [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,6 +196,10 @@ impl Plan {
             isolation: self.isolation.or(other.isolation),
             seed: self.seed.or(other.seed),
             check: self.check.or(other.check),
+            checkpoint: self.checkpoint.or(other.checkpoint),
+            vacuum: self.vacuum.or(other.vacuum),
+            vacuums: self.vacuums.or(other.vacuums),
+            warm: self.warm.or(other.warm),
             jobs: self.jobs.or(other.jobs),
             foreign_keys: self.foreign_keys || other.foreign_keys,
             date: self.date.or(other.date),

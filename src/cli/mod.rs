@@ -14,6 +14,7 @@ mod progress;
 mod report;
 mod rows;
 mod run;
+mod screens;
 mod seed;
 mod summary;
 
@@ -72,6 +73,9 @@ enum Command {
     /// Write the initial rows of a table as CSV, for loading by other means
     #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
     Rows(RowsArgs),
+    /// Show the screens of the emulated terminals, filled in with an example
+    #[command(after_help = "Example: graymark screens payment")]
+    Screens(ScreensArgs),
 }
 
 /// The workloads there are.
@@ -161,6 +165,12 @@ struct RowsArgs {
     date: jiff::Timestamp,
 }
 
+#[derive(Debug, Args)]
+struct ScreensArgs {
+    /// The transaction [default: all five]
+    transaction: Option<screens::Transaction>,
+}
+
 /// Which database, for commands that need no more.
 #[derive(Debug, Args)]
 struct Target {
@@ -215,6 +225,7 @@ pub fn main() -> ExitCode {
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),
+        Command::Screens(args) => screens::screens(&args),
     };
     match ended {
         Ok(Ended::Held) => ExitCode::SUCCESS,

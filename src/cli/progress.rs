@@ -142,6 +142,8 @@ impl RunProgress {
                 self.say(&format!("run: session {session} is back after {after:.1} s"));
             }
             Event::TransactionFailed { why, .. } if self.errors < 3 => self.say(&format!("run: a transaction failed: {why}")),
+            Event::Maintained(done) => self.say(&format!("run: {:?} in {:.1} s: {}", done.kind, done.seconds, done.work)),
+            Event::NotMaintained { why, .. } => self.say(&format!("run: {why}")),
             Event::RunEnded { .. } => {
                 if let Some(bar) = &self.bar {
                     bar.finish_and_clear();

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
@@ -10,11 +11,13 @@ use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::summary::{Measurements, summarise};
 use super::{Ended, RunArgs, WorkloadName, check, load, seed, with_engine};
-use crate::drive::{self, Load, Schedule};
+use crate::drive::event::{Event, Phase};
+use crate::drive::{self, Controllers, Load, Schedule};
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Finding, Holding, Manifest};
+use crate::engine::{Engine, Error, Finding, Holding, Manifest, Upkeep};
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::process;
-use crate::plan::{Check, Pace, Plan, default_record};
+use crate::plan::{Check, Pace, Plan, Warm, default_record};
 use crate::record::environment::Environment;
 use crate::record::summary::Summary;
 use crate::record::{Record, RecordWriter, Status, file};
@@ -127,6 +130,17 @@ impl Job {
             },
             _ => Vec::new(),
         };
+        let mut maintenance = Vec::new();
+        let mut maintenance_notes = Vec::new();
+        if plan.warm == Some(Warm::Scan) {
+            match self.warm_up::<W, E>(runtime, &engine)? {
+                Some((_, Upkeep::Absent(why))) => maintenance_notes.push(why),
+                Some((seconds, Upkeep::Done(work))) => {
+                    maintenance.push(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work });
+                }
+                None => return Ok(None),
+            }
+        }
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
         let engine = Arc::new(engine);
@@ -136,9 +150,13 @@ impl Job {
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
         self.interrupt.running(true);
-        let totals = drive::run::<W, E>(&engine, &terminals, schedule, &self.interrupt.stop, &mut |event| {
-            if let drive::event::Event::Second { phase: drive::event::Phase::Measurement, interval: second, .. } = event {
-                interval.add(second);
+        let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
+        let totals = drive::run::<W, E>(&engine, &terminals, schedule, controllers, &self.interrupt.stop, &mut |event| {
+            match event {
+                Event::Second { phase: Phase::Measurement, interval: second, .. } => interval.add(second),
+                Event::Maintained(done) => maintenance.push(done.clone()),
+                Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => maintenance_notes.push(why.clone()),
+                _ => {}
             }
             progress.event(event);
             record.event(event);
@@ -166,12 +184,20 @@ impl Job {
             server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
             findings: (before, after),
             interrupted,
-            maintenance: Vec::new(),
-            maintenance_notes: Vec::new(),
+            maintenance,
+            maintenance_notes,
         };
         let summary = summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory());
         record.put_json(file::SUMMARY, &summary)?;
         Ok(Some(summary))
+    }
+
+    /// Reads all tables, and tells how long that took; none if it was interrupted.
+    fn warm_up<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<(f64, Upkeep)>, Error> {
+        tell!("warm: reading all tables");
+        let began = Instant::now();
+        let upkeep = runtime.block_on(self.interrupt.or(engine.maintain(MaintenanceKind::WarmUp))).transpose()?;
+        Ok(upkeep.map(|upkeep| (began.elapsed().as_secs_f64(), upkeep)))
     }
 
     fn record_directory<W: Workload, E: Engine<W>>(&self, engine: &E, now: Timestamp) -> PathBuf {
@@ -194,11 +220,13 @@ impl Job {
     /// Fills in whatever the plan leaves open.
     fn settle(&mut self, url: &str, manifest: &Manifest) {
         let plan = std::mem::take(&mut self.args.plan);
+        let paced = plan.pace == Some(Pace::Standard);
         self.args.plan = Plan { db: Some(url.to_owned()), ..plan }.or(Plan {
             scale: Some(manifest.scale),
             pace: Some(Pace::None),
-            clients: Some(4),
-            ramp_up: Some(10),
+            clients: Some(if paced { manifest.scale.div_ceil(100).clamp(8, 1_000) } else { 4 }),
+            ramp_up: Some(if paced { 60 } else { 10 }),
+            checkpoint: paced.then_some(20 * 60),
             duration: Some(60),
             seed: Some(seed::drawn()),
             check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),

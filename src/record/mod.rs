@@ -25,7 +25,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::drive::event::Phase;
-use crate::measure::maintenance::Maintenance;
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 
 pub use reader::Record;
 pub use writer::RecordWriter;
@@ -136,6 +136,13 @@ pub enum Happening {
     },
     /// Work of the database that was asked for has ended.
     Maintained(Maintenance),
+    /// Work of the database that was asked for was not done.
+    NotMaintained {
+        /// What kind.
+        kind: MaintenanceKind,
+        /// Why.
+        why: String,
+    },
     /// A session lost its connection.
     SessionLost {
         /// When.

@@ -108,6 +108,7 @@ impl RecordWriter {
                 Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
             }
             Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
+            Event::NotMaintained { kind, why } => Happening::NotMaintained { kind: *kind, why: why.clone() },
             Event::RunEnded { at, interrupted } => Happening::RunEnded { at: *at, interrupted: *interrupted },
         };
         self.happened(&happening);

@@ -8,6 +8,7 @@ mod copy;
 mod failure;
 mod load;
 mod local;
+mod maintain;
 mod numeric;
 mod pgpass;
 mod tls;
@@ -21,7 +22,8 @@ use tokio_postgres::Client;
 
 use crate::engine::registry::Options;
 use crate::engine::server::{self, cpu};
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Via};
+use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Upkeep, Via};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::Isolation;
 use crate::workload::Workload;
 
@@ -200,6 +202,10 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&self.client().await?).await
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        maintain::maintain::<W>(&self.client().await?, kind).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
