@@ -10,6 +10,7 @@ mod load;
 mod local;
 mod numeric;
 mod pgpass;
+mod restore;
 mod tls;
 mod tpcc;
 
@@ -21,7 +22,7 @@ use tokio_postgres::Client;
 
 use crate::engine::registry::Options;
 use crate::engine::server::{self, cpu};
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Via};
+use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Via};
 use crate::plan::Isolation;
 use crate::workload::Workload;
 
@@ -40,6 +41,8 @@ pub trait Port: Workload {
     const PROCEDURES: &'static str;
     /// Removes its procedures.
     const DROP: &'static str;
+    /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
+    const RESTORE: &'static str;
     /// The named queries of its consistency conditions.
     const CONSISTENCY: &'static str;
     /// The query of its effects, under the name `effects`.
@@ -188,6 +191,15 @@ impl<W: Port> Engine<W> for Postgres {
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
         load::load::<W>(&self.target, manifest, population, jobs, told).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore::<W>(&self.target, manifest, population, told).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
