@@ -12,6 +12,7 @@ mod interrupt;
 mod load;
 mod progress;
 mod report;
+mod restore;
 mod rows;
 mod run;
 mod screens;
@@ -64,6 +65,9 @@ enum Command {
         after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
     )]
     Run(RunArgs),
+    /// Bring a worked database back to its initial population, without loading again
+    #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
+    Restore(RestoreArgs),
     /// Remove a workload's tables
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
@@ -126,6 +130,18 @@ struct CheckArgs {
     #[command(flatten)]
     target: Target,
     /// Print the findings as one JSON array on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct RestoreArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    target: Target,
+    /// Print the report as one JSON object on standard output
     #[arg(long)]
     json: bool,
 }
@@ -222,6 +238,7 @@ pub fn main() -> ExitCode {
         Command::Load(args) => load::load(args),
         Command::Check(args) => check::check(args),
         Command::Run(args) => run::run(args),
+        Command::Restore(args) => restore::restore(args),
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),

@@ -98,6 +98,42 @@ impl Plain {
     }
 }
 
+/// Progress of a restore: how much there is to undo is known only when it is undone.
+pub(super) struct RestoreProgress {
+    bar: Option<ProgressBar>,
+}
+
+impl RestoreProgress {
+    /// Of a restore that is to begin.
+    pub(super) fn new() -> Self {
+        let bar = on_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {msg:26} {human_pos} rows undone, {elapsed}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(Duration::from_millis(500));
+            bar
+        });
+        RestoreProgress { bar }
+    }
+
+    /// Shows a step.
+    pub(super) fn step(&self, step: &LoadStep) {
+        match (step, &self.bar) {
+            (LoadStep::Phase(name), Some(bar)) => bar.set_message(*name),
+            (LoadStep::Phase(name), None) => eprintln!("restore: {name}"),
+            (LoadStep::Rows { rows, .. }, Some(bar)) => bar.inc(*rows),
+            (LoadStep::Rows { .. }, None) => {}
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// Progress of a run.
 pub(super) struct RunProgress {
     bar: Option<ProgressBar>,

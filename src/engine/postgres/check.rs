@@ -25,16 +25,21 @@ const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
            AND name !~ '(command|conninfo|passphrase|password|_file$|_directory$|_directories$|_dir$|lc_|application_name)') \
     ORDER BY name";
 
-/// Runs the workload's conditions one after the other, each on a snapshot.
+/// Runs the workload's conditions one after the other.
 pub async fn check<W: Port>(client: &Client, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(W::CONSISTENCY) {
-        let finding = find(client, W::NAME, &condition).await;
-        let finding = finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))?;
+        let finding = condition_holds::<W>(client, &condition).await?;
         told(&finding);
         findings.push(finding);
     }
     Ok(findings)
+}
+
+/// Runs one condition, on a snapshot.
+pub async fn condition_holds<W: Port>(client: &Client, condition: &Named<'_>) -> Result<Finding, Error> {
+    let finding = find(client, W::NAME, condition).await;
+    finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))
 }
 
 async fn find(client: &Client, schema: &str, condition: &Named<'_>) -> Result<Finding, tokio_postgres::Error> {
