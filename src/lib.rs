@@ -2,6 +2,7 @@
 //! make it faster.
 #![warn(missing_docs)]
 
+pub mod cli;
 pub mod drive;
 pub mod engine;
 pub mod judge;

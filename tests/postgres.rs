@@ -18,7 +18,7 @@ use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::{Tpcc, UNUSED_ITEM};
 use graymark::workload::value::{Money, Timestamp};
 use graymark::workload::{Population, Workload};
-use support::{open, options, require_postgres, small_server};
+use support::{checksums, client, guarded, open, options, require_postgres, small_server};
 
 /// 2026-01-01 12:00 UTC
 const DATE: Timestamp = Timestamp(1_767_268_800_000_000);
@@ -36,23 +36,6 @@ fn manifest(scale: u32) -> (Manifest, <Tpcc as Workload>::Population) {
 async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::engine::LoadReport, Error> {
     let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
     engine.load(manifest, &population, 2, &|_| ()).await
-}
-
-/// Another client, as a user has it.
-async fn client(url: &str) -> tokio_postgres::Client {
-    Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap()
-}
-
-/// A checksum of all rows of each table, whatever their order.
-async fn checksums(url: &str) -> Vec<(String, String)> {
-    let client = client(url).await;
-    let mut sums = Vec::new();
-    for table in Tpcc::TABLES {
-        let sql =
-            format!("SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t", table.name);
-        sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
-    }
-    sums
 }
 
 #[test]
@@ -384,21 +367,6 @@ async fn refused(url: &str, environment: &[(&str, &str)]) -> String {
     let error = target.connect(&[]).await.err().unwrap_or_else(|| panic!("{url} was let in")).to_string();
     assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
     error
-}
-
-/// A server that asks user `ann` for a password.
-async fn guarded() -> Server {
-    let server = small_server();
-    let user = client(&server.url()).await;
-    user.batch_execute("CREATE ROLE ann LOGIN PASSWORD 'open:secret'").await.unwrap();
-    let rules = server.data().join("pg_hba.conf");
-    let old = std::fs::read_to_string(&rules).unwrap();
-    std::fs::write(&rules, format!("host all ann 127.0.0.1/32 scram-sha-256\n{old}")).unwrap();
-    user.batch_execute("SELECT pg_reload_conf()").await.unwrap();
-    drop(user);
-    // Only a new process is sure to know the new rules.
-    server.restart().unwrap();
-    server
 }
 
 #[test]

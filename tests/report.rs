@@ -36,7 +36,7 @@ impl Run {
 
     /// The same figures each time: a rate that warms up, and response times with a tail.
     fn second(&self, second: u32) -> Interval {
-        let mut interval = Interval::new(TYPES.len());
+        let mut interval = Interval::new(TYPES.len(), 0);
         if self.is_out(second) {
             return interval;
         }
@@ -77,7 +77,7 @@ impl Run {
     }
 
     fn summary(&self) -> Summary {
-        let mut sum = Interval::new(TYPES.len());
+        let mut sum = Interval::new(TYPES.len(), 0);
         (self.ramp_up..self.ramp_up + self.measured).for_each(|second| sum.add(&self.second(second)));
         let all: u64 = sum.transactions.iter().map(|measured| measured.completed).sum();
         let transactions = TYPES.iter().zip(&sum.transactions).map(|(name, measured)| {
@@ -116,6 +116,12 @@ impl Run {
             new_orders_per_minute: Some(60.0 * per_second(sum.transactions[0].completed)),
             transactions_per_second: per_second(all),
             metric: "NOPM".into(),
+            efficiency: None,
+            pacing: None,
+            tallies: BTreeMap::new(),
+            maintenance: Vec::new(),
+            maintenance_notes: Vec::new(),
+            population: None,
             transactions: transactions.collect(),
             retries: BTreeMap::from([("deadlock".into(), 2), ("serialization".into(), 5)]),
             errors: BTreeMap::new(),

@@ -32,7 +32,9 @@ impl Interrupt {
         let heard = interrupt.clone();
         let listener = move || {
             runtime.block_on(async {
-                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
+                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+                    return;
+                };
                 let mut next = async || {
                     tokio::select! {
                         _ = int.recv() => {}
@@ -41,7 +43,7 @@ impl Interrupt {
                 };
                 next().await;
                 let running = heard.running.load(Ordering::Acquire);
-                eprintln!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
+                tell!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
                 heard.stop.request();
                 if running {
                     next().await;

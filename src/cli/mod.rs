@@ -1,5 +1,10 @@
 //! The command line: one file a command, each turning arguments into a plan and a plan into a result.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
+
 mod bench;
 mod check;
 mod drop;
@@ -9,6 +14,7 @@ mod progress;
 mod report;
 mod rows;
 mod run;
+mod screens;
 mod seed;
 mod summary;
 
@@ -17,10 +23,13 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
+use tokio::runtime::Runtime;
 
-use crate::engine::Error;
-use crate::engine::registry::{self, Options};
+use crate::engine::registry::{self, Options, Visitor};
+use crate::engine::{Engine, Error};
 use crate::plan::{Isolation, Plan};
+use crate::record;
+use crate::workload::tpcc::Tpcc;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
 #[derive(Debug, Parser)]
@@ -51,7 +60,9 @@ enum Command {
     #[command(after_help = "Example: graymark check tpcc --db sqlite:tpcc.db")]
     Check(CheckArgs),
     /// Run a loaded workload, count, check and report
-    #[command(after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml")]
+    #[command(
+        after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
+    )]
     Run(RunArgs),
     /// Remove a workload's tables
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
@@ -62,6 +73,9 @@ enum Command {
     /// Write the initial rows of a table as CSV, for loading by other means
     #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
     Rows(RowsArgs),
+    /// Show the screens of the emulated terminals, filled in with an example
+    #[command(after_help = "Example: graymark screens payment")]
+    Screens(ScreensArgs),
 }
 
 /// The workloads there are.
@@ -151,6 +165,12 @@ struct RowsArgs {
     date: jiff::Timestamp,
 }
 
+#[derive(Debug, Args)]
+struct ScreensArgs {
+    /// The transaction [default: all five]
+    transaction: Option<screens::Transaction>,
+}
+
 /// Which database, for commands that need no more.
 #[derive(Debug, Args)]
 struct Target {
@@ -164,7 +184,19 @@ struct Target {
 
 impl Target {
     fn options(self) -> Options {
-        Options { url: self.db, via: None, scale: None, isolation: Isolation::ReadCommitted, settings: self.set.into_iter().collect() }
+        Options {
+            url: self.db,
+            via: None,
+            scale: None,
+            isolation: Isolation::ReadCommitted,
+            settings: self.set.into_iter().collect(),
+        }
+    }
+}
+
+impl From<record::Error> for Error {
+    fn from(error: record::Error) -> Error {
+        Error::Usage(error.to_string())
     }
 }
 
@@ -193,13 +225,14 @@ pub fn main() -> ExitCode {
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),
+        Command::Screens(args) => screens::screens(&args),
     };
     match ended {
         Ok(Ended::Held) => ExitCode::SUCCESS,
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
-            eprintln!("graymark: {error}");
+            tell!("graymark: {error}");
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
                 Error::Database(_) => 3,
@@ -222,12 +255,12 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
     let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
     let separator = if named.is_empty() { "" } else { " " };
-    eprintln!("graymark: {first}{separator}{named}; try --help");
+    tell!("graymark: {first}{separator}{named}; try --help");
     ExitCode::from(2)
 }
 
 /// A runtime for everything that is not driving load.
-fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+fn runtime() -> Result<Runtime, Error> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -235,7 +268,21 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
 }
 
 /// Opens the database of `options` and hands it to `visitor`.
-fn with_engine<V: registry::Visitor>(options: Options, visitor: V) -> Result<V::Output, Error> {
+fn with_engine<V: Visitor>(options: Options, visitor: V) -> Result<V::Output, Error> {
     let runtime = runtime()?;
-    registry::open(&runtime, options, visitor)
+    registry::open(&runtime, options, Warned(visitor))
+}
+
+/// Tells the engine's warnings first.
+struct Warned<V>(V);
+
+impl<V: Visitor> Visitor for Warned<V> {
+    type Output = V::Output;
+
+    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
+        for warning in engine.warnings() {
+            tell!("graymark: warning: {warning}");
+        }
+        self.0.visit(runtime, engine)
+    }
 }

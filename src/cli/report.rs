@@ -2,17 +2,21 @@
 
 use super::{Ended, ReportArgs};
 use crate::engine::Error;
-use crate::record::reader::Record;
-use crate::report;
+use crate::record::Record;
+use crate::report::{self, facts::Facts};
 
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
+    let paths = report::write(&args.record)?;
     let record = Record::open(&args.record)?;
-    report::write(&args.record)?;
     if args.json {
-        println!("{}", serde_json::to_string(&record.summary).unwrap_or_default());
+        let Some(summary) = &record.summary else {
+            return Err(Error::Usage(format!("{} has no summary: its run did not come to an end", args.record.display())));
+        };
+        answer!("{}", serde_json::json!(summary));
     } else {
-        print!("{}", report::text::render(&record));
+        let text = report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string()));
+        answer!("{}", text.trim_end());
     }
     Ok(Ended::Held)
 }

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use hdrhistogram::Histogram;
 use jiff::Timestamp;
 
 use crate::drive::{Schedule, Totals};
 use crate::engine::{Engine, Finding, Manifest};
 use crate::judge;
+use crate::measure::maintenance::Maintenance;
 use crate::measure::process::Usage;
-use crate::measure::{Interval, Measured};
+use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan};
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, ServerCost, Spread, Summary, TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, Summary,
+    TransactionSummary, Verdict,
 };
 use crate::workload::Workload;
 
@@ -29,13 +30,21 @@ pub(super) struct Measurements {
     pub(super) server_cpu_s: Option<f64>,
     pub(super) findings: (Vec<Finding>, Vec<Finding>),
     pub(super) interrupted: bool,
+    pub(super) maintenance: Vec<Maintenance>,
+    pub(super) maintenance_notes: Vec<String>,
 }
 
 /// Errors that are named in a summary; the others are counted together.
 const ERRORS_NAMED: usize = 20;
 
 /// The summary, verdict included.
-pub(super) fn summarise<W: Workload, E: Engine<W>>(plan: &Plan, manifest: &Manifest, engine: &E, measured: Measurements, record: &Path) -> Summary {
+pub(super) fn summarise<W: Workload, E: Engine<W>>(
+    plan: &Plan,
+    manifest: &Manifest,
+    engine: &E,
+    measured: Measurements,
+    record: &Path,
+) -> Summary {
     let Measurements { started, schedule, interval, totals, .. } = &measured;
     let minutes = totals.interval_s / 60.0;
     let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
@@ -57,7 +66,12 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(plan: &Plan, manifest: &Manif
         interrupted: measured.interrupted,
         new_orders_per_minute: Some(per(headline, minutes)),
         transactions_per_second: per(completed, totals.interval_s),
-        metric: "NOPM".to_owned(),
+        efficiency: efficiency::<W>(plan, manifest, headline, minutes),
+        metric: if plan.pace == Some(Pace::Standard) { "tpmC-gm" } else { "NOPM" }.to_owned(),
+        pacing: interval.pacing.as_deref().map(|pacing| pacing_summary::<W>(pacing, totals.unfinished)),
+        tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+        maintenance: measured.maintenance.clone(),
+        maintenance_notes: measured.maintenance_notes.clone(),
         transactions: transactions::<W>(interval, completed),
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
@@ -73,7 +87,8 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(plan: &Plan, manifest: &Manif
             lost: totals.lost,
             restored: totals.restored,
             ambiguous: totals.ambiguous,
-            outage_s: totals.outages.iter().map(|(_, length)| length).sum(),
+            // The sum of no floats is -0.
+            outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
             outages: totals.outages.clone(),
         },
         record: record.display().to_string(),
@@ -89,25 +104,36 @@ fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, 
         errors: measured.errors,
         retries: measured.retries,
         share_percent: if all > 0 { 100.0 * measured.response.len() as f64 / all as f64 } else { 0.0 },
-        response_ms: spread(&measured.response),
-        service_ms: spread(&measured.service),
+        response_ms: Spread::of(&measured.response),
+        service_ms: Spread::of(&measured.service),
     };
     W::TRANSACTIONS.iter().zip(&interval.transactions).map(|(name, measured)| ((*name).to_owned(), summary(measured))).collect()
 }
 
-fn spread(histogram: &Histogram<u64>) -> Spread {
-    let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
-    if histogram.is_empty() {
-        return Spread::default();
-    }
-    Spread {
-        mean: histogram.mean() / 1e3,
-        p50: at(0.5),
-        p90: at(0.9),
-        p95: at(0.95),
-        p99: at(0.99),
-        p999: at(0.999),
-        max: histogram.max() as f64 / 1e3,
+/// Percent of what keying and think times allow at most (clause 4.1.3).
+fn efficiency<W: Workload>(plan: &Plan, manifest: &Manifest, headline: u64, minutes: f64) -> Option<f64> {
+    let most = W::CEILING * f64::from(manifest.scale) * minutes;
+    (plan.pace == Some(Pace::Standard) && most > 0.0).then(|| 100.0 * headline as f64 / most)
+}
+
+/// The 99th percentile of lateness beyond which the driver, not the database, was the limit: the resolution of its clock (clause 5.3.4).
+const MOST_LATENESS_MS: f64 = 100.0;
+
+fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64) -> PacingSummary {
+    let ranges = |by_type: &[Times]| {
+        W::TRANSACTIONS.iter().zip(by_type).map(|(name, times)| ((*name).to_owned(), Range::of(times))).collect()
+    };
+    let lateness = Spread::of(&pacing.lateness);
+    PacingSummary {
+        keying_s: ranges(&pacing.keying),
+        think_s: ranges(&pacing.think),
+        menu_ms: Spread::default(),
+        deferred_ms: Spread::of(&pacing.deferred),
+        queue_ms: Spread::of(&pacing.queued),
+        longest_queue: pacing.longest_queue,
+        lateness_ms: lateness,
+        driver_limited: lateness.p99 > MOST_LATENESS_MS,
+        unfinished,
     }
 }
 
@@ -129,7 +155,9 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
     let effects = W::EFFECTS
         .iter()
         .zip(counts)
-        .map(|(name, ((database, client), ambiguous))| ((*name).to_owned(), EffectCount { client: *client, database, ambiguous: *ambiguous }))
+        .map(|(name, ((database, client), ambiguous))| {
+            ((*name).to_owned(), EffectCount { client: *client, database, ambiguous: *ambiguous })
+        })
         .collect::<BTreeMap<_, _>>();
     DatabaseCount {
         agrees: Some(effects.values().all(EffectCount::agrees)),
@@ -139,11 +167,17 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
 }
 
 fn consistency((before, after): &(Vec<Finding>, Vec<Finding>)) -> Consistency {
-    let mut failed = before.iter().chain(after).filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect::<Vec<_>>();
+    let mut failed =
+        before.iter().chain(after).filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect::<Vec<_>>();
     failed.sort();
     failed.dedup();
     let last = if after.is_empty() { before } else { after };
-    Consistency { held: last.iter().filter(|finding| finding.held()).count() as u32, failed, before: before.clone(), after: after.clone() }
+    Consistency {
+        held: last.iter().filter(|finding| finding.held()).count() as u32,
+        failed,
+        before: before.clone(),
+        after: after.clone(),
+    }
 }
 
 fn client(measured: &Measurements) -> ClientCost {

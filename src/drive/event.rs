@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Interval;
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 
 /// A phase of a run (clause 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +74,15 @@ pub enum Event {
         /// Its type, as an index into the workload's transactions.
         transaction: usize,
         /// In the words of the database.
+        why: String,
+    },
+    /// Work of the database that was asked for has ended.
+    Maintained(Maintenance),
+    /// Work of the database that was asked for was not done.
+    NotMaintained {
+        /// What kind.
+        kind: MaintenanceKind,
+        /// Why.
         why: String,
     },
     /// The run has ended.

@@ -73,10 +73,13 @@ impl<W: Workload> Floor<W> {
         let think = place.terminal.think_time(usize::from(place.chosen));
         let mut desk = desk.borrow_mut();
         let pacing = desk.interval.pacing();
-        note(&mut pacing.think[usize::from(place.chosen)], think);
+        pacing.think[usize::from(place.chosen)].note(think);
+        if usize::from(place.chosen) == W::HEADLINE {
+            note(&mut pacing.headline_think, think);
+        }
         let chosen = place.terminal.choose();
         let keying = W::keying_time(chosen);
-        note(&mut pacing.keying[chosen], keying);
+        pacing.keying[chosen].note(keying);
         place.chosen = chosen as u8;
         self.wheel.sleep(number, from + think + keying);
     }

@@ -13,10 +13,12 @@ pub mod sqlite;
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::PathBuf;
 
 pub use failure::{Error, Failure, RetryReason};
 use serde::{Deserialize, Serialize};
 
+use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// How transactions are spoken.
@@ -130,6 +132,15 @@ impl Finding {
     }
 }
 
+/// What came of the wish for upkeep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Upkeep {
+    /// Done; what was done, in the engine's terms.
+    Done(String),
+    /// The engine has no such thing, or does not let this user ask for it; why.
+    Absent(String),
+}
+
 /// One connection to a database, executing whole transactions of workload `W`.
 pub trait Session<W: Workload>: 'static {
     /// Executes one transaction: committed, or rolled back as the standard asks, when this returns `Ok`.
@@ -145,12 +156,18 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
 
     /// Who it is. Known since it was opened.
     fn identity(&self) -> &Identity;
+    /// What the user should know of how the database was reached, a line each.
+    fn warnings(&self) -> &[String] {
+        &[]
+    }
     /// How its sessions speak.
     fn via(&self) -> Via;
     /// The isolation level of its sessions, in the standard's words: `read committed`, `serializable`.
     fn isolation(&self) -> &str;
     /// Whether a session's calls block their thread (an engine in process): each session then gets a thread of its own.
     fn blocking(&self) -> bool;
+    /// Where it keeps its files, if that is on this machine and can be known.
+    fn data_directory(&self) -> Option<PathBuf>;
     /// Settings that matter to the result, by name, as the database states them.
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
@@ -173,6 +190,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;
     /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is what was done.
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
+    /// Does some upkeep now.
+    fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<Upkeep, Error>>;
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

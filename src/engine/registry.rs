@@ -6,7 +6,7 @@ use tokio::runtime::Runtime;
 
 use super::postgres::Postgres;
 use super::simulated::Simulated;
-use super::sqlite::Sqlite;
+use super::sqlite::{self, Sqlite};
 use super::{Engine, Error, Via};
 use crate::plan::Isolation;
 use crate::workload::tpcc::Tpcc;
@@ -38,7 +38,7 @@ pub trait Visitor {
 pub fn open<V: Visitor>(runtime: &Runtime, options: Options, visitor: V) -> Result<V::Output, Error> {
     let scheme = options.url.split(':').next().unwrap_or_default();
     match scheme {
-        "sqlite" => visitor.visit(runtime, runtime.block_on(Sqlite::open(options))?),
+        "sqlite" => visitor.visit(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
         "postgres" | "postgresql" => visitor.visit(runtime, runtime.block_on(Postgres::open(options))?),
         "simulated" => visitor.visit(runtime, Simulated::open(options)?),
         _ => Err(Error::Usage(format!(

@@ -1,5 +1,6 @@
 //! What is measured while a run goes on: histograms, counts, and the machine's own figures.
 
+pub mod maintenance;
 pub mod process;
 
 use hdrhistogram::Histogram;
@@ -65,23 +66,55 @@ pub struct Pacing {
     pub longest_queue: u64,
     /// From queueing a deferred transaction to its end, in microseconds (clause 2.7.2.2).
     pub deferred: Histogram<u64>,
-    /// Think times by transaction type, in microseconds.
-    pub think: Vec<Histogram<u64>>,
-    /// Keying times by transaction type, in microseconds.
-    pub keying: Vec<Histogram<u64>>,
+    /// Keying times by transaction type.
+    pub keying: Vec<Times>,
+    /// Think times by transaction type.
+    pub think: Vec<Times>,
+    /// The distribution of think times after the headline transaction (clause 5.6.3), in microseconds.
+    pub headline_think: Histogram<u64>,
+}
+
+/// Times whose mean has to be exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// How many.
+    pub count: u64,
+    /// Their sum in microseconds.
+    pub sum: u64,
+    /// The shortest in microseconds.
+    pub min: u64,
+    /// The longest in microseconds.
+    pub max: u64,
+}
+
+impl Times {
+    /// One more.
+    pub fn note(&mut self, micros: u64) {
+        self.add(&Times { count: 1, sum: micros, min: micros, max: micros });
+    }
+
+    fn add(&mut self, other: &Times) {
+        if other.count > 0 {
+            self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+            self.max = self.max.max(other.max);
+            self.count += other.count;
+            self.sum += other.sum;
+        }
+    }
 }
 
 impl Pacing {
     fn new(transactions: usize) -> Self {
         let histogram = || Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed");
-        let by_type = || (0..transactions).map(|_| histogram()).collect();
+        let by_type = || vec![Times::default(); transactions];
         Pacing {
             lateness: histogram(),
             queued: histogram(),
             longest_queue: 0,
             deferred: histogram(),
-            think: by_type(),
             keying: by_type(),
+            think: by_type(),
+            headline_think: histogram(),
         }
     }
 
@@ -91,8 +124,9 @@ impl Pacing {
         add(&mut self.queued, &other.queued);
         self.longest_queue = self.longest_queue.max(other.longest_queue);
         add(&mut self.deferred, &other.deferred);
-        self.think.iter_mut().zip(&other.think).for_each(|(mine, theirs)| add(mine, theirs));
-        self.keying.iter_mut().zip(&other.keying).for_each(|(mine, theirs)| add(mine, theirs));
+        add(&mut self.headline_think, &other.headline_think);
+        self.keying.iter_mut().zip(&other.keying).for_each(|(mine, theirs)| mine.add(theirs));
+        self.think.iter_mut().zip(&other.think).for_each(|(mine, theirs)| mine.add(theirs));
     }
 }
 
@@ -130,5 +164,39 @@ impl Interval {
         if let Some(theirs) = &other.pacing {
             self.pacing().add(theirs);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_add_up_exactly() {
+        let (mut all, mut one, mut other) = (Times::default(), Times::default(), Times::default());
+        for micros in [18_000_000, 3, 7] {
+            all.note(micros);
+            if micros > 5 { one.note(micros) } else { other.note(micros) }
+        }
+        one.add(&other);
+        one.add(&Times::default());
+        assert_eq!(one, all);
+        assert_eq!(all, Times { count: 3, sum: 18_000_010, min: 3, max: 18_000_000 });
+    }
+
+    #[test]
+    fn an_interval_is_the_sum_of_its_seconds() {
+        let mut sum = Interval::new(1, 1);
+        for micros in [5, 900_000_000] {
+            let mut second = Interval::new(1, 1);
+            note(&mut second.transactions[0].response, micros);
+            second.transactions[0].completed = 1;
+            second.tallies[0] = 2;
+            note(&mut second.pacing().lateness, micros);
+            sum.add(&second);
+        }
+        assert_eq!((sum.transactions[0].completed, sum.tallies[0]), (2, 4));
+        assert_eq!(sum.transactions[0].response.len(), 2);
+        assert!(sum.pacing().lateness.max() >= 900_000_000);
     }
 }

@@ -25,6 +25,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::drive::event::Phase;
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 
 pub use reader::Record;
 pub use writer::RecordWriter;
@@ -54,6 +55,8 @@ pub mod file {
     pub const REPORT_TEXT: &str = "report.txt";
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
+    /// All of them.
+    pub const ALL: [&str; 10] = [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, HISTOGRAMS, EVENTS, SUMMARY, REPORT_TEXT, REPORT_HTML];
 }
 
 /// Columns of `series.csv`, in order. Later formats may add some at the end.
@@ -130,6 +133,15 @@ pub enum Happening {
         at: f64,
         /// Which.
         phase: Phase,
+    },
+    /// Work of the database that was asked for has ended.
+    Maintained(Maintenance),
+    /// Work of the database that was asked for was not done.
+    NotMaintained {
+        /// What kind.
+        kind: MaintenanceKind,
+        /// Why.
+        why: String,
     },
     /// A session lost its connection.
     SessionLost {

@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{Finding, Identity, Manifest, Via};
+use crate::measure::Times;
+use crate::measure::maintenance::Maintenance;
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,8 +46,24 @@ pub struct Summary {
     pub transactions_per_second: f64,
     /// What the headline figure is called: `NOPM` without think time.
     pub metric: String,
+    /// With pace: percent of the 12.86 New-Orders a minute and warehouse that clause 4.1.3 allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<f64>,
     /// By transaction type.
     pub transactions: BTreeMap<String, TransactionSummary>,
+    /// With pace: what terminals, queue and driver did in the measurement interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<PacingSummary>,
+    /// What the inputs of the measurement interval were, by the names of `Workload::TALLIES`: `order_lines`, `remote_order_lines` and
+    /// so on.
+    #[serde(default)]
+    pub tallies: BTreeMap<String, u64>,
+    /// Checkpoints, vacuums and warm-ups that Graymark asked for.
+    #[serde(default)]
+    pub maintenance: Vec<Maintenance>,
+    /// What was asked for of this kind and the engine does not have, in words.
+    #[serde(default)]
+    pub maintenance_notes: Vec<String>,
     /// Retries by reason, over the whole run.
     pub retries: BTreeMap<String, u64>,
     /// Errors by the database's words, over the whole run; the most frequent ones.
@@ -85,6 +103,42 @@ pub struct TransactionSummary {
     pub service_ms: Spread,
 }
 
+/// What terminals, queue and driver did in the measurement interval of a paced run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PacingSummary {
+    /// Keying times by transaction type, in seconds.
+    pub keying_s: BTreeMap<String, Range>,
+    /// Think times by transaction type, in seconds.
+    pub think_s: BTreeMap<String, Range>,
+    /// Response time of the menu. It needs nothing of the database, so that it is null (clause 5.3.3).
+    pub menu_ms: Spread,
+    /// From queueing a deferred Delivery to its end (clause 2.7.2.2).
+    pub deferred_ms: Spread,
+    /// How long transactions waited between terminal and session.
+    pub queue_ms: Spread,
+    /// The longest that the queue has been.
+    pub longest_queue: u64,
+    /// How late the driver sent what its terminals had finished keying.
+    pub lateness_ms: Spread,
+    /// Whether the driver, not the database, was the limit: its 99th percentile of lateness is above 100 ms, the resolution that clause 5.3.4 asks of its clock.
+    pub driver_limited: bool,
+    /// Transactions that terminals had sent at the end of the run and no session ever worked.
+    pub unfinished: u64,
+}
+
+/// A distribution of times in three figures, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// How many.
+    pub count: u64,
+    /// Shortest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Longest.
+    pub max: f64,
+}
+
 /// A distribution in a few figures, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
@@ -102,6 +156,15 @@ pub struct Spread {
     pub p999: f64,
     /// The longest.
     pub max: f64,
+}
+
+impl Range {
+    /// All zero if there are none.
+    pub fn of(times: &Times) -> Range {
+        let seconds = |us: u64| us as f64 / 1e6;
+        let mean = if times.count > 0 { seconds(times.sum) / times.count as f64 } else { 0.0 };
+        Range { count: times.count, min: seconds(times.min), mean, max: seconds(times.max) }
+    }
 }
 
 impl Spread {
@@ -187,8 +250,8 @@ pub struct Clause {
     pub limit: String,
     /// How they compare.
     pub state: State,
-    /// What else the reader should know.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// What else the reader should know; may be empty.
+    #[serde(default)]
     pub note: String,
 }
 

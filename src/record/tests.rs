@@ -15,7 +15,7 @@ const TYPES: [&str; 2] = ["new_order", "payment"];
 
 /// A second in which each type completed `completed` transactions that took `us` microseconds and more.
 fn second(second: u32, phase: Phase, completed: u64, us: u64) -> Event {
-    let mut interval = Interval::new(TYPES.len());
+    let mut interval = Interval::new(TYPES.len(), 0);
     for (index, measured) in interval.transactions.iter_mut().enumerate() {
         measured.completed = completed;
         measured.rolled_back = completed / 100;
@@ -89,7 +89,7 @@ fn reads_what_it_wrote() {
 
 #[test]
 fn merged_histograms_are_exactly_those_of_the_interval() {
-    let mut all = Interval::new(TYPES.len());
+    let mut all = Interval::new(TYPES.len(), 0);
     for event in events() {
         if let Event::Second { phase: Phase::Measurement, interval, .. } = event {
             all.add(&interval);

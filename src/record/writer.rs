@@ -107,6 +107,8 @@ impl RecordWriter {
                 let name = self.header.transactions.get(*transaction).cloned().unwrap_or_default();
                 Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
             }
+            Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
+            Event::NotMaintained { kind, why } => Happening::NotMaintained { kind: *kind, why: why.clone() },
             Event::RunEnded { at, interrupted } => Happening::RunEnded { at: *at, interrupted: *interrupted },
         };
         self.happened(&happening);
@@ -178,6 +180,19 @@ impl RecordWriter {
     /// If it cannot be written.
     pub fn put_text(&self, name: &str, content: &str) -> Result<(), Error> {
         put(&self.directory, name, content.as_bytes())
+    }
+
+    /// Ends the record of a command that failed, whose error is the one to be told. If its run has begun, the record is kept as
+    /// partial; a record of nothing is removed, so that the corrected command can take its place.
+    pub fn abandon(self) {
+        if self.log.begun {
+            let _ = self.finish(Status::Partial);
+            return;
+        }
+        for name in file::ALL {
+            let _ = fs::remove_file(self.directory.join(name));
+        }
+        let _ = fs::remove_dir(&self.directory);
     }
 
     /// Writes what is not yet written and marks the record as `status`: [`Status::Complete`] or [`Status::Partial`].
@@ -277,7 +292,7 @@ impl HistogramLog {
     fn new(transactions: usize) -> HistogramLog {
         HistogramLog {
             serializer: V2DeflateSerializer::new(),
-            pending: Interval::new(transactions),
+            pending: Interval::new(transactions, 0),
             span: None,
             begun: false,
             text: Vec::new(),
@@ -341,7 +356,7 @@ impl HistogramLog {
         }
         out.append(&self.text);
         out.flush();
-        self.pending = Interval::new(self.pending.transactions.len());
+        self.pending = Interval::new(self.pending.transactions.len(), 0);
     }
 }
 

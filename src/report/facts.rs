@@ -485,7 +485,8 @@ fn tally<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<(String
     counts.into_iter().map(|(name, number)| (plain(name), count(*number))).collect()
 }
 
-fn load(load: &LoadReport) -> Vec<Line> {
+/// What loading came to.
+pub fn load(load: &LoadReport) -> Vec<Line> {
     let per_second = |figure: u64| if load.seconds > 0.0 { figure as f64 / load.seconds } else { 0.0 };
     let mut lines = vec![
         ("Rows", format!("{} in {} ({} a second)", count(load.rows), seconds(load.seconds), rate(per_second(load.rows)))),

@@ -1,6 +1,8 @@
 //! The report as text: at most [`WIDTH`] columns, no colours.
 
-use super::facts::{Check, Facts, Line, TransactionFacts, VerdictFacts};
+use super::facts::{self, Check, Facts, Line, TransactionFacts, VerdictFacts};
+use super::format::{plain, plural};
+use crate::engine::{Finding, LoadReport};
 
 /// The widest line, in characters.
 pub const WIDTH: usize = 100;
@@ -40,6 +42,25 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
             text.wrapped(&label("Page"), LABEL, page);
         }
     });
+    text.lines
+}
+
+/// What a load came to.
+pub fn load(report: &LoadReport) -> String {
+    let mut text = Text::default();
+    text.labelled(&facts::load(report));
+    text.lines
+}
+
+/// A condition and how it stands, with the first rows that violate it.
+pub fn finding(finding: &Finding) -> String {
+    let mut text = Text::default();
+    let state = if finding.held() { "held".to_owned() } else { format!("FAILED in {}", plural(finding.offending, "row", "rows")) };
+    text.wrapped(&format!("{:<19} ", plain(&finding.id)), 20, &format!("{state}: {}", plain(&finding.title)));
+    for example in &finding.examples {
+        text.wrapped(&" ".repeat(20), 22, &plain(example));
+    }
+    text.lines.truncate(text.lines.trim_end().len());
     text.lines
 }
 

@@ -113,6 +113,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     const MAX_SCALE: u32;
     /// The transaction type that is only queued while its user waits, and executed later (clause 2.7.2).
     const DEFERRED: Option<usize>;
+    /// The most headline transactions a minute and unit of scale that keying and think times allow.
+    const CEILING: f64;
     /// The mean time in which a terminal that never waits goes once through all its transaction types, in microseconds.
     const PASS: u64;
     /// Terminals for each unit of scale.

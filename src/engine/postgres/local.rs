@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::engine::Error;
 use crate::engine::server::postgres::Options;
+
+/// What cannot stand in a value as it is.
+const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
 
 /// What private server a URL asks for; none if it names a server that is there.
 pub fn parse(url: &str) -> Result<Option<Options>, Error> {
@@ -35,11 +38,13 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
     Ok(Some(options))
 }
 
-/// The URL that starts the same server again; settings are told elsewhere.
+/// The URL that starts the same server again.
 pub fn url(options: &Options) -> String {
+    let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
     let version = options.version.iter().map(|version| format!("version={version}"));
-    let data = options.data.iter().map(|data| format!("data={}", data.display()));
-    let pairs: Vec<String> = version.chain(data).collect();
+    let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
+    let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
+    let pairs: Vec<String> = version.chain(data).chain(settings).collect();
     if pairs.is_empty() { "postgres:local".to_owned() } else { format!("postgres:local?{}", pairs.join("&")) }
 }
 
@@ -61,7 +66,7 @@ mod tests {
         assert_eq!(options.version.as_deref(), Some("15"));
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
         assert_eq!(options.settings.len(), 2);
-        assert_eq!(url(&options), "postgres:local?version=15&data=/var/bench data");
+        assert_eq!(parse(&url(&options)), Ok(Some(options)));
         for wrong in ["postgres:local:5432", "postgres:local?version=new", "postgres:local?-c=1", "postgres:local?fsync="] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
         }

@@ -8,19 +8,22 @@ mod copy;
 mod failure;
 mod load;
 mod local;
+mod maintain;
 mod numeric;
 mod pgpass;
 mod tls;
 mod tpcc;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 pub use connection::{Command, Connection};
 use tokio_postgres::Client;
 
 use crate::engine::registry::Options;
 use crate::engine::server::{self, cpu};
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Via};
+use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Upkeep, Via};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::Isolation;
 use crate::workload::Workload;
 
@@ -68,10 +71,11 @@ impl Postgres {
     pub async fn open(options: Options) -> Result<Postgres, Error> {
         let (server, shown, url) = match local::parse(&options.url)? {
             Some(mut wanted) => {
+                let shown = local::url(&wanted);
                 wanted.settings.extend(options.settings);
                 let server = server::postgres::Server::start(&wanted)?;
                 let url = server.url();
-                (Some(server), Some(local::url(&wanted)), url)
+                (Some(server), Some(shown), url)
             }
             None if options.settings.is_empty() => (None, None, options.url),
             None => {
@@ -109,11 +113,6 @@ impl Postgres {
         self.server.as_ref()
     }
 
-    /// What the user should know of how the database was reached, such as a password file that was ignored.
-    pub fn warnings(&self) -> &[String] {
-        &self.target.warnings
-    }
-
     async fn client(&self) -> Result<Client, Error> {
         self.target.connect(&[]).await
     }
@@ -143,6 +142,10 @@ impl<W: Port> Engine<W> for Postgres {
         &self.identity
     }
 
+    fn warnings(&self) -> &[String] {
+        &self.target.warnings
+    }
+
     fn via(&self) -> Via {
         self.via
     }
@@ -153,6 +156,14 @@ impl<W: Port> Engine<W> for Postgres {
 
     fn blocking(&self) -> bool {
         false
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        match &self.server {
+            Some(server) => Some(server.data().to_owned()),
+            // A postmaster works in its data directory.
+            None => std::fs::read_link(format!("/proc/{}/cwd", self.postmaster?)).ok(),
+        }
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
@@ -191,6 +202,10 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&self.client().await?).await
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        maintain::maintain::<W>(&self.client().await?, kind).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

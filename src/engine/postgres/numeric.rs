@@ -48,7 +48,7 @@ impl Numeric {
         let mut count = 0;
         let mut weight: i16 = -1;
         let mut rest = value.unsigned_abs();
-        while rest != 0 && rest % BASE.unsigned_abs() == 0 {
+        while rest != 0 && rest.is_multiple_of(BASE.unsigned_abs()) {
             rest /= BASE.unsigned_abs();
             weight += 1;
         }

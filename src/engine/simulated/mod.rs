@@ -4,6 +4,7 @@
 mod tpcc;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +13,8 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::registry::Options;
-use super::{Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Via};
+use super::{Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Upkeep, Via};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// How long a transaction takes.
@@ -102,6 +104,10 @@ impl<W: Port> Engine<W> for Simulated {
         false
     }
 
+    fn data_directory(&self) -> Option<PathBuf> {
+        None
+    }
+
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         Ok(BTreeMap::new())
     }
@@ -136,6 +142,10 @@ impl<W: Port> Engine<W> for Simulated {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         Ok(self.effects.iter().take(W::EFFECTS.len()).map(|effect| effect.load(Ordering::Acquire)).collect())
+    }
+
+    async fn maintain(&self, _: MaintenanceKind) -> Result<Upkeep, Error> {
+        Ok(Upkeep::Absent("a simulated database needs no upkeep".to_owned()))
     }
 
     async fn open_session(&self) -> Result<Idle<W>, Error> {

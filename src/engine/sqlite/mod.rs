@@ -4,18 +4,21 @@ mod check;
 mod connection;
 mod failure;
 mod load;
+mod maintain;
 mod manifest;
 mod options;
 mod tpcc;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 pub use connection::{Connection, Writer};
 pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session};
+use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Upkeep, Via};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// What a workload brings to run on SQLite: its SQL, and its transactions over a connection.
@@ -98,8 +101,20 @@ impl<W: Port> Engine<W> for Sqlite {
         &self.identity
     }
 
+    fn via(&self) -> Via {
+        Via::Statements
+    }
+
+    fn isolation(&self) -> &str {
+        "serializable"
+    }
+
     fn blocking(&self) -> bool {
         true
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        std::path::absolute(&self.options.file).ok()?.parent().map(Path::to_owned)
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
@@ -143,6 +158,10 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(self)
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        maintain::maintain::<W>(&self.connect()?, self.options.journal, kind).map_err(|error| self.explain(error))
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -195,7 +195,7 @@ pub fn percentiles(record: &Record) -> Option<Chart> {
         Axis::named("percentile of transactions".to_owned(), end, ticks.into_iter().filter(|tick| tick.0 <= end + 0.01).collect());
     let y = Axis::logarithmic("response time, ms".to_owned(), lowest, highest);
     let plot = Plot { x, y, layers: distributions.iter().map(curve).collect() };
-    let caption = "So many percent of the transactions took no longer than this. The scale widens towards the slowest ones.";
+    let caption = "This share of the transactions took no longer than the curve says. The scale widens towards the slowest ones.";
     Chart::both("Response time by percentile", caption.to_owned(), legend(record), &plot)
 }
 
@@ -231,7 +231,7 @@ fn frequency(name: &str, index: usize, histogram: &Histogram<u64>) -> Option<Cha
     ];
     let plot = Plot {
         x: Axis::linear("response time, ms".to_owned(), ms(end)),
-        y: Axis::linear("transactions".to_owned(), highest * 1.25),
+        y: Axis::counting("transactions".to_owned(), highest * 1.25),
         layers,
     };
     let beyond = if beyond > 0 { format!(" {} took longer than the chart shows.", count(beyond)) } else { String::new() };

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
-use plotters::element::{PathElement, Rectangle, Text};
+use plotters::element::{Circle, PathElement, Rectangle, Text};
 use plotters::prelude::{ChartBuilder, DrawingArea, IntoDrawingArea, IntoFont, SVGBackend};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, RGBAColor, RGBColor, ShapeStyle, TextStyle};
@@ -98,13 +98,21 @@ impl Axis {
     /// From 0 to `to`.
     pub fn linear(title: String, to: f64) -> Axis {
         let to = if to.is_finite() && to > 0.0 { to } else { 1.0 };
-        // Steps of 1, 2 or 5 that make about six ticks.
-        let power = 10_f64.powf((to / 6.0).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| to / step <= 6.0).unwrap_or(to);
+        // Steps of 1, 2 or 5 that make up to eight ticks.
+        let power = 10_f64.powf((to / 8.0).log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| to / step <= 8.0).unwrap_or(to);
         let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
         let tick = |number: u32| (f64::from(number) * step, compact(f64::from(number) * step, decimals));
-        let ticks = (0..=6).map(tick).filter(|tick| tick.0 <= to * 1.000_001).collect();
+        let ticks = (0..=8).map(tick).filter(|tick| tick.0 <= to * 1.000_001).collect();
         Axis { title, from: 0.0, to, ticks }
+    }
+
+    /// From 0 to `to`, for what is counted: with ticks at whole numbers only.
+    pub fn counting(title: String, to: f64) -> Axis {
+        let mut axis = Axis::linear(title, to);
+        axis.ticks.retain(|tick| tick.0.fract() == 0.0);
+        axis.ticks.iter_mut().for_each(|(at, label)| *label = compact(*at, 0));
+        axis
     }
 
     /// From `lowest` to `highest`, both more than 0, and a little beyond; coordinates are their decimal logarithms.
@@ -186,7 +194,7 @@ pub struct Plot {
 }
 
 impl Plot {
-    /// As the inside of an `svg` element, with its end tag, for a viewport of `size` times [`Plot::viewport`]; none if it cannot be drawn.
+    /// As an `svg` element of this aspect that scales with the page; none if it cannot be drawn.
     pub fn draw(&self, size: (u32, u32)) -> Option<String> {
         let mut svg = String::new();
         {
@@ -206,7 +214,7 @@ impl Plot {
         let faint = ShapeStyle { color: INK.mix(0.13), filled: false, stroke_width: FINE };
         let mut chart = ChartBuilder::on(area)
             .margin_top(fine(6))
-            .margin_right(fine(18))
+            .margin_right(fine(24))
             .margin_left(fine(2))
             .x_label_area_size(fine(42))
             .y_label_area_size(fine(58))
@@ -238,6 +246,11 @@ impl Plot {
                     chart.draw_series(bars.iter().filter(|bar| bar.2 > 0.0).map(|&(from, to, height)| {
                         Rectangle::new([(from + gap(from, to), 0.0), (to - gap(from, to), height)], tone.colour().filled())
                     }))?;
+                }
+                Layer::Line { points, tone } if points.len() == 1 => {
+                    // A line of one point has no length and would not be seen.
+                    let dot = |point: &(f64, f64)| Circle::new(*point, 2 * FINE, tone.colour().filled());
+                    chart.draw_series(points.iter().map(dot))?;
                 }
                 Layer::Line { points, tone } => {
                     let style = ShapeStyle { color: RGBAColor::from(tone.colour()), filled: false, stroke_width: FINE * 3 / 2 };
@@ -271,10 +284,11 @@ mod tests {
     #[test]
     fn axes_have_readable_ticks() {
         let labels = |axis: &Axis| axis.ticks.iter().map(|tick| tick.1.clone()).collect::<Vec<_>>();
-        assert_eq!(labels(&Axis::linear(String::new(), 70.0)), ["0", "20", "40", "60"]);
+        assert_eq!(labels(&Axis::linear(String::new(), 70.0)), ["0", "10", "20", "30", "40", "50", "60", "70"]);
         assert_eq!(labels(&Axis::linear(String::new(), 1.1)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(&Axis::linear(String::new(), 26_000.0)), ["0", "5,000", "10k", "15k", "20k", "25k"]);
         assert_eq!(labels(&Axis::linear(String::new(), f64::NAN)).len(), 6);
+        assert_eq!(labels(&Axis::counting(String::new(), 2.6)), ["0", "1", "2"]);
         assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 8.0)), ["0.2", "0.5", "1", "2", "5", "10"]);
         assert_eq!(labels(&Axis::logarithmic(String::new(), 3.0, 3.0)), ["2", "5", "10", "20"]);
         assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 1_800.0)), ["1", "10", "100", "1,000"]);
