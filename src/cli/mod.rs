@@ -1,5 +1,10 @@
 //! The command line: one file a command, each turning arguments into a plan and a plan into a result.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
+
 mod bench;
 mod check;
 mod drop;
@@ -7,8 +12,10 @@ mod interrupt;
 mod load;
 mod progress;
 mod report;
+mod restore;
 mod rows;
 mod run;
+mod screens;
 mod seed;
 mod summary;
 
@@ -58,6 +65,9 @@ enum Command {
         after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
     )]
     Run(RunArgs),
+    /// Bring a worked database back to its initial population, without loading again
+    #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
+    Restore(RestoreArgs),
     /// Remove a workload's tables
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
@@ -67,6 +77,9 @@ enum Command {
     /// Write the initial rows of a table as CSV, for loading by other means
     #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
     Rows(RowsArgs),
+    /// Show the screens of the emulated terminals, filled in with an example
+    #[command(after_help = "Example: graymark screens payment")]
+    Screens(ScreensArgs),
 }
 
 /// The workloads there are.
@@ -122,6 +135,18 @@ struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+struct RestoreArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    target: Target,
+    /// Print the report as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
 struct DropArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
@@ -154,6 +179,12 @@ struct RowsArgs {
     /// The date that the population carries
     #[arg(long, value_name = "TIME", default_value = "2026-01-01T00:00:00Z")]
     date: jiff::Timestamp,
+}
+
+#[derive(Debug, Args)]
+struct ScreensArgs {
+    /// The transaction [default: all five]
+    transaction: Option<screens::Transaction>,
 }
 
 /// Which database, for commands that need no more.
@@ -207,16 +238,18 @@ pub fn main() -> ExitCode {
         Command::Load(args) => load::load(args),
         Command::Check(args) => check::check(args),
         Command::Run(args) => run::run(args),
+        Command::Restore(args) => restore::restore(args),
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),
+        Command::Screens(args) => screens::screens(&args),
     };
     match ended {
         Ok(Ended::Held) => ExitCode::SUCCESS,
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
-            eprintln!("graymark: {error}");
+            tell!("graymark: {error}");
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
                 Error::Database(_) => 3,
@@ -239,7 +272,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
     let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
     let separator = if named.is_empty() { "" } else { " " };
-    eprintln!("graymark: {first}{separator}{named}; try --help");
+    tell!("graymark: {first}{separator}{named}; try --help");
     ExitCode::from(2)
 }
 
@@ -265,7 +298,7 @@ impl<V: Visitor> Visitor for Warned<V> {
 
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
         for warning in engine.warnings() {
-            eprintln!("graymark: warning: {warning}");
+            tell!("graymark: warning: {warning}");
         }
         self.0.visit(runtime, engine)
     }

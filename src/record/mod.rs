@@ -55,6 +55,8 @@ pub mod file {
     pub const REPORT_TEXT: &str = "report.txt";
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
+    /// All of them.
+    pub const ALL: [&str; 10] = [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, HISTOGRAMS, EVENTS, SUMMARY, REPORT_TEXT, REPORT_HTML];
 }
 
 /// Columns of `series.csv`, in order. Later formats may add some at the end.

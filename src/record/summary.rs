@@ -259,8 +259,8 @@ pub struct Clause {
     pub limit: String,
     /// How they compare.
     pub state: State,
-    /// What else the reader should know.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// What else the reader should know; may be empty.
+    #[serde(default)]
     pub note: String,
 }
 

@@ -182,6 +182,19 @@ impl RecordWriter {
         put(&self.directory, name, content.as_bytes())
     }
 
+    /// Ends the record of a command that failed, whose error is the one to be told. If its run has begun, the record is kept as
+    /// partial; a record of nothing is removed, so that the corrected command can take its place.
+    pub fn abandon(self) {
+        if self.log.begun {
+            let _ = self.finish(Status::Partial);
+            return;
+        }
+        for name in file::ALL {
+            let _ = fs::remove_file(self.directory.join(name));
+        }
+        let _ = fs::remove_dir(&self.directory);
+    }
+
     /// Writes what is not yet written and marks the record as `status`: [`Status::Complete`] or [`Status::Partial`].
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::format::{bytes, count, plain, plural, rate, seconds, significant, transaction};
 use crate::drive::event::Phase;
-use crate::engine::{Finding, LoadReport, Via};
+use crate::engine::{Finding, LoadReport, RestoreReport, Via};
 use crate::record::environment::Environment;
 use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
 use crate::record::{Clock, Record, Status};
@@ -499,10 +499,33 @@ pub fn load(load: &LoadReport) -> Vec<Line> {
         lines.push(("On disk", format!("{} with indexes", bytes(size))));
     }
     if !load.phases.is_empty() {
-        let phases = load.phases.iter().map(|(name, length)| format!("{} {}", plain(name), seconds(*length)));
-        lines.push(("Phases", phases.collect::<Vec<_>>().join(", ")));
+        lines.push(("Phases", phases(&load.phases)));
     }
     lines
+}
+
+fn phases(phases: &[(String, f64)]) -> String {
+    phases.iter().map(|(name, length)| format!("{} {}", plain(name), seconds(*length))).collect::<Vec<_>>().join(", ")
+}
+
+/// What a restore came to.
+pub fn restore(restore: &RestoreReport) -> Vec<Line> {
+    let undone = restore.undone.iter().filter(|(_, rows)| *rows > 0);
+    let undone: Vec<String> = undone.map(|(table, rows)| format!("{} {}", plain(table), count(*rows))).collect();
+    let undone = match undone[..] {
+        [] => "nothing: no transaction has left anything behind".to_owned(),
+        _ => format!("{} in {} ({})", plural(restore.rows(), "row", "rows"), seconds(restore.seconds), undone.join(", ")),
+    };
+    let failed = restore.findings.iter().filter(|finding| !finding.held()).count();
+    let verified = match failed {
+        0 => format!("{} held: the database is as it was loaded", plural(restore.findings.len() as u64, "condition", "conditions")),
+        _ => format!(
+            "{failed} of {} FAILED: the database is not as it was loaded, for someone else has written to it; \
+             remove the tables with graymark drop and load again",
+            plural(restore.findings.len() as u64, "condition", "conditions")
+        ),
+    };
+    vec![("Undone", undone), ("Phases", phases(&restore.phases)), ("Verified", verified)]
 }
 
 fn host(environment: &Environment) -> Vec<Line> {

@@ -2,7 +2,7 @@
 
 use super::facts::{self, Check, Facts, Line, TransactionFacts, VerdictFacts};
 use super::format::{plain, plural};
-use crate::engine::{Finding, LoadReport};
+use crate::engine::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.
 pub const WIDTH: usize = 100;
@@ -49,6 +49,17 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
 pub fn load(report: &LoadReport) -> String {
     let mut text = Text::default();
     text.labelled(&facts::load(report));
+    text.lines
+}
+
+/// What a restore came to, with the conditions that do not hold.
+pub fn restore(report: &RestoreReport) -> String {
+    let mut text = Text::default();
+    text.labelled(&facts::restore(report));
+    for failed in report.findings.iter().filter(|found| !found.held()) {
+        text.lines.push_str(&finding(failed));
+        text.lines.push('\n');
+    }
     text.lines
 }
 

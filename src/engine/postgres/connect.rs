@@ -245,7 +245,12 @@ impl Target {
                     format!("no PostgreSQL answers at the socket {place}: check directory and port, and that it runs")
                 }
                 (io::ErrorKind::TimedOut, _) => format!("{place} does not answer: check host, port and firewall"),
-                (io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::InvalidInput, _) => {
+                (io::ErrorKind::ConnectionReset, _) => {
+                    format!("{place} hangs up: check host and port, and whether it is a PostgreSQL")
+                }
+                _ if io.to_string().contains("lookup address") => format!("no host is called {place}: check the URL"),
+                // What no system call has said is the client's opinion of the answer.
+                _ if io.raw_os_error().is_none() => {
                     format!("{place} does not speak PostgreSQL's protocol ({io}): check host and port")
                 }
                 _ => format!("cannot connect to {place}: {io}"),

@@ -6,6 +6,7 @@ pub mod output;
 pub mod population;
 pub mod random;
 pub mod schema;
+pub mod screen;
 pub mod terminal;
 mod text;
 pub mod timing;
