@@ -176,6 +176,7 @@ impl Job {
         let measurements = Measurements {
             started,
             schedule,
+            constants: W::constants(&terminals),
             interval,
             totals,
             effects_before,

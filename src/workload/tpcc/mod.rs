@@ -97,6 +97,11 @@ impl Workload for Tpcc {
         Ok(Terminals { warehouses: scale, constants: random::Constants::for_run(seed, c_load), seed })
     }
 
+    fn constants(terminals: &Terminals) -> BTreeMap<String, i64> {
+        let random::Constants { c_last, c_id, ol_i_id } = terminals.constants;
+        [("c_last", c_last), ("c_id", c_id), ("ol_i_id", ol_i_id)].map(|(name, c)| (name.to_owned(), i64::from(c))).into()
+    }
+
     fn terminal(terminals: &Terminals, number: u64) -> terminal::Terminal {
         let warehouses = u64::from(terminals.warehouses);
         let per_warehouse = u64::from(Self::TERMINALS);
