@@ -30,6 +30,7 @@ use crate::engine::registry::{self, Options, Visitor};
 use crate::engine::{Engine, Error};
 use crate::plan::{Isolation, Plan};
 use crate::record;
+use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
@@ -108,6 +109,9 @@ struct RunArgs {
     /// Exit with 1 unless the verdict is valid
     #[arg(long)]
     require_valid: bool,
+    /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse 3; with --pace standard
+    #[arg(long, value_name = "W.T", value_parser = parse_terminal)]
+    show_terminal: Option<(u32, u32)>,
 }
 
 #[derive(Debug, Args)]
@@ -282,6 +286,13 @@ fn runtime() -> Result<Runtime, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
+}
+
+/// Warehouse and terminal.
+fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
+    let pair = text.split_once('.').and_then(|(w, t)| Some((w.parse().ok()?, t.parse().ok()?)));
+    pair.filter(|(w, t)| *w >= 1 && (1..=Tpcc::TERMINALS).contains(t))
+        .ok_or_else(|| format!("give warehouse and terminal as W.T, such as 1.{}", Tpcc::TERMINALS))
 }
 
 /// Opens the database of `options` and hands it to `visitor`.

@@ -178,6 +178,11 @@ impl RunProgress {
                 self.say(&format!("run: session {session} is back after {after:.1} s"));
             }
             Event::TransactionFailed { why, .. } if self.errors < 3 => self.say(&format!("run: a transaction failed: {why}")),
+            Event::Screen { at, screen } => {
+                // On a terminal the screen is drawn over itself; elsewhere one follows the other.
+                let clear = if self.bar.is_some() { "\x1b[H\x1b[2J" } else { "" };
+                self.say(&format!("{clear}{screen}\n{:>74.1} s", at));
+            }
             Event::Maintained(done) => self.say(&format!("run: {:?} in {:.1} s: {}", done.kind, done.seconds, done.work)),
             Event::NotMaintained { why, .. } => self.say(&format!("run: {why}")),
             Event::RunEnded { .. } => {

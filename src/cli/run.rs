@@ -144,7 +144,7 @@ impl Job {
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
         let engine = Arc::new(engine);
-        let schedule = schedule::<W>(&plan, manifest.scale);
+        let schedule = Schedule { shown: self.shown::<W>(&plan, manifest.scale)?, ..schedule::<W>(&plan, manifest.scale) };
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
@@ -191,6 +191,20 @@ impl Job {
         let summary = summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory());
         record.put_json(file::SUMMARY, &summary)?;
         Ok(Some(summary))
+    }
+
+    /// The number of the terminal to follow, if one is asked for.
+    fn shown<W: Workload>(&self, plan: &Plan, scale: u32) -> Result<Option<u32>, Error> {
+        match self.args.show_terminal {
+            None => Ok(None),
+            Some(_) if plan.pace != Some(Pace::Standard) => {
+                Err(Error::Usage("--show-terminal follows a terminal: add --pace standard".to_owned()))
+            }
+            Some((unit, _)) if unit > scale => {
+                Err(Error::Usage(format!("there is no terminal of warehouse {unit}: the database has {scale} {}", W::SCALE_UNIT)))
+            }
+            Some((unit, terminal)) => Ok(Some((unit - 1) * W::TERMINALS + terminal - 1)),
+        }
     }
 
     /// Reads all tables, and tells how long that took; none if it was interrupted.
@@ -275,6 +289,7 @@ fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
         load,
         clients,
         terminals,
+        shown: None,
         seed: plan.seed.unwrap_or_default(),
         threads: plan.threads,
         ramp_up: plan.ramp_up.unwrap_or_default(),

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     fn schedule(ramp_up: u32, duration: u32) -> Schedule {
-        Schedule { load: Load::Paced, clients: 1, terminals: 10, seed: 0, threads: None, ramp_up, duration }
+        Schedule { load: Load::Paced, clients: 1, terminals: 10, shown: None, seed: 0, threads: None, ramp_up, duration }
     }
 
     #[test]

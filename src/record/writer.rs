@@ -89,6 +89,7 @@ impl RecordWriter {
     pub fn event(&mut self, event: &Event) {
         let happening = match event {
             Event::Second { second, phase, interval } => return self.second(*second, *phase, interval),
+            Event::Screen { .. } => return,
             Event::PhaseBegan { at, phase } => {
                 self.log.begin(*at, &mut self.histograms);
                 Happening::PhaseBegan { at: *at, phase: *phase }

@@ -143,6 +143,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn transaction(input: &Self::Input) -> usize;
     /// Whether the transaction committed or had to roll back.
     fn outcome(output: &Self::Output) -> Outcome;
+    /// What the user sees: with the input keyed in, or with the answer.
+    fn screen(input: &Self::Input, output: Option<&Self::Output>) -> String;
     /// Adds the effects of a completed transaction to `effects`, which has the length of [`Workload::EFFECTS`].
     fn count(output: &Self::Output, effects: &mut [u64]);
     /// Adds what a completed transaction's input and result were to `tallies`, which has the length of [`Workload::TALLIES`].

@@ -131,6 +131,11 @@ impl Workload for Tpcc {
         }
     }
 
+    fn screen(input: &Self::Input, output: Option<&Self::Output>) -> String {
+        let answered = output.and_then(|output| screen::Screen::answered(input, output));
+        answered.unwrap_or_else(|| screen::Screen::keyed(input)).to_string()
+    }
+
     fn count(output: &Self::Output, effects: &mut [u64]) {
         match output {
             output::Output::NewOrder(order) => effects[0] += u64::from(order.placed.is_some()),
