@@ -77,7 +77,7 @@ fn a_data_directory_is_kept_and_used_again() {
         let settings = Engine::<Tpcc>::settings(&first).await.unwrap();
         assert_eq!(settings["shared_buffers"], "32MB");
         assert_eq!(settings["default_transaction_isolation"], "read committed");
-        assert_eq!(Engine::<Tpcc>::identity(&first).url, format!("postgres:local?data={}", data.display()));
+        assert_eq!(Engine::<Tpcc>::identity(&first).url, url);
         drop(first);
         let second = open(&url, Via::Procedures).await.unwrap();
         client(&second.server().unwrap().url()).await.batch_execute("SELECT FROM kept").await.unwrap();
