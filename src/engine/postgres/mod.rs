@@ -77,7 +77,12 @@ impl Postgres {
         let (server, shown, url) = match local::parse(&options.url)? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
-                wanted.settings.extend(options.settings);
+                for (name, value) in options.settings {
+                    if !local::is_setting(&name) {
+                        return Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here")));
+                    }
+                    wanted.settings.push((name, value));
+                }
                 let server = server::postgres::Server::start(&wanted)?;
                 let url = server.url();
                 (Some(server), Some(shown), url)
