@@ -53,6 +53,16 @@ pub enum Check {
     Both,
 }
 
+/// How caches are filled before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Warm {
+    /// By the ramp-up alone.
+    None,
+    /// By reading all tables from end to end.
+    Scan,
+}
+
 /// A plan, or a part of one: what is not given is filled in from a file, from the loaded database or by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields)]
@@ -69,12 +79,13 @@ pub struct Plan {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// Sessions at the database, each a closed loop [default: 4]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Sessions at the database: without think time each a closed loop [default: 4], with it the workers of one queue [default: one for
+    /// every 100 warehouses, from 8 to 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
     /// Driver threads [default: one for every four processors; an embedded engine has one for each client]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Time before the measurement interval, such as 30s or 5m [default: 10s]
@@ -101,8 +112,25 @@ pub struct Plan {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
+    /// Ask for a checkpoint before the interval, at its start, and then each time this long has passed, such as 20m [default: 20m with
+    /// the standard's pace, else none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<u32>,
+    /// Ask for a vacuum of all tables each time this long has passed in the interval [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub vacuum: Option<u32>,
+    /// The most vacuums of a run
+    #[arg(long, value_name = "N", requires = "vacuum")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vacuums: Option<u32>,
+    /// Read all tables before the run, timed [default: none]
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
     /// Loading sessions side by side [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
     /// Declare the foreign keys of clause 1.3 when loading [default: not declared]
@@ -119,14 +147,19 @@ pub struct Plan {
     pub set: Vec<(String, String)>,
 }
 
+const MOST_CLIENTS: u32 = 100_000;
+const MOST_THREADS: u32 = 1_024;
+const MOST_JOBS: u32 = 256;
+
 /// The database of a plan that names none.
 pub const DEFAULT_DB: &str = "sqlite:graymark.db";
 
 impl Plan {
     /// Reads a plan from a TOML file.
     pub fn read(path: &Path) -> Result<Plan, Error> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::Usage(format!("cannot read the plan {}: {error}", path.display())))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Error::Usage(format!("cannot read {}: {error}; --plan takes the plan.toml of a record", path.display()))
+        })?;
         let plan: Plan = toml::from_str(&text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
@@ -135,8 +168,16 @@ impl Plan {
         if let Some(scale) = plan.scale {
             parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: warehouses: {why}", path.display())))?;
         }
-        if plan.clients == Some(0) || plan.duration == Some(0) || plan.threads == Some(0) || plan.jobs == Some(0) {
-            return Err(Error::Usage(format!("{}: clients, threads, jobs and duration must be at least 1", path.display())));
+        let limits = [
+            ("clients", plan.clients, MOST_CLIENTS),
+            ("threads", plan.threads, MOST_THREADS),
+            ("jobs", plan.jobs, MOST_JOBS),
+            ("duration", plan.duration, u32::MAX),
+        ];
+        for (name, value, most) in limits {
+            if value.is_some_and(|value| !(1..=most).contains(&value)) {
+                return Err(Error::Usage(format!("{}: {name}: give a number from 1 to {most}", path.display())));
+            }
         }
         Ok(plan)
     }
@@ -155,6 +196,10 @@ impl Plan {
             isolation: self.isolation.or(other.isolation),
             seed: self.seed.or(other.seed),
             check: self.check.or(other.check),
+            checkpoint: self.checkpoint.or(other.checkpoint),
+            vacuum: self.vacuum.or(other.vacuum),
+            vacuums: self.vacuums.or(other.vacuums),
+            warm: self.warm.or(other.warm),
             jobs: self.jobs.or(other.jobs),
             foreign_keys: self.foreign_keys || other.foreign_keys,
             date: self.date.or(other.date),

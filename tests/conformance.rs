@@ -1,22 +1,27 @@
 //! A database must do with any input what the standard says: engines against a reference model.
 
+#[path = "support/dump.rs"]
+mod dump;
 #[path = "support/model.rs"]
 mod model;
 #[path = "support/suite.rs"]
 mod suite;
+mod support;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex};
 
+use graymark::engine::postgres::connect::Target;
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
-use graymark::engine::{Engine, Manifest, Session};
+use graymark::engine::{Engine, Failure, Manifest, Session, Via};
+use graymark::workload::tpcc::Tpcc;
+use graymark::workload::tpcc::input::Input;
 use graymark::workload::tpcc::output::Output;
-use graymark::workload::tpcc::{Tpcc, input};
-use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
-use graymark::workload::{ColumnKind, Table, Terminal as _, Workload};
+use graymark::workload::value::RowSink;
+use graymark::workload::{Table, Terminal as _, Workload};
 use model::Model;
 use suite::{Step, WAREHOUSES, conforms, population, session_conforms};
 use tempfile::TempDir;
@@ -56,44 +61,47 @@ fn fresh() -> (TempDir, Options) {
     (directory, Options { synchronous: Synchronous::Off, ..Options::new(file) })
 }
 
-/// Writes the rows of a table in a SQLite file.
-fn dump(file: &Path, table: &Table, sink: &mut dyn RowSink) {
-    let connection = rusqlite::Connection::open(file).unwrap();
-    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let order = if table.primary_key.is_empty() { String::new() } else { format!(" ORDER BY {}", table.primary_key.join(", ")) };
-    let mut select = connection.prepare(&format!("SELECT {} FROM {}{order}", columns.join(", "), table.name)).unwrap();
-    let mut rows = select.query([]).unwrap();
-    while let Some(row) = rows.next().unwrap() {
-        for (at, column) in table.columns.iter().enumerate() {
-            let value = row.get_ref(at).unwrap();
-            let number = if let rusqlite::types::ValueRef::Integer(number) = value { Some(number) } else { None };
-            sink.put(match (column.kind, number) {
-                (ColumnKind::Text, _) => Value::Text(value.as_str().unwrap()),
-                (_, None) => {
-                    assert_eq!(value, rusqlite::types::ValueRef::Null);
-                    Value::Null
-                }
-                (ColumnKind::Int, Some(number)) => Value::Int(number.try_into().unwrap()),
-                (ColumnKind::Money, Some(cents)) => Value::Money(Money(cents)),
-                (ColumnKind::Rate, Some(parts)) => Value::Rate(Rate(parts.try_into().unwrap())),
-                (ColumnKind::Time, Some(micros)) => Value::Time(Timestamp(micros)),
-            });
-        }
-        sink.end_row();
-    }
+/// Holds whatever a user of the checks would see.
+async fn holds<E: Engine<Tpcc>>(engine: &E) {
+    let findings = engine.check(&mut |_| {}).await.unwrap();
+    let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
+    assert!(!findings.is_empty() && broken.is_empty(), "{broken:#?}");
 }
 
 #[test]
 fn sqlite_conforms() {
     let (_directory, options) = fresh();
     let engine = Sqlite::open(options.clone()).unwrap();
-    let outcome = block_on(conforms(&engine, MODEL.clone(), suite::SCRIPT, |table, sink| dump(&options.file, table, sink)));
-    if let Err(why) = outcome {
-        panic!("{why}");
-    }
-    let findings = block_on(Engine::<Tpcc>::check(&engine, &mut |_| {})).unwrap();
-    let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
-    assert!(!findings.is_empty() && broken.is_empty(), "{broken:#?}");
+    block_on(async {
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::sqlite(&options.file, table, sink);
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+    });
+}
+
+/// By one way of speaking.
+fn postgres_conforms(via: Via) {
+    let Some(()) = support::require_postgres() else { return };
+    let server = support::small_server();
+    block_on(async {
+        let engine = support::open(&server.url(), via).await.unwrap();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, table, sink).await;
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+        side_by_side(&engine).await;
+    });
+}
+
+#[test]
+fn postgres_conforms_by_statements() {
+    postgres_conforms(Via::Statements);
+}
+
+#[test]
+fn postgres_conforms_by_procedures() {
+    postgres_conforms(Via::Procedures);
 }
 
 /// The suite is worth something only if it sees what is wrong: a dialect with one thing changed must not pass.
@@ -117,59 +125,66 @@ fn a_wrong_statement_does_not_pass() {
         let (_directory, options) = fresh();
         let statements = Statement::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
         let mut session = Statements::new(Connection::open(&options, false, Writer::default(), statements).unwrap());
-        let outcome =
-            block_on(session_conforms(&mut session, MODEL.clone(), &[*step], |table, sink| dump(&options.file, table, sink)));
+        let outcome = block_on(session_conforms(&mut session, MODEL.clone(), &[*step], async |table, sink| {
+            dump::sqlite(&options.file, table, sink)
+        }));
         let why = outcome.expect_err(&format!("`{broken}` passed"));
         assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
     }
 }
 
-/// What several sessions were told together is what the database holds.
 #[test]
 fn sessions_side_by_side_agree_with_sqlite() {
-    const SESSIONS: u64 = 4;
-    const TRANSACTIONS: usize = 500;
     let (_directory, options) = fresh();
-    let engine = Arc::new(Sqlite::open(options).unwrap());
-    let before = block_on(Engine::<Tpcc>::effects(&*engine)).unwrap();
-    let terminals = Tpcc::terminals(WAREHOUSES, &Tpcc::parameters(&population()), 42).unwrap();
+    block_on(side_by_side(&Sqlite::open(options).unwrap()));
+}
+
+/// What several sessions were told together is what the database holds.
+async fn side_by_side<E: Engine<Tpcc>>(engine: &E) {
+    const SESSIONS: u64 = 4;
+    let before = engine.effects().await.unwrap();
     let delivered = Mutex::new(BTreeSet::new());
     let told: Vec<Vec<u64>> = std::thread::scope(|scope| {
-        let sessions: Vec<_> = (0..SESSIONS)
-            .map(|number| {
-                let (engine, delivered, mut terminal) = (Arc::clone(&engine), &delivered, Tpcc::terminal(&terminals, number));
-                scope.spawn(move || {
-                    block_on(async {
-                        let mut session = Engine::<Tpcc>::open_session(&*engine).await.unwrap();
-                        let mut effects = vec![0; Tpcc::EFFECTS.len()];
-                        for _ in 0..TRANSACTIONS {
-                            let input = terminal.next_input();
-                            let output = session.execute(&input).await.unwrap();
-                            Tpcc::count(&output, &mut effects);
-                            if let (input::Input::Delivery(input), Output::Delivery(output)) = (&input, &output) {
-                                for (district, order) in output.orders.iter().enumerate() {
-                                    let order = order.expect("there are open orders enough");
-                                    assert!(
-                                        delivered.lock().unwrap().insert((input.w_id, district, order)),
-                                        "order {order} was delivered twice"
-                                    );
-                                }
-                            }
-                        }
-                        effects
-                    })
-                })
-            })
-            .collect();
+        let work = |number| {
+            let delivered = &delivered;
+            move || block_on(work(engine, number, delivered))
+        };
+        let sessions: Vec<_> = (0..SESSIONS).map(|number| scope.spawn(work(number))).collect();
         sessions.into_iter().map(|session| session.join().unwrap()).collect()
     });
-    let after = block_on(Engine::<Tpcc>::effects(&*engine)).unwrap();
+    let after = engine.effects().await.unwrap();
     for (number, name) in Tpcc::EFFECTS.iter().enumerate() {
         let grown = after[number] - before[number];
         assert!(grown > 0, "no {name} at all");
         assert_eq!(grown, told.iter().map(|told| told[number] as i64).sum::<i64>(), "{name}");
     }
-    let findings = block_on(Engine::<Tpcc>::check(&*engine, &mut |_| {})).unwrap();
-    let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
-    assert!(!findings.is_empty() && broken.is_empty(), "{broken:#?}");
+    holds(engine).await;
+}
+
+/// Warehouse, district and number of an order.
+type OrderKey = (i32, usize, i32);
+
+/// One session's transactions, each tried until it is done; their effects as it was told.
+async fn work<E: Engine<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTreeSet<OrderKey>>) -> Vec<u64> {
+    const TRANSACTIONS: usize = 500;
+    let terminals = Tpcc::terminals(WAREHOUSES, &Tpcc::parameters(&population()), 42).unwrap();
+    let mut terminal = Tpcc::terminal(&terminals, number);
+    let mut session = engine.open_session().await.unwrap();
+    let mut effects = vec![0; Tpcc::EFFECTS.len()];
+    for _ in 0..TRANSACTIONS {
+        let input = terminal.next_input();
+        let output = loop {
+            match session.execute(&input).await {
+                Ok(output) => break output,
+                Err(Failure::Retry { .. }) => {}
+                Err(failure) => panic!("{input:?}: {failure}"),
+            }
+        };
+        Tpcc::count(&output, &mut effects);
+        if let (Input::Delivery(input), Output::Delivery(output)) = (&input, &output) {
+            let orders = output.orders.iter().enumerate().filter_map(|(district, order)| Some((input.w_id, district, (*order)?)));
+            orders.for_each(|order| assert!(delivered.lock().unwrap().insert(order), "{order:?} was delivered twice"));
+        }
+    }
+    effects
 }

@@ -2,16 +2,23 @@
 
 mod support;
 
+use std::fs::Permissions;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Mutex;
 
+use graymark::engine::postgres::connect::Target;
+use graymark::engine::postgres::{Connection, Port, Postgres};
 use graymark::engine::server::postgres::{Options, Server};
-use graymark::engine::{Engine, Error, Failure, Holding, LoadStep, Manifest, Session, Via};
+use graymark::engine::{Engine, Error, Failure, Holding, LoadStep, Manifest, RetryReason, Session, Via};
+use graymark::plan::Isolation;
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::{Tpcc, UNUSED_ITEM};
 use graymark::workload::value::{Money, Timestamp};
 use graymark::workload::{Population, Workload};
-use support::{open, require_postgres, small_server};
+use support::{checksums, client, guarded, open, options, require_postgres, small_server};
 
 /// 2026-01-01 12:00 UTC
 const DATE: Timestamp = Timestamp(1_767_268_800_000_000);
@@ -29,23 +36,6 @@ fn manifest(scale: u32) -> (Manifest, <Tpcc as Workload>::Population) {
 async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::engine::LoadReport, Error> {
     let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
     engine.load(manifest, &population, 2, &|_| ()).await
-}
-
-/// Another client, as a user has it.
-async fn client(url: &str) -> tokio_postgres::Client {
-    graymark::engine::postgres::connect::Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap()
-}
-
-/// A checksum of all rows of each table, whatever their order.
-async fn checksums(url: &str) -> Vec<(String, String)> {
-    let client = client(url).await;
-    let mut sums = Vec::new();
-    for table in Tpcc::TABLES {
-        let sql =
-            format!("SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t", table.name);
-        sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
-    }
-    sums
 }
 
 #[test]
@@ -78,7 +68,7 @@ fn a_data_directory_is_kept_and_used_again() {
     let Some(()) = require_postgres() else { return };
     let place = tempfile::tempdir().unwrap();
     // The server's user has to get through.
-    std::fs::set_permissions(place.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     let data = place.path().join("data");
     let url = format!("postgres:local?data={}&shared_buffers=32MB&fsync=off", data.display());
     runtime().block_on(async {
@@ -87,7 +77,7 @@ fn a_data_directory_is_kept_and_used_again() {
         let settings = Engine::<Tpcc>::settings(&first).await.unwrap();
         assert_eq!(settings["shared_buffers"], "32MB");
         assert_eq!(settings["default_transaction_isolation"], "read committed");
-        assert_eq!(Engine::<Tpcc>::identity(&first).url, format!("postgres:local?data={}", data.display()));
+        assert_eq!(Engine::<Tpcc>::identity(&first).url, url);
         drop(first);
         let second = open(&url, Via::Procedures).await.unwrap();
         client(&second.server().unwrap().url()).await.batch_execute("SELECT FROM kept").await.unwrap();
@@ -289,16 +279,337 @@ fn both_ways_of_speaking_do_and_show_the_same() {
             let report = load(&engine, &manifest).await.unwrap();
             assert!(report.phases.iter().any(|(name, _)| name == "foreign keys"));
             shown.push(all_five(&url, via).await);
-            if pooler {
-                let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
-                execute(&mut session, &new_order(1, &[line(1, 1)])).await;
-                let kept = "SELECT count(*) FROM pg_stat_activity WHERE query ILIKE '%prepare%' AND pid <> pg_backend_pid()";
-                assert_eq!(client(&url).await.query_one(kept, &[]).await.unwrap().get::<_, i64>(0), 0);
-            }
             Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
         }
         for other in &shown[1..] {
             assert_eq!(other, &shown[0]);
+        }
+    });
+}
+
+/// Relays one connection to the server and returns the names under which the client had statements prepared.
+fn relay(to: u16) -> (u16, std::thread::JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let relay = std::thread::spawn(move || {
+        let mut from_client = listener.accept().unwrap().0;
+        let mut to_server = TcpStream::connect(("127.0.0.1", to)).unwrap();
+        let (mut from_server, mut to_client) = (to_server.try_clone().unwrap(), from_client.try_clone().unwrap());
+        let back = std::thread::spawn(move || std::io::copy(&mut from_server, &mut to_client).map(|_| ()));
+        let mut names = Vec::new();
+        let mut started = false;
+        loop {
+            // A message is a letter, but for the first one, a length and a body.
+            let mut head = vec![0; if started { 5 } else { 4 }];
+            if from_client.read_exact(&mut head).is_err() {
+                break;
+            }
+            let length = u32::from_be_bytes(head[head.len() - 4..].try_into().unwrap()) as usize;
+            let mut body = vec![0; length - 4];
+            from_client.read_exact(&mut body).unwrap();
+            if started && head[0] == b'P' {
+                let name = body.split(|byte| *byte == 0).next().unwrap();
+                names.push(String::from_utf8(name.to_vec()).unwrap());
+            }
+            started = true;
+            to_server.write_all(&head).unwrap();
+            to_server.write_all(&body).unwrap();
+        }
+        to_server.shutdown(std::net::Shutdown::Write).unwrap();
+        back.join().unwrap().unwrap();
+        names
+    });
+    (port, relay)
+}
+
+#[test]
+fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let (manifest, _) = manifest(1);
+    let names = |via, pooler: &str| {
+        runtime().block_on(async {
+            let (port, relay) = relay(server.port());
+            let url = format!("postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable&pooler={pooler}");
+            let target = Target::parse(&url, &|_| None).unwrap();
+            let commands = <Tpcc as Port>::commands(via).unwrap();
+            let connection = Connection::open(&target, &commands, "read committed").await.unwrap();
+            let mut session = <Tpcc as Port>::session(connection, via);
+            execute(&mut session, &new_order(1, &[line(1, 1), line(2, 1), line(3, 1), line(4, 1), line(5, 1)])).await;
+            execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: 1 })).await;
+            execute(&mut session, &Input::StockLevel(StockLevel { w_id: 1, d_id: 1, threshold: 15 })).await;
+            drop(session);
+            // The connection's task says goodbye to the server.
+            tokio::task::spawn_blocking(|| relay.join().unwrap()).await.unwrap()
+        })
+    };
+    runtime().block_on(async {
+        load(&open(&server.url(), Via::Procedures).await.unwrap(), &manifest).await.unwrap();
+    });
+    for via in [Via::Procedures, Via::Statements] {
+        assert!(names(via, "off").iter().all(|name| !name.is_empty()));
+        let unnamed = names(via, "on");
+        assert!(!unnamed.is_empty() && unnamed.iter().all(String::is_empty), "{unnamed:?}");
+    }
+    let through = format!("{}&pooler=on", server.url());
+    let stricter = graymark::engine::registry::Options { isolation: Isolation::Serializable, ..options(&through, Via::Procedures) };
+    let error = runtime().block_on(Postgres::open(stricter)).unwrap_err();
+    assert!(matches!(&error, Error::Usage(text) if text.contains("default_transaction_isolation")), "{error}");
+}
+
+/// The one line that a user gets when a connection fails.
+async fn refused(url: &str, environment: &[(&str, &str)]) -> String {
+    let environment = |name: &str| environment.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
+    let target = match Target::parse(url, &environment) {
+        Ok(target) => target,
+        Err(error) => return error.to_string(),
+    };
+    let error = target.connect(&[]).await.err().unwrap_or_else(|| panic!("{url} was let in")).to_string();
+    assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
+    error
+}
+
+#[test]
+fn a_refused_connection_says_in_one_line_what_to_do() {
+    let Some(()) = require_postgres() else { return };
+    runtime().block_on(async {
+        let server = guarded().await;
+        let url = |user: &str, database: &str| format!("postgres://{user}@127.0.0.1:{}/{database}", server.port());
+        let wrong = refused(&url("ann:secret", "postgres"), &[]).await;
+        assert!(wrong.contains("`ann`") && wrong.contains("PGPASSWORD"), "{wrong}");
+        let missing = refused(&url("ann", "postgres"), &[]).await;
+        assert!(missing.contains("asks for the password of user `ann`"), "{missing}");
+        let database = refused(&url("postgres", "nowhere"), &[]).await;
+        assert!(database.contains("createdb nowhere"), "{database}");
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = refused(&format!("postgres://ann:secret@127.0.0.1:{free}/postgres"), &[]).await;
+        assert!(port.contains(&format!("127.0.0.1:{free} refuses connections")), "{port}");
+        let socket = refused("postgres://ann@/postgres?host=/nowhere", &[]).await;
+        assert!(socket.contains("/nowhere/.s.PGSQL.5432"), "{socket}");
+        let tls = refused(&format!("{}?sslmode=require", url("ann:secret", "postgres")), &[]).await;
+        assert!(tls.contains("offers no TLS") && tls.contains("sslmode"), "{tls}");
+        let roots = refused(&format!("{}?sslmode=verify-full&sslrootcert=/nowhere", url("ann", "postgres")), &[]).await;
+        assert!(roots.contains("sslrootcert /nowhere"), "{roots}");
+
+        // Something else answers.
+        let web = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = web.local_addr().unwrap().port();
+        let answer = std::thread::spawn(move || {
+            let mut socket = web.accept().unwrap().0;
+            let _ = socket.read(&mut [0; 100]);
+            socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        });
+        let other = refused(&format!("postgres://ann:secret@127.0.0.1:{port}/postgres"), &[]).await;
+        assert!(other.contains("does not speak PostgreSQL's protocol"), "{other}");
+        answer.join().unwrap();
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let silence = refused(&format!("postgres://ann:secret@127.0.0.1:{port}/postgres?connect_timeout=1"), &[]).await;
+        assert!(silence.contains("does not answer within 1 s"), "{silence}");
+    });
+}
+
+#[test]
+fn a_password_file_lets_in_unless_others_can_read_it() {
+    let Some(()) = require_postgres() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("passwords");
+    runtime().block_on(async {
+        let server = guarded().await;
+        std::fs::write(&file, format!("127.0.0.1:{}:*:ann:open\\:secret\n", server.port())).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        let url = format!("postgres://ann@127.0.0.1:{}/postgres", server.port());
+        let environment = |name: &str| (name == "PGPASSFILE").then(|| file.to_str().unwrap().to_owned());
+        Target::parse(&url, &environment).unwrap().connect(&[]).await.unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        let ignored = refused(&url, &[("PGPASSFILE", file.to_str().unwrap())]).await;
+        assert!(ignored.contains("chmod 600"), "{ignored}");
+        let by_variable = |name: &str| (name == "PGPASSWORD").then(|| "open:secret".to_owned());
+        Target::parse(&url, &by_variable).unwrap().connect(&[]).await.unwrap();
+    });
+}
+
+#[test]
+fn tls_is_verified_against_the_given_authority() {
+    let Some(()) = require_postgres() else { return };
+    let authority = |name: &str| {
+        let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        parameters.distinguished_name.push(rcgen::DnType::CommonName, name);
+        rcgen::CertifiedIssuer::self_signed(parameters, rcgen::KeyPair::generate().unwrap()).unwrap()
+    };
+    let (good, unknown) = (authority("good"), authority("unknown"));
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &good).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let root = |name: &str, authority: &rcgen::CertifiedIssuer<'_, rcgen::KeyPair>| {
+        let file = place.path().join(name);
+        std::fs::write(&file, authority.pem()).unwrap();
+        file.display().to_string()
+    };
+    let (good, unknown) = (root("good", &good), root("unknown", &unknown));
+    let server = small_server();
+    let owner = std::fs::metadata(server.data()).unwrap();
+    for (name, text) in [("server.crt", certificate.pem()), ("server.key", key.serialize_pem())] {
+        let file = server.data().join(name);
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        std::os::unix::fs::chown(&file, Some(owner.uid()), Some(owner.gid())).unwrap();
+    }
+    runtime().block_on(async {
+        client(&server.url()).await.batch_execute("ALTER SYSTEM SET ssl = on").await.unwrap();
+        server.restart().unwrap();
+        let url = |host: &str, mode: &str, root: &str| {
+            format!("postgres://postgres@{host}:{}/postgres?sslmode={mode}&sslrootcert={root}", server.port())
+        };
+        let encrypted = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+        for (url, expected) in [
+            (url("localhost", "verify-full", &good), true),
+            (url("127.0.0.1", "verify-ca", &good), true),
+            (url("localhost", "require", &good), true),
+            (server.tcp_url() + "?sslmode=require", true),
+            (server.tcp_url(), true),
+            (server.tcp_url() + "?sslmode=disable", false),
+            (server.url(), false),
+        ] {
+            let ssl: bool = client(&url).await.query_one(encrypted, &[]).await.unwrap().get(0);
+            assert_eq!(ssl, expected, "{url}");
+        }
+        for mode in ["verify-full", "verify-ca", "require"] {
+            let error = refused(&url("localhost", mode, &unknown), &[]).await;
+            assert!(error.contains("sslrootcert=FILE"), "{error}");
+        }
+        let name = refused(&url("127.0.0.1", "verify-full", &good), &[]).await;
+        assert!(name.contains("names another host"), "{name}");
+    });
+}
+
+/// Waits until so many sessions of the server wait for a lock.
+async fn waiting(user: &tokio_postgres::Client, sessions: i64) {
+    let sql = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    while user.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) < sessions {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn what_a_database_refuses_is_told_apart() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let (manifest, _) = manifest(1);
+    let payment =
+        Input::Payment(Payment { w_id: 1, d_id: 2, c_w_id: 1, c_d_id: 5, customer: Customer::Id(3), h_amount: Money(100) });
+    runtime().block_on(async {
+        let url = server.url();
+        load(&open(&url, Via::Procedures).await.unwrap(), &manifest).await.unwrap();
+        let (user, other, watcher) = (client(&url).await, client(&url).await, client(&url).await);
+        let hold = "BEGIN; UPDATE tpcc.district SET d_ytd = d_ytd WHERE d_id = 2";
+        for via in [Via::Procedures, Via::Statements] {
+            let reason = |failure| match failure {
+                Err(Failure::Retry { reason, .. }) => reason,
+                other => panic!("{other:?}"),
+            };
+            // Payment holds the customer and waits for the district; another holds the warehouse and waits for the customer. Set free,
+            // Payment closes the circle, and as the one who looks first it is the one who gives way.
+            user.batch_execute("ALTER DATABASE postgres SET deadlock_timeout = '20ms'").await.unwrap();
+            let engine = open(&url, via).await.unwrap();
+            let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            user.batch_execute(&format!("ALTER DATABASE postgres RESET deadlock_timeout; {hold}")).await.unwrap();
+            let holds = "SET deadlock_timeout = '10min'; BEGIN; UPDATE tpcc.warehouse SET w_ytd = w_ytd";
+            other.batch_execute(holds).await.unwrap();
+            let meet = async {
+                waiting(&watcher, 1).await;
+                let asks = other.batch_execute("UPDATE tpcc.customer SET c_ytd_payment = c_ytd_payment WHERE c_d_id = 5; COMMIT");
+                let frees = async {
+                    waiting(&watcher, 2).await;
+                    user.batch_execute("COMMIT").await
+                };
+                tokio::try_join!(asks, frees).unwrap();
+            };
+            let (failure, ()) = tokio::join!(session.execute(&payment), meet);
+            assert_eq!(reason(failure), RetryReason::Deadlock);
+            execute(&mut session, &payment).await;
+
+            user.batch_execute("ALTER DATABASE postgres SET lock_timeout = '20ms'").await.unwrap();
+            let mut impatient = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            user.batch_execute(&format!("ALTER DATABASE postgres RESET lock_timeout; {hold}")).await.unwrap();
+            assert_eq!(reason(impatient.execute(&payment).await), RetryReason::LockTimeout);
+
+            let serializable = graymark::engine::registry::Options { isolation: Isolation::Serializable, ..options(&url, via) };
+            let serializable = Postgres::open(serializable).await.unwrap();
+            let mut strict = Engine::<Tpcc>::open_session(&serializable).await.unwrap();
+            let change = async {
+                waiting(&watcher, 1).await;
+                user.batch_execute("COMMIT").await.unwrap();
+            };
+            let (failure, ()) = tokio::join!(strict.execute(&payment), change);
+            assert_eq!(reason(failure), RetryReason::Serialization);
+            execute(&mut strict, &payment).await;
+
+            // The session is ended from outside while it waits.
+            user.batch_execute(hold).await.unwrap();
+            let end = async {
+                waiting(&watcher, 1).await;
+                let sql = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted";
+                watcher.batch_execute(sql).await.unwrap();
+            };
+            let (failure, ()) = tokio::join!(session.execute(&payment), end);
+            // The client's own commit had not been sent; that of a procedure may have come about.
+            let expected = via == Via::Procedures;
+            assert!(matches!(&failure, Err(Failure::Disconnected { ambiguous, .. }) if *ambiguous == expected), "{failure:?}");
+            let lost = session.execute(&payment).await;
+            assert!(matches!(&lost, Err(Failure::Disconnected { ambiguous: false, .. })), "{lost:?}");
+            user.batch_execute("ROLLBACK").await.unwrap();
+        }
+        // A payment counts once or not at all: no failure above left a trace.
+        let paid = "SELECT (SELECT sum(w_ytd) FROM tpcc.warehouse) - (SELECT sum(h_amount) FROM tpcc.history)";
+        let difference: Money = user.query_one(paid, &[]).await.unwrap().get(0);
+        assert_eq!(difference, Money(0));
+    });
+}
+
+#[test]
+fn a_database_that_may_not_be_written_says_so() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let (manifest, _) = manifest(1);
+    runtime().block_on(async {
+        let user = client(&server.url()).await;
+        user.batch_execute("CREATE ROLE bob LOGIN").await.unwrap();
+        let bob = open(&server.url().replace("postgres@", "bob@"), Via::Procedures).await.unwrap();
+        let denied = load(&bob, &manifest).await.unwrap_err().to_string();
+        assert!(denied.contains("permission denied") && denied.contains("CREATE granted"), "{denied}");
+        user.batch_execute("ALTER DATABASE postgres SET default_transaction_read_only = on").await.unwrap();
+        let engine = open(&server.url(), Via::Procedures).await.unwrap();
+        let standby = load(&engine, &manifest).await.unwrap_err().to_string();
+        assert!(standby.contains("connect to the primary") && !standby.contains('\n'), "{standby}");
+        assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Nothing);
+        // A server that is there tells its CPU time if it is on this machine.
+        assert_eq!(Engine::<Tpcc>::server_cpu_seconds(&engine).is_some(), cfg!(target_os = "linux"));
+        let settings = graymark::engine::registry::Options {
+            settings: [("fsync".to_owned(), "off".to_owned())].into(),
+            ..options(&server.url(), Via::Procedures)
+        };
+        assert!(matches!(Postgres::open(settings).await, Err(Error::Usage(_))));
+    });
+}
+
+#[test]
+fn amounts_are_the_same_to_the_server() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let mut amounts: Vec<Money> = [0, 1, 99, 100, 9_999, 10_000, 999_999, 1_000_000, 100_000_000, i64::MAX].map(Money).into();
+    amounts.extend((0..2_000).map(|power| Money(7_i64.wrapping_pow(power))));
+    amounts.extend(amounts.clone().into_iter().map(|amount| Money(amount.0.saturating_neg())));
+    runtime().block_on(async {
+        let user = client(&server.url()).await;
+        let sql =
+            "SELECT amount, amount::text, amount + 0.01 FROM unnest($1::numeric[]) WITH ORDINALITY AS x (amount, n) ORDER BY n";
+        let rows = user.query(sql, &[&amounts]).await.unwrap();
+        assert_eq!(rows.len(), amounts.len());
+        for (row, amount) in rows.iter().zip(amounts) {
+            assert_eq!((row.get::<_, Money>(0), row.get::<_, &str>(1)), (amount, amount.to_string().as_str()));
+            assert_eq!(row.try_get::<_, Money>(2).ok(), amount.0.checked_add(1).map(Money));
         }
     });
 }

@@ -122,6 +122,7 @@ impl Run {
             maintenance: Vec::new(),
             maintenance_notes: Vec::new(),
             population: None,
+            constants: BTreeMap::new(),
             transactions: transactions.collect(),
             retries: BTreeMap::from([("deadlock".into(), 2), ("serialization".into(), 5)]),
             errors: BTreeMap::new(),

@@ -1,5 +1,10 @@
 //! The command line: one file a command, each turning arguments into a plan and a plan into a result.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
+
 mod bench;
 mod check;
 mod drop;
@@ -10,6 +15,7 @@ mod report;
 mod restore;
 mod rows;
 mod run;
+mod screens;
 mod seed;
 mod summary;
 
@@ -24,6 +30,7 @@ use crate::engine::registry::{self, Options, Visitor};
 use crate::engine::{Engine, Error};
 use crate::plan::{Isolation, Plan};
 use crate::record;
+use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
@@ -71,6 +78,9 @@ enum Command {
     /// Write the initial rows of a table as CSV, for loading by other means
     #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
     Rows(RowsArgs),
+    /// Show the screens of the emulated terminals, filled in with an example
+    #[command(after_help = "Example: graymark screens payment")]
+    Screens(ScreensArgs),
 }
 
 /// The workloads there are.
@@ -99,6 +109,9 @@ struct RunArgs {
     /// Exit with 1 unless the verdict is valid
     #[arg(long)]
     require_valid: bool,
+    /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse 3; with --pace standard
+    #[arg(long, value_name = "W.T", value_parser = parse_terminal)]
+    show_terminal: Option<(u32, u32)>,
 }
 
 #[derive(Debug, Args)]
@@ -172,6 +185,12 @@ struct RowsArgs {
     date: jiff::Timestamp,
 }
 
+#[derive(Debug, Args)]
+struct ScreensArgs {
+    /// The transaction [default: all five]
+    transaction: Option<screens::Transaction>,
+}
+
 /// Which database, for commands that need no more.
 #[derive(Debug, Args)]
 struct Target {
@@ -227,13 +246,14 @@ pub fn main() -> ExitCode {
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),
+        Command::Screens(args) => screens::screens(&args),
     };
     match ended {
         Ok(Ended::Held) => ExitCode::SUCCESS,
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
-            eprintln!("graymark: {error}");
+            tell!("graymark: {error}");
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
                 Error::Database(_) => 3,
@@ -256,7 +276,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
     let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
     let separator = if named.is_empty() { "" } else { " " };
-    eprintln!("graymark: {first}{separator}{named}; try --help");
+    tell!("graymark: {first}{separator}{named}; try --help");
     ExitCode::from(2)
 }
 
@@ -266,6 +286,13 @@ fn runtime() -> Result<Runtime, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
+}
+
+/// Warehouse and terminal.
+fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
+    let pair = text.split_once('.').and_then(|(w, t)| Some((w.parse().ok()?, t.parse().ok()?)));
+    pair.filter(|(w, t)| *w >= 1 && (1..=Tpcc::TERMINALS).contains(t))
+        .ok_or_else(|| format!("give warehouse and terminal as W.T, such as 1.{}", Tpcc::TERMINALS))
 }
 
 /// Opens the database of `options` and hands it to `visitor`.
@@ -282,7 +309,7 @@ impl<V: Visitor> Visitor for Warned<V> {
 
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
         for warning in engine.warnings() {
-            eprintln!("graymark: warning: {warning}");
+            tell!("graymark: warning: {warning}");
         }
         self.0.visit(runtime, engine)
     }

@@ -27,7 +27,7 @@ impl Visitor for Restore {
     type Output = Ended;
 
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        let manifest = check::loaded::<Tpcc, E>(runtime, &engine)?;
+        let manifest = check::complete::<Tpcc>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
         let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
         if Tpcc::parameters(&population) != manifest.parameters {
             return Err(Error::Usage(format!(
@@ -40,13 +40,13 @@ impl Visitor for Restore {
         let restored = runtime.block_on(self.interrupt.or(engine.restore(&manifest, &population, &told)));
         progress.finish();
         let Some(report) = restored.transpose()? else {
-            eprintln!("restore: stopped; the database is as it was, or restored: start the same command again");
+            tell!("restore: stopped; the database is as it was, or restored: start the same command again");
             return Ok(Ended::Interrupted);
         };
         if self.json {
-            println!("{}", serde_json::json!({ "engine": engine.identity(), "population": manifest, "restore": report }));
+            answer!("{}", serde_json::json!({ "engine": engine.identity(), "population": manifest, "restore": report }));
         } else {
-            print!("{}", text::restore(&report));
+            answer!("{}", text::restore(&report).trim_end());
         }
         Ok(if report.held() { Ended::Held } else { Ended::Failed })
     }

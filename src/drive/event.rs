@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Interval;
-use crate::measure::maintenance::Maintenance;
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 
 /// A phase of a run (clause 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,8 +76,22 @@ pub enum Event {
         /// In the words of the database.
         why: String,
     },
+    /// The screen of the terminal that is followed has changed.
+    Screen {
+        /// When.
+        at: f64,
+        /// What its user sees now, line by line.
+        screen: String,
+    },
     /// Work of the database that was asked for has ended.
     Maintained(Maintenance),
+    /// Work of the database that was asked for was not done.
+    NotMaintained {
+        /// What kind.
+        kind: MaintenanceKind,
+        /// Why.
+        why: String,
+    },
     /// The run has ended.
     RunEnded {
         /// When.

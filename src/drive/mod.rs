@@ -5,6 +5,7 @@
 
 mod closed_loop;
 mod collector;
+mod controllers;
 mod desk;
 pub mod event;
 mod paced;
@@ -42,6 +43,8 @@ pub struct Schedule {
     pub clients: u32,
     /// Terminals. In a closed loop the sessions stand for them, so there are at least as many as sessions.
     pub terminals: u64,
+    /// The terminal whose screens are told, if any; with pace only.
+    pub shown: Option<u32>,
     /// The seed of what the driver itself draws.
     pub seed: u64,
     /// Driver threads; none lets [`driver_threads`] choose.
@@ -67,6 +70,17 @@ impl Schedule {
             Phase::WindDown
         }
     }
+}
+
+/// What is asked of the database beside the transactions. Times are whole seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Controllers {
+    /// From one checkpoint to the next; the first one comes in the ramp-up, the second opens the measurement interval.
+    pub checkpoint: Option<u32>,
+    /// From one vacuum to the next, beginning one such time into the measurement interval.
+    pub vacuum: Option<u32>,
+    /// The most vacuums; none sets no limit.
+    pub vacuums: Option<u32>,
 }
 
 /// What a run came to as a whole, ramp-up and wind-down included.
@@ -124,6 +138,7 @@ pub fn run<W: Workload, E: Engine<W>>(
     engine: &Arc<E>,
     terminals: &W::Terminals,
     schedule: Schedule,
+    controllers: Controllers,
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Totals, Error> {
@@ -153,8 +168,16 @@ pub fn run<W: Workload, E: Engine<W>>(
                     Error::Usage(format!("cannot start driver thread {number}: {error}; ask for fewer clients with --clients"))
                 })?;
         }
+        let agenda = controllers.agenda(&schedule);
+        let controllers = u32::from(!agenda.is_empty());
+        if controllers > 0 {
+            let (start, started) = mpsc::channel::<Instant>();
+            starters.push(start);
+            let reports = reports.clone();
+            scope.spawn(move || controllers::thread::<W, E>(engine, &agenda, stop, &reports, &started));
+        }
         drop(reports);
-        for _ in 0..all {
+        for _ in 0..all + controllers {
             match inbox.recv() {
                 Ok(Report::Ready(Ok(()))) => {}
                 Ok(Report::Ready(Err(error))) => return Err(error),
@@ -170,6 +193,6 @@ pub fn run<W: Workload, E: Engine<W>>(
             // A thread that is gone reports nothing more, which the collector sees.
             let _ = start.send(begin);
         }
-        Ok(collector::collect::<W>(&inbox, all, schedule, begin, stop, tell))
+        Ok(collector::collect::<W>(&inbox, all, controllers, schedule, begin, stop, tell))
     })
 }

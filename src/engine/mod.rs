@@ -18,6 +18,7 @@ use std::path::PathBuf;
 pub use failure::{Error, Failure, RetryReason};
 use serde::{Deserialize, Serialize};
 
+use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// How transactions are spoken.
@@ -157,6 +158,15 @@ impl Finding {
     }
 }
 
+/// What came of the wish for upkeep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Upkeep {
+    /// Done; what was done, in the engine's terms.
+    Done(String),
+    /// The engine has no such thing, or does not let this user ask for it; why.
+    Absent(String),
+}
+
 /// One connection to a database, executing whole transactions of workload `W`.
 pub trait Session<W: Workload>: 'static {
     /// Executes one transaction: committed, or rolled back as the standard asks, when this returns `Ok`.
@@ -215,6 +225,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;
     /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is what was done.
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
+    /// Does some upkeep now.
+    fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<Upkeep, Error>>;
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

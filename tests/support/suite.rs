@@ -10,7 +10,7 @@ use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line,
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::{DISTRICTS, Tpcc, UNUSED_ITEM, schema};
-use graymark::workload::value::{Money, RowSink, Timestamp, Value};
+use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
 use graymark::workload::{Table, Terminal as _, Workload};
 
 use crate::model::{Model, NOW, Refused};
@@ -48,7 +48,7 @@ pub async fn conforms<E: Engine<Tpcc>>(
     engine: &E,
     model: Model,
     script: &[Step],
-    dump: impl FnMut(&Table, &mut dyn RowSink),
+    dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
 ) -> Result<(), String> {
     let mut session = engine.open_session().await.map_err(|error| error.to_string())?;
     session_conforms(&mut session, model, script, dump).await
@@ -59,7 +59,7 @@ pub async fn session_conforms<S: Session<Tpcc>>(
     session: &mut S,
     mut model: Model,
     script: &[Step],
-    mut dump: impl FnMut(&Table, &mut dyn RowSink),
+    mut dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
 ) -> Result<(), String> {
     let began = now();
     for (name, inputs) in script {
@@ -78,7 +78,7 @@ pub async fn session_conforms<S: Session<Tpcc>>(
         }
     }
     for (number, table) in schema::TABLES.iter().enumerate() {
-        same_rows(&model, number, table, began, &mut dump).map_err(|why| format!("table {}: {why}", table.name))?;
+        same_rows(&model, number, table, began, &mut dump).await.map_err(|why| format!("table {}: {why}", table.name))?;
     }
     Ok(())
 }
@@ -116,11 +116,19 @@ struct Rows {
 impl RowSink for Rows {
     fn put(&mut self, value: Value<'_>) {
         use std::fmt::Write;
-        let value = match value {
-            Value::Time(date) => Value::Time(without_date(date, self.began)),
-            other => other,
-        };
-        write!(self.row, "{value:?} ").expect("a text grows");
+        let row = &mut self.row;
+        match value {
+            Value::Null => write!(row, "null "),
+            Value::Int(value) => write!(row, "{value} "),
+            Value::Money(Money(cents)) => write!(row, "{cents} cents "),
+            Value::Rate(Rate(parts)) => write!(row, "{parts}/10000 "),
+            Value::Text(text) => write!(row, "'{text}' "),
+            Value::Time(date) => match without_date(date, self.began) {
+                NOW => write!(row, "now "),
+                Timestamp(micros) => write!(row, "{micros} us "),
+            },
+        }
+        .expect("a text grows");
     }
 
     fn end_row(&mut self) {
@@ -128,17 +136,17 @@ impl RowSink for Rows {
     }
 }
 
-fn same_rows(
+async fn same_rows(
     model: &Model,
     number: usize,
     table: &Table,
     began: i64,
-    dump: &mut impl FnMut(&Table, &mut dyn RowSink),
+    dump: &mut impl AsyncFnMut(&Table, &mut dyn RowSink),
 ) -> Result<(), String> {
     let mut expected = Rows { began, row: String::new(), rows: Vec::new() };
     model.write(number, &mut expected);
     let mut found = Rows { began, row: String::new(), rows: Vec::new() };
-    dump(table, &mut found);
+    dump(table, &mut found).await;
     let (mut expected, mut found) = (expected.rows, found.rows);
     if table.primary_key.is_empty() {
         expected.sort_unstable();

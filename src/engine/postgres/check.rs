@@ -15,14 +15,16 @@ use crate::engine::{Error, Finding};
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
 
-/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie.
+/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie and how dates look.
 const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
     FROM pg_catalog.pg_settings \
     WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', \
                    'checkpoint_timeout', 'default_transaction_isolation', 'effective_cache_size', 'max_connections', 'autovacuum', \
                    'data_checksums', 'block_size', 'wal_compression', 'jit') \
        OR (source NOT IN ('default', 'override', 'client', 'session') \
-           AND name !~ '(command|conninfo|passphrase|password|_file$|_directory$|_directories$|_dir$|lc_|application_name)') \
+           AND category NOT IN ('File Locations', 'Client Connection Defaults / Locale and Formatting') \
+           AND category NOT LIKE 'Reporting and Logging%' AND category NOT LIKE 'Connections and Authentication%' \
+           AND name !~ '(command|conninfo|passphrase|password|application_name)') \
     ORDER BY name";
 
 /// Runs the workload's conditions one after the other.

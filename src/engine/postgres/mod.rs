@@ -8,6 +8,7 @@ mod copy;
 mod failure;
 mod load;
 mod local;
+mod maintain;
 mod numeric;
 mod pgpass;
 mod restore;
@@ -22,7 +23,10 @@ use tokio_postgres::Client;
 
 use crate::engine::registry::Options;
 use crate::engine::server::{self, cpu};
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Via};
+use crate::engine::{
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::Isolation;
 use crate::workload::Workload;
 
@@ -73,7 +77,12 @@ impl Postgres {
         let (server, shown, url) = match local::parse(&options.url)? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
-                wanted.settings.extend(options.settings);
+                for (name, value) in options.settings {
+                    if !local::is_setting(&name) {
+                        return Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here")));
+                    }
+                    wanted.settings.push((name, value));
+                }
                 let server = server::postgres::Server::start(&wanted)?;
                 let url = server.url();
                 (Some(server), Some(shown), url)
@@ -212,6 +221,10 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&self.client().await?).await
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        maintain::maintain::<W>(&self.client().await?, kind).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -13,7 +13,10 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::registry::Options;
-use super::{Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Via};
+use super::{
+    Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// How long a transaction takes.
@@ -145,6 +148,10 @@ impl<W: Port> Engine<W> for Simulated {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         Ok(self.effects.iter().take(W::EFFECTS.len()).map(|effect| effect.load(Ordering::Acquire)).collect())
+    }
+
+    async fn maintain(&self, _: MaintenanceKind) -> Result<Upkeep, Error> {
+        Ok(Upkeep::Absent("a simulated database needs no upkeep".to_owned()))
     }
 
     async fn open_session(&self) -> Result<Idle<W>, Error> {

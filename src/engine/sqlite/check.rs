@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use rusqlite::types::ValueRef;
 
-use super::connection::BUSY_TIMEOUT;
 use super::{Port, Sqlite};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
@@ -14,8 +13,8 @@ use crate::engine::{Error, Finding};
 const EXAMPLES: usize = 5;
 
 /// Settings that SQLite states itself.
-const PRAGMAS: [&str; 7] =
-    ["journal_mode", "synchronous", "page_size", "cache_size", "foreign_keys", "wal_autocheckpoint", "mmap_size"];
+const PRAGMAS: [&str; 8] =
+    ["journal_mode", "synchronous", "page_size", "cache_size", "foreign_keys", "wal_autocheckpoint", "mmap_size", "busy_timeout"];
 
 /// Runs the workload's conditions one after the other.
 pub(super) fn check<W: Port>(sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
@@ -89,7 +88,6 @@ pub(super) fn settings(connection: &rusqlite::Connection) -> rusqlite::Result<BT
         };
         settings.insert(name.to_owned(), value);
     }
-    settings.insert("busy_timeout".to_owned(), format!("{} ms", BUSY_TIMEOUT.as_millis()));
     settings.insert("isolation".to_owned(), "serializable".to_owned());
     settings.insert("writers".to_owned(), "one at a time, in the order of asking".to_owned());
     Ok(settings)

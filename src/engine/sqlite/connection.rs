@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rusqlite::types::{FromSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, ErrorCode, OpenFlags, ToSql};
@@ -13,9 +12,6 @@ use super::options::Options;
 use crate::engine::sql::{self, Arg, Call, Counts};
 use crate::engine::{Error, Failure};
 use crate::workload::value::{Money, Rate, Timestamp, Value};
-
-/// How long SQLite waits for a lock that another process holds.
-pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection is used by one thread at a time, so it needs no locks of its own.
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
@@ -40,7 +36,7 @@ pub(super) fn create(options: &Options) -> Result<rusqlite::Connection, Error> {
 fn open_with(options: &Options, flags: OpenFlags) -> Result<rusqlite::Connection, Error> {
     let explain = |error: rusqlite::Error| failure::error(&options.file, &error);
     let connection = rusqlite::Connection::open_with_flags(&options.file, flags).map_err(explain)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
+    connection.busy_timeout(options.busy_timeout).map_err(explain)?;
     // The first look into the file: whether it is a database at all.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(explain)?;
     if connection.is_readonly("main").map_err(explain)? {

@@ -21,8 +21,8 @@ pub(super) fn error(file: &Path, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!("{shown} is locked by another process: wait until it has ended, or end it, and try again")
         }
-        Some(ErrorCode::SystemIoFailure) => format!("reading or writing {shown} failed ({error}): see to its disk"),
-        Some(ErrorCode::DatabaseCorrupt) => format!("{shown} is damaged ({error}): remove it and load it again"),
+        Some(ErrorCode::SystemIoFailure) => format!("reading or writing {shown} failed ({}): see to its disk", one_line(error)),
+        Some(ErrorCode::DatabaseCorrupt) => format!("{shown} is damaged ({}): remove it and load it again", one_line(error)),
         _ => format!("SQLite refused a statement on {shown}: {}", one_line(error)),
     };
     Error::Database(text)
@@ -65,4 +65,46 @@ pub(super) fn failure(error: rusqlite::Error) -> Failure {
 
 fn one_line(error: &rusqlite::Error) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    fn told(code: i32) -> String {
+        let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some("a\nreason".to_owned()));
+        match error(Path::new("/x.db"), &failure) {
+            Error::Database(text) => text,
+            Error::Usage(text) => panic!("{text}"),
+        }
+    }
+
+    #[test]
+    fn an_error_is_one_line_that_says_what_to_do() {
+        for (code, what) in [
+            (ffi::SQLITE_NOTADB, "/x.db is not a SQLite database: name another file"),
+            (ffi::SQLITE_FULL, "full: free some space"),
+            (ffi::SQLITE_READONLY, "read-only: give yourself the permission"),
+            (ffi::SQLITE_BUSY, "locked by another process: wait"),
+            (ffi::SQLITE_CORRUPT, "damaged (a reason): remove it"),
+            (ffi::SQLITE_IOERR_WRITE, "reading or writing /x.db failed (a reason)"),
+            (ffi::SQLITE_CONSTRAINT_CHECK, "a reason"),
+        ] {
+            let text = told(code);
+            assert!(text.contains(what) && !text.contains('\n'), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_lock_is_worth_another_try() {
+        let of = |code| failure(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+        for code in [ffi::SQLITE_BUSY, ffi::SQLITE_BUSY_SNAPSHOT, ffi::SQLITE_LOCKED] {
+            assert!(matches!(of(code), Failure::Retry { reason: RetryReason::LockTimeout, .. }));
+        }
+        for code in [ffi::SQLITE_FULL, ffi::SQLITE_CONSTRAINT_UNIQUE, ffi::SQLITE_IOERR] {
+            assert!(matches!(of(code), Failure::Invalid(_)));
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod check;
 mod connection;
 mod failure;
 mod load;
+mod maintain;
 mod manifest;
 mod options;
 mod restore;
@@ -17,7 +18,10 @@ pub use connection::{Connection, Writer};
 pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Via};
+use crate::engine::{
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// What a workload brings to run on SQLite: its SQL, and its transactions over a connection.
@@ -168,6 +172,10 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(self)
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        maintain::maintain::<W>(&self.connect()?, self.options.journal, kind).map_err(|error| self.explain(error))
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

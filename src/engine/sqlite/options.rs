@@ -1,6 +1,7 @@
 //! How a SQLite database is named and opened: `sqlite:FILE?synchronous=full&journal=wal&cache=64`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::engine::Error;
 
@@ -46,6 +47,9 @@ impl Journal {
     }
 }
 
+/// Long enough for the short locks of another program that reads the file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Which database, and how it is to be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -57,15 +61,23 @@ pub struct Options {
     pub journal: Journal,
     /// Page cache of each session in MiB; none is SQLite's own default of 2,000 KiB.
     pub cache_mib: Option<u32>,
+    /// How long to wait for a lock that another process holds.
+    pub busy_timeout: Duration,
 }
 
 impl Options {
     /// A file with all defaults.
     pub fn new(file: impl AsRef<Path>) -> Self {
-        Options { file: file.as_ref().to_owned(), synchronous: Synchronous::Full, journal: Journal::Wal, cache_mib: None }
+        Options {
+            file: file.as_ref().to_owned(),
+            synchronous: Synchronous::Full,
+            journal: Journal::Wal,
+            cache_mib: None,
+            busy_timeout: BUSY_TIMEOUT,
+        }
     }
 
-    /// From a URL `sqlite:FILE`, with `synchronous`, `journal` and `cache` after a question mark.
+    /// From a URL `sqlite:FILE`, with `synchronous`, `journal`, `cache` (MiB) and `busy_timeout` (ms) after a question mark.
     pub fn parse(url: &str) -> Result<Self, Error> {
         let usage =
             |what: String| Error::Usage(format!("{what}: write sqlite:FILE, or sqlite:FILE?synchronous=full&journal=wal&cache=64"));
@@ -95,6 +107,10 @@ impl Options {
                     Ok(mib @ 1..=1_048_576) => options.cache_mib = Some(mib),
                     _ => return Err(usage(format!("cache is a number of MiB from 1 to 1048576, not `{size}`"))),
                 },
+                ("busy_timeout", time) => match time.parse() {
+                    Ok(ms @ 0..=3_600_000) => options.busy_timeout = Duration::from_millis(ms),
+                    _ => return Err(usage(format!("busy_timeout is a number of ms from 0 to 3600000, not `{time}`"))),
+                },
                 (other, _) => return Err(usage(format!("SQLite has no option `{other}`"))),
             }
         }
@@ -103,8 +119,11 @@ impl Options {
 
     /// The URL that gives these options.
     pub(super) fn url(&self) -> String {
-        let cache = self.cache_mib.map(|mib| format!("&cache={mib}")).unwrap_or_default();
-        format!("sqlite:{}?synchronous={}&journal={}{cache}", self.file.display(), self.synchronous.name(), self.journal.name())
+        let mut more = self.cache_mib.map(|mib| format!("&cache={mib}")).unwrap_or_default();
+        if self.busy_timeout != BUSY_TIMEOUT {
+            more += &format!("&busy_timeout={}", self.busy_timeout.as_millis());
+        }
+        format!("sqlite:{}?synchronous={}&journal={}{more}", self.file.display(), self.synchronous.name(), self.journal.name())
     }
 }
 
@@ -116,9 +135,14 @@ mod tests {
     fn a_url_names_a_file_and_how_to_open_it() {
         assert_eq!(Options::parse("sqlite:a/b.db"), Ok(Options::new("a/b.db")));
         assert_eq!(Options::parse("sqlite:///a/b.db"), Ok(Options::new("/a/b.db")));
-        let options = Options::parse("sqlite:/b.db?synchronous=off&journal=delete&cache=64").unwrap();
-        let expected =
-            Options { synchronous: Synchronous::Off, journal: Journal::Delete, cache_mib: Some(64), ..Options::new("/b.db") };
+        let options = Options::parse("sqlite:/b.db?synchronous=off&journal=delete&cache=64&busy_timeout=50").unwrap();
+        let expected = Options {
+            synchronous: Synchronous::Off,
+            journal: Journal::Delete,
+            cache_mib: Some(64),
+            busy_timeout: Duration::from_millis(50),
+            ..Options::new("/b.db")
+        };
         assert_eq!(options, expected);
         assert_eq!(Options::parse(&options.url()), Ok(options));
     }
@@ -132,6 +156,7 @@ mod tests {
             ("sqlite:x?synchronous=yes", "off, normal, full or extra"),
             ("sqlite:x?journal=memory", "wal or delete"),
             ("sqlite:x?cache=0", "MiB"),
+            ("sqlite:x?busy_timeout=1s", "ms"),
             ("sqlite:x?mode=ro", "no option `mode`"),
         ] {
             let Err(Error::Usage(text)) = Options::parse(url) else { panic!("{url} was taken") };

@@ -91,3 +91,122 @@ fn add(to: &mut ByDistrict<Money>, d_id: i32, amount: Money) -> Result<(), Failu
     *sum = grown.ok_or_else(|| Failure::Invalid(format!("Delivery: the amounts of district {d_id} are beyond any sum")))?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::sql::Counts;
+    use crate::workload::value::{Rate, Timestamp, Value};
+
+    /// Integers of a reply.
+    struct Ints(i32, i32);
+
+    impl Row for Ints {
+        fn int(&self, column: usize) -> Result<i32, Failure> {
+            Ok(if column == 0 { self.0 } else { self.1 })
+        }
+        fn money(&self, column: usize) -> Result<Money, Failure> {
+            Ok(Money(self.int(column)?.into()))
+        }
+        fn optional_int(&self, _: usize) -> Result<Option<i32>, Failure> {
+            unreachable!("Delivery asks for no such column")
+        }
+        fn rate(&self, _: usize) -> Result<Rate, Failure> {
+            unreachable!("Delivery asks for no such column")
+        }
+        fn text(&self, _: usize) -> Result<&str, Failure> {
+            unreachable!("Delivery asks for no such column")
+        }
+        fn time(&self, _: usize) -> Result<Timestamp, Failure> {
+            unreachable!("Delivery asks for no such column")
+        }
+        fn optional_time(&self, _: usize) -> Result<Option<Timestamp>, Failure> {
+            unreachable!("Delivery asks for no such column")
+        }
+    }
+
+    /// A database in which another session takes the orders of some districts away at the first asking, and whose customers are as
+    /// many as it says.
+    struct Racing {
+        lost_once: Vec<i32>,
+        empty: Vec<i32>,
+        customers: u64,
+        log: Vec<String>,
+    }
+
+    impl Connection for Racing {
+        async fn exchange(
+            &mut self,
+            calls: &[Call<'_>],
+            on_row: &mut dyn FnMut(usize, &dyn Row) -> Result<(), Failure>,
+        ) -> Result<Counts, Failure> {
+            let mut counts = Counts::new();
+            for (at, call) in calls.iter().enumerate() {
+                let Call::Statement(number, arguments) = call else {
+                    self.log.push(format!("{call:?}"));
+                    counts.push(0);
+                    continue;
+                };
+                let statement = Statement::ALL[*number];
+                let Some(Arg::Ints(districts)) = arguments.iter().find(|argument| matches!(argument, Arg::Ints(_))) else {
+                    panic!("no districts in {arguments:?}");
+                };
+                assert!(matches!(arguments[0], Arg::One(Value::Int(1))));
+                self.log.push(format!("{} {districts:?}", statement.name()));
+                if statement == Statement::DeliveryCustomer {
+                    counts.push(self.customers);
+                    continue;
+                }
+                let there =
+                    |d: &&i32| statement != Statement::DeliveryTake || !(self.lost_once.contains(d) || self.empty.contains(d));
+                let found: Vec<i32> = districts.iter().filter(there).copied().collect();
+                found.iter().try_for_each(|d| on_row(at, &Ints(*d, 3_000 + d)))?;
+                counts.push(found.len() as u64);
+                if statement == Statement::DeliveryTake {
+                    self.lost_once.clear();
+                }
+            }
+            Ok(counts)
+        }
+    }
+
+    fn run(database: &mut Racing) -> Result<output::Delivery, Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(execute(database, &Delivery { w_id: 1, o_carrier_id: 4 }))
+    }
+
+    #[test]
+    fn a_lost_race_is_no_skipped_district() {
+        let mut database = Racing { lost_once: vec![3, 8], empty: vec![10], customers: 9, log: Vec::new() };
+        let delivered = run(&mut database).unwrap();
+        assert_eq!(delivered.delivered(), 9);
+        assert_eq!((delivered.orders[2], delivered.orders[9]), (Some(3_003), None));
+        let nine = "[1, 2, 3, 4, 5, 6, 7, 8, 9]";
+        let expected = [
+            "Begin".to_owned(),
+            "delivery_take [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]".to_owned(),
+            "delivery_take [3, 8, 10]".to_owned(),
+            format!("delivery_order {nine}"),
+            format!("delivery_lines {nine}"),
+            format!("delivery_customer {nine}"),
+            "Commit".to_owned(),
+        ];
+        assert_eq!(database.log, expected);
+    }
+
+    #[test]
+    fn a_warehouse_without_open_orders_is_ten_skips() {
+        let mut database = Racing { lost_once: Vec::new(), empty: (1..=10).collect(), customers: 0, log: Vec::new() };
+        assert_eq!(run(&mut database).unwrap().delivered(), 0);
+        assert_eq!(database.log.len(), 4, "{:?}", database.log);
+        assert_eq!(database.log[3], "Commit");
+    }
+
+    #[test]
+    fn a_customer_too_few_rolls_back() {
+        let mut database = Racing { lost_once: Vec::new(), empty: Vec::new(), customers: 9, log: Vec::new() };
+        let Err(Failure::Invalid(why)) = run(&mut database) else { panic!("committed") };
+        assert!(why.contains("a customer of warehouse 1"), "{why}");
+        assert_eq!(database.log.last().unwrap(), "Rollback");
+    }
+}

@@ -220,3 +220,31 @@ impl Inserts<'_> {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::tpcc::input::Line;
+
+    #[test]
+    fn a_pass_names_no_stock_twice_and_goes_in_ascending_order() {
+        let line = |supply_w_id, i_id, quantity| Line { i_id, supply_w_id, quantity };
+        let lines = [line(1, 9, 1), line(2, 3, 2), line(1, 9, 3), line(1, 4, 4), line(1, 9, 5), line(2, 3, 6)];
+        let columns = Columns::new(&NewOrder { w_id: 1, d_id: 1, c_id: 1, lines: lines.into_iter().collect() });
+        assert_eq!(columns.passes[..], [0..3, 3..5, 5..6]);
+        assert_eq!(columns.i_id[..], [4, 9, 3, 9, 3, 9]);
+        assert_eq!(columns.supply_w_id[..], [1, 1, 2, 1, 2, 1]);
+        assert_eq!(columns.remote[..], [0, 0, 1, 0, 1, 0]);
+        // The lines of one stock row keep their order.
+        assert_eq!(columns.place[..], [3, 0, 1, 2, 5, 4]);
+        assert_eq!(columns.quantity[..], [4, 1, 2, 3, 6, 5]);
+    }
+
+    #[test]
+    fn as_many_passes_as_lines_fit_into_an_exchange() {
+        let lines = [Line { i_id: 1, supply_w_id: 1, quantity: 1 }; MAX_LINES];
+        let columns = Columns::new(&NewOrder { w_id: 1, d_id: 1, c_id: 1, lines: lines.into() });
+        assert_eq!(columns.passes.len(), MAX_LINES);
+        const { assert!(4 + MAX_LINES <= MAX_CALLS) };
+    }
+}

@@ -1,0 +1,74 @@
+//! Upkeep: checkpoints, vacuums, and reading everything once.
+
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+use super::failure::of_command;
+use crate::engine::{Error, Upkeep};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::Workload;
+
+/// Does some upkeep.
+pub async fn maintain<W: Workload>(client: &Client, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+    match kind {
+        MaintenanceKind::Checkpoint => checkpoint(client).await,
+        MaintenanceKind::Vacuum => vacuum::<W>(client).await,
+        MaintenanceKind::WarmUp => warm_up::<W>(client).await,
+    }
+}
+
+/// Asks for a checkpoint at once, as fast as the server can.
+async fn checkpoint(client: &Client) -> Result<Upkeep, Error> {
+    let before = written(client).await;
+    match client.batch_execute("CHECKPOINT").await {
+        Ok(()) => {}
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            return Ok(Upkeep::Absent(
+                "this user may not ask for checkpoints: grant it pg_checkpoint, or rely on the server's checkpoint_timeout"
+                    .to_owned(),
+            ));
+        }
+        Err(error) => return Err(of_command("cannot ask for a checkpoint", &error)),
+    }
+    Ok(Upkeep::Done(match before.zip(written(client).await) {
+        Some((before, after)) => format!("{} buffers written by checkpoints", after - before),
+        None => "done".to_owned(),
+    }))
+}
+
+/// Buffers that checkpoints have written so far. The view was renamed in version 17; statistics may arrive a little late.
+async fn written(client: &Client) -> Option<i64> {
+    for sql in ["SELECT buffers_written FROM pg_stat_checkpointer", "SELECT buffers_checkpoint FROM pg_stat_bgwriter"] {
+        if let Ok(messages) = client.simple_query(sql).await {
+            return number(&messages);
+        }
+    }
+    None
+}
+
+fn number(messages: &[SimpleQueryMessage]) -> Option<i64> {
+    messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.try_get(0).ok()??.parse().ok(),
+        _ => None,
+    })
+}
+
+async fn vacuum<W: Workload>(client: &Client) -> Result<Upkeep, Error> {
+    for table in W::TABLES {
+        let sql = format!("VACUUM {}.{}", W::NAME, table.name);
+        client.batch_execute(&sql).await.map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
+    }
+    Ok(Upkeep::Done(format!("{} tables vacuumed", W::TABLES.len())))
+}
+
+/// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's page cache.
+async fn warm_up<W: Workload>(client: &Client) -> Result<Upkeep, Error> {
+    let mut rows = 0;
+    for table in W::TABLES {
+        let sql = format!("SELECT count(*) FROM {}.{}", W::NAME, table.name);
+        let messages = client.simple_query(&sql).await;
+        let messages = messages.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
+        rows += number(&messages).unwrap_or_default();
+    }
+    Ok(Upkeep::Done(format!("{rows} rows of {} tables read", W::TABLES.len())))
+}

@@ -1,0 +1,34 @@
+//! Upkeep: checkpoints of the write-ahead log, and reading everything once.
+
+use rusqlite::Connection;
+
+use super::options::Journal;
+use crate::engine::Upkeep;
+use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::Workload;
+
+/// Does some upkeep.
+pub(super) fn maintain<W: Workload>(connection: &Connection, journal: Journal, kind: MaintenanceKind) -> rusqlite::Result<Upkeep> {
+    match kind {
+        MaintenanceKind::Checkpoint if journal != Journal::Wal => Ok(Upkeep::Absent(
+            "SQLite writes every page at each commit: without a write-ahead log there is nothing to checkpoint".to_owned(),
+        )),
+        MaintenanceKind::Checkpoint => {
+            // PASSIVE waits for nobody: what readers still need stays in the log until the next time.
+            let (log, done) = connection
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
+            Ok(Upkeep::Done(format!("{done} of {log} pages of the log written to the database")))
+        }
+        MaintenanceKind::Vacuum => Ok(Upkeep::Absent("SQLite keeps no dead row versions: there is nothing to vacuum".to_owned())),
+        MaintenanceKind::WarmUp => {
+            let mut rows = 0;
+            for table in W::TABLES {
+                // A comparison of the last column makes SQLite read the rows, not only their keys.
+                let last = table.columns.last().map_or("rowid", |column| column.name);
+                let sql = format!("SELECT count(*) FROM {} NOT INDEXED WHERE {last} IS NOT 0", table.name);
+                rows += connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?;
+            }
+            Ok(Upkeep::Done(format!("{rows} rows of {} tables read", W::TABLES.len())))
+        }
+    }
+}
