@@ -31,7 +31,7 @@ pub(super) async fn restore<W: Port>(
     restorable(&manifest::holding::<W>(&connection).map_err(explain)?, manifest)
         .map_err(|error| sqlite.not_loaded(&error.to_string()))?;
     let parts = Parts::of(population);
-    undo::<W>(&connection, &script, &parts, &mut population.rows(), &mut progress).await.map_err(explain)?;
+    undo(&connection, &script, &parts, &mut population.rows(), &mut progress).await.map_err(explain)?;
     progress.phase("undo");
     verify::<W>(&connection, &script, &parts, &mut progress).await.map_err(explain)?;
     progress.phase("verify");
@@ -51,7 +51,7 @@ fn take(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "cache_size", -CACHE_KIB)
 }
 
-async fn undo<W: Port>(
+async fn undo(
     connection: &Connection,
     script: &Script,
     parts: &Parts,

@@ -35,7 +35,7 @@ SELECT c_id, c_d_id, c_w_id, c_data FROM tpcc.customer WITH NO DATA;
 -- name: customer data
 -- generates: customer (c_id, c_d_id, c_w_id, c_data)
 -- Only Payments of customers with bad credit change C_DATA.
-SELECT c_w_id, (c_d_id - 1) * 3000 + c_id - 1
+SELECT c_w_id, (c_d_id - 1) * 3000 + customer.c_id - 1
   FROM touched_customer
   JOIN tpcc.customer ON c_w_id = w_id AND c_d_id = d_id AND customer.c_id = touched_customer.c_id
  WHERE c_credit = 'BC';
