@@ -190,11 +190,11 @@ pub struct Plan {
     pub pace: Option<Pace>,
     /// Sessions at the database: without think time each a closed loop [default: 4], with it the workers of one queue [default: one for
     /// every 100 warehouses, from 8 to 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
     /// Driver threads [default: one for every four processors; an embedded engine has one for each client]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
     /// Time before the measurement interval, such as 30s or 5m [default: 10s]
@@ -239,7 +239,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
     /// Loading sessions side by side [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
     /// Declare the foreign keys of clause 1.3 when loading [default: not declared]
@@ -256,14 +256,19 @@ pub struct Plan {
     pub set: Vec<(String, String)>,
 }
 
+const MOST_CLIENTS: u32 = 100_000;
+const MOST_THREADS: u32 = 1_024;
+const MOST_JOBS: u32 = 256;
+
 /// The database of a plan that names none.
 pub const DEFAULT_DB: &str = "sqlite:graymark.db";
 
 impl Plan {
     /// Reads a plan from a TOML file.
     pub fn read(path: &Path) -> Result<Plan, Error> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::Usage(format!("cannot read the plan {}: {error}", path.display())))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Error::Usage(format!("cannot read {}: {error}; --plan takes the plan.toml of a record", path.display()))
+        })?;
         let plan: Plan = toml::from_str(&text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
@@ -272,8 +277,16 @@ impl Plan {
         if let Some(scale) = plan.scale {
             parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: warehouses: {why}", path.display())))?;
         }
-        if plan.clients == Some(0) || plan.duration == Some(0) || plan.threads == Some(0) || plan.jobs == Some(0) {
-            return Err(Error::Usage(format!("{}: clients, threads, jobs and duration must be at least 1", path.display())));
+        let limits = [
+            ("clients", plan.clients, MOST_CLIENTS),
+            ("threads", plan.threads, MOST_THREADS),
+            ("jobs", plan.jobs, MOST_JOBS),
+            ("duration", plan.duration, u32::MAX),
+        ];
+        for (name, value, most) in limits {
+            if value.is_some_and(|value| !(1..=most).contains(&value)) {
+                return Err(Error::Usage(format!("{}: {name}: give a number from 1 to {most}", path.display())));
+            }
         }
         Ok(plan)
     }

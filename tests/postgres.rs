@@ -18,7 +18,7 @@ use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::{Tpcc, UNUSED_ITEM};
 use graymark::workload::value::{Money, Timestamp};
 use graymark::workload::{Population, Workload};
-use support::{open, options, require_postgres, small_server};
+use support::{checksums, client, guarded, open, options, require_postgres, small_server};
 
 /// 2026-01-01 12:00 UTC
 const DATE: Timestamp = Timestamp(1_767_268_800_000_000);
@@ -36,23 +36,6 @@ fn manifest(scale: u32) -> (Manifest, <Tpcc as Workload>::Population) {
 async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::engine::LoadReport, Error> {
     let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
     engine.load(manifest, &population, 2, &|_| ()).await
-}
-
-/// Another client, as a user has it.
-async fn client(url: &str) -> tokio_postgres::Client {
-    Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap()
-}
-
-/// A checksum of all rows of each table, whatever their order.
-async fn checksums(url: &str) -> Vec<(String, String)> {
-    let client = client(url).await;
-    let mut sums = Vec::new();
-    for table in Tpcc::TABLES {
-        let sql =
-            format!("SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t", table.name);
-        sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
-    }
-    sums
 }
 
 #[test]
@@ -94,7 +77,7 @@ fn a_data_directory_is_kept_and_used_again() {
         let settings = Engine::<Tpcc>::settings(&first).await.unwrap();
         assert_eq!(settings["shared_buffers"], "32MB");
         assert_eq!(settings["default_transaction_isolation"], "read committed");
-        assert_eq!(Engine::<Tpcc>::identity(&first).url, format!("postgres:local?data={}", data.display()));
+        assert_eq!(Engine::<Tpcc>::identity(&first).url, url);
         drop(first);
         let second = open(&url, Via::Procedures).await.unwrap();
         client(&second.server().unwrap().url()).await.batch_execute("SELECT FROM kept").await.unwrap();
@@ -386,21 +369,6 @@ async fn refused(url: &str, environment: &[(&str, &str)]) -> String {
     error
 }
 
-/// A server that asks user `ann` for a password.
-async fn guarded() -> Server {
-    let server = small_server();
-    let user = client(&server.url()).await;
-    user.batch_execute("CREATE ROLE ann LOGIN PASSWORD 'open:secret'").await.unwrap();
-    let rules = server.data().join("pg_hba.conf");
-    let old = std::fs::read_to_string(&rules).unwrap();
-    std::fs::write(&rules, format!("host all ann 127.0.0.1/32 scram-sha-256\n{old}")).unwrap();
-    user.batch_execute("SELECT pg_reload_conf()").await.unwrap();
-    drop(user);
-    // Only a new process is sure to know the new rules.
-    server.restart().unwrap();
-    server
-}
-
 #[test]
 fn a_refused_connection_says_in_one_line_what_to_do() {
     let Some(()) = require_postgres() else { return };
@@ -516,9 +484,10 @@ fn tls_is_verified_against_the_given_authority() {
     });
 }
 
-/// Waits until some session of the server waits for a lock.
-async fn someone_waits(user: &tokio_postgres::Client) {
-    while user.query_one("SELECT count(*) FROM pg_locks WHERE NOT granted", &[]).await.unwrap().get::<_, i64>(0) == 0 {
+/// Waits until so many sessions of the server wait for a lock.
+async fn waiting(user: &tokio_postgres::Client, sessions: i64) {
+    let sql = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    while user.query_one(sql, &[]).await.unwrap().get::<_, i64>(0) < sessions {
         tokio::task::yield_now().await;
     }
 }
@@ -533,26 +502,29 @@ fn what_a_database_refuses_is_told_apart() {
     runtime().block_on(async {
         let url = server.url();
         load(&open(&url, Via::Procedures).await.unwrap(), &manifest).await.unwrap();
-        let (user, watcher) = (client(&url).await, client(&url).await);
+        let (user, other, watcher) = (client(&url).await, client(&url).await, client(&url).await);
         let hold = "BEGIN; UPDATE tpcc.district SET d_ytd = d_ytd WHERE d_id = 2";
         for via in [Via::Procedures, Via::Statements] {
             let reason = |failure| match failure {
                 Err(Failure::Retry { reason, .. }) => reason,
                 other => panic!("{other:?}"),
             };
-            // Payment holds the customer and waits for the district, whose holder then asks for the customer.
-            user.batch_execute("SET deadlock_timeout = '10min'; ALTER DATABASE postgres SET deadlock_timeout = '20ms'")
-                .await
-                .unwrap();
+            // Payment holds the customer and waits for the district; another holds the warehouse and waits for the customer. Set free,
+            // Payment closes the circle, and as the one who looks first it is the one who gives way.
+            user.batch_execute("ALTER DATABASE postgres SET deadlock_timeout = '20ms'").await.unwrap();
             let engine = open(&url, via).await.unwrap();
             let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
-            user.batch_execute(hold).await.unwrap();
-            user.batch_execute("ALTER DATABASE postgres SET deadlock_timeout = '1s'").await.unwrap();
+            user.batch_execute(&format!("ALTER DATABASE postgres RESET deadlock_timeout; {hold}")).await.unwrap();
+            let holds = "SET deadlock_timeout = '10min'; BEGIN; UPDATE tpcc.warehouse SET w_ytd = w_ytd";
+            other.batch_execute(holds).await.unwrap();
             let meet = async {
-                someone_waits(&watcher).await;
-                user.batch_execute("UPDATE tpcc.customer SET c_ytd_payment = c_ytd_payment WHERE c_d_id = 5; COMMIT")
-                    .await
-                    .unwrap();
+                waiting(&watcher, 1).await;
+                let asks = other.batch_execute("UPDATE tpcc.customer SET c_ytd_payment = c_ytd_payment WHERE c_d_id = 5; COMMIT");
+                let frees = async {
+                    waiting(&watcher, 2).await;
+                    user.batch_execute("COMMIT").await
+                };
+                tokio::try_join!(asks, frees).unwrap();
             };
             let (failure, ()) = tokio::join!(session.execute(&payment), meet);
             assert_eq!(reason(failure), RetryReason::Deadlock);
@@ -567,7 +539,7 @@ fn what_a_database_refuses_is_told_apart() {
             let serializable = Postgres::open(serializable).await.unwrap();
             let mut strict = Engine::<Tpcc>::open_session(&serializable).await.unwrap();
             let change = async {
-                someone_waits(&watcher).await;
+                waiting(&watcher, 1).await;
                 user.batch_execute("COMMIT").await.unwrap();
             };
             let (failure, ()) = tokio::join!(strict.execute(&payment), change);
@@ -577,7 +549,7 @@ fn what_a_database_refuses_is_told_apart() {
             // The session is ended from outside while it waits.
             user.batch_execute(hold).await.unwrap();
             let end = async {
-                someone_waits(&watcher).await;
+                waiting(&watcher, 1).await;
                 let sql = "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted";
                 watcher.batch_execute(sql).await.unwrap();
             };
@@ -593,5 +565,51 @@ fn what_a_database_refuses_is_told_apart() {
         let paid = "SELECT (SELECT sum(w_ytd) FROM tpcc.warehouse) - (SELECT sum(h_amount) FROM tpcc.history)";
         let difference: Money = user.query_one(paid, &[]).await.unwrap().get(0);
         assert_eq!(difference, Money(0));
+    });
+}
+
+#[test]
+fn a_database_that_may_not_be_written_says_so() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let (manifest, _) = manifest(1);
+    runtime().block_on(async {
+        let user = client(&server.url()).await;
+        user.batch_execute("CREATE ROLE bob LOGIN").await.unwrap();
+        let bob = open(&server.url().replace("postgres@", "bob@"), Via::Procedures).await.unwrap();
+        let denied = load(&bob, &manifest).await.unwrap_err().to_string();
+        assert!(denied.contains("permission denied") && denied.contains("CREATE granted"), "{denied}");
+        user.batch_execute("ALTER DATABASE postgres SET default_transaction_read_only = on").await.unwrap();
+        let engine = open(&server.url(), Via::Procedures).await.unwrap();
+        let standby = load(&engine, &manifest).await.unwrap_err().to_string();
+        assert!(standby.contains("connect to the primary") && !standby.contains('\n'), "{standby}");
+        assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Nothing);
+        // A server that is there tells its CPU time if it is on this machine.
+        assert_eq!(Engine::<Tpcc>::server_cpu_seconds(&engine).is_some(), cfg!(target_os = "linux"));
+        let settings = graymark::engine::registry::Options {
+            settings: [("fsync".to_owned(), "off".to_owned())].into(),
+            ..options(&server.url(), Via::Procedures)
+        };
+        assert!(matches!(Postgres::open(settings).await, Err(Error::Usage(_))));
+    });
+}
+
+#[test]
+fn amounts_are_the_same_to_the_server() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let mut amounts: Vec<Money> = [0, 1, 99, 100, 9_999, 10_000, 999_999, 1_000_000, 100_000_000, i64::MAX].map(Money).into();
+    amounts.extend((0..2_000).map(|power| Money(7_i64.wrapping_pow(power))));
+    amounts.extend(amounts.clone().into_iter().map(|amount| Money(amount.0.saturating_neg())));
+    runtime().block_on(async {
+        let user = client(&server.url()).await;
+        let sql =
+            "SELECT amount, amount::text, amount + 0.01 FROM unnest($1::numeric[]) WITH ORDINALITY AS x (amount, n) ORDER BY n";
+        let rows = user.query(sql, &[&amounts]).await.unwrap();
+        assert_eq!(rows.len(), amounts.len());
+        for (row, amount) in rows.iter().zip(amounts) {
+            assert_eq!((row.get::<_, Money>(0), row.get::<_, &str>(1)), (amount, amount.to_string().as_str()));
+            assert_eq!(row.try_get::<_, Money>(2).ok(), amount.0.checked_add(1).map(Money));
+        }
     });
 }

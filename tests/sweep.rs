@@ -10,18 +10,8 @@ use tempfile::TempDir;
 const GRAYMARK: &str = env!("CARGO_BIN_EXE_graymark");
 /// Two sessions of 20 ms serve 100 transactions a second, which are 100 × 10/23 × 60 = 2,609 New-Orders a minute. At a hundredth of the
 /// standard's times a warehouse asks for about 1,286 of them, so that 70 % of this are 2.9 warehouses.
-const CAPACITY: [&str; 10] = [
-    "--db",
-    "simulated:service=20ms",
-    "--clients",
-    "2",
-    "--pace",
-    "standard*0.01",
-    "--ramp-up",
-    "1s",
-    "--duration",
-    "2s",
-];
+const CAPACITY: [&str; 10] =
+    ["--db", "simulated:service=20ms", "--clients", "2", "--pace", "standard*0.01", "--ramp-up", "1s", "--duration", "2s"];
 
 fn graymark(arguments: &[&str], directory: &Path) -> Command {
     let mut command = Command::new(GRAYMARK);
@@ -152,7 +142,7 @@ fn three_loads_give_three_points_of_the_curve() {
     assert_eq!(points[2]["pace"], "standard*0.01");
     assert!(points[0]["pace"].as_str().unwrap().starts_with("keying*0.01,think*0.0"), "{points:?}");
     let page = std::fs::read_to_string(out.join("sweep.html")).unwrap();
-    assert!(page.contains("Response time over throughput") && page.contains("5.6.2"), "{page}");
+    assert!(page.contains("Response time against throughput") && page.contains("<svg"), "{page}");
 }
 
 #[test]
@@ -160,7 +150,8 @@ fn each_scale_gets_a_file_that_goes_with_its_point() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
     let db = format!("sqlite:{}?synchronous=off", place.path().join("tpcc.db").display());
-    let arguments = ["sweep", "warehouses", "--to", "1", "--db", &db, "--pace", "standard*0.01", "--ramp-up", "1s", "--duration", "2s"];
+    let arguments =
+        ["sweep", "warehouses", "--to", "1", "--db", &db, "--pace", "standard*0.01", "--ramp-up", "1s", "--duration", "2s"];
     let sweep = json(&run(&[&arguments[..], &["--efficiency", "0", "--json"]].concat(), &out));
     let point = &sweep["series"][0]["points"][0];
     assert!(point["throughput"].as_f64().unwrap() > 0.0, "{sweep}");

@@ -24,27 +24,26 @@ impl Visitor for Check {
     type Output = Ended;
 
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        loaded::<Tpcc, E>(runtime, &engine)?;
+        complete::<Tpcc>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
         let json = self.json;
         let mut told = |finding: &Finding| {
             if !json {
-                println!("{}", crate::report::text::finding(finding));
+                answer!("{}", crate::report::text::finding(finding));
             }
         };
         let Some(findings) = runtime.block_on(self.interrupt.or(engine.check(&mut told))) else { return Ok(Ended::Interrupted) };
         let findings = findings?;
         if json {
-            println!("{}", serde_json::json!(findings));
+            answer!("{}", serde_json::json!(findings));
         }
         Ok(if findings.iter().all(Finding::held) { Ended::Held } else { Ended::Failed })
     }
 }
 
 /// The manifest of a completely loaded database; anything else is an error that says what to do.
-pub(super) fn loaded<W: Workload, E: Engine<W>>(runtime: &Runtime, engine: &E) -> Result<Manifest, Error> {
-    let url = &engine.identity().url;
+pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifest, Error> {
     let name = W::NAME;
-    match runtime.block_on(engine.holding())? {
+    match there {
         Holding::Complete(manifest) => Ok(manifest),
         Holding::Nothing => Err(Error::Database(format!(
             "{url} holds no {name} tables: load them first with graymark load {name}, or use graymark bench"

@@ -22,10 +22,10 @@ impl Visitor for Drop {
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let url = &engine.identity().url;
         if runtime.block_on(engine.holding())? == Holding::Nothing {
-            eprintln!("drop: {url} holds no {} tables", Tpcc::NAME);
+            tell!("drop: {url} holds no {} tables", Tpcc::NAME);
         } else {
             runtime.block_on(engine.drop_tables())?;
-            eprintln!("drop: the {} tables are gone from {url}", Tpcc::NAME);
+            tell!("drop: the {} tables are gone from {url}", Tpcc::NAME);
         }
         Ok(Ended::Held)
     }

@@ -43,7 +43,7 @@ impl Interrupt {
                 };
                 next().await;
                 let running = heard.running.load(Ordering::Acquire);
-                eprintln!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
+                tell!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
                 heard.stop.request();
                 if running {
                     next().await;

@@ -42,19 +42,23 @@ impl Visitor for Load {
 
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let Some(holding) = runtime.block_on(self.interrupt.or(engine.holding())) else { return Ok(Ended::Interrupted) };
-        if let Holding::Complete(manifest) = &holding? {
+        let holding = holding?;
+        if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &holding {
+            same(&self.plan, manifest, &engine.identity().url)?;
+        }
+        if let Holding::Complete(manifest) = &holding {
             agree(&self.plan, manifest, &engine.identity().url)?;
-            eprintln!("load: {} is loaded already with {} {}", engine.identity().url, manifest.scale, Tpcc::SCALE_UNIT);
+            tell!("load: {} is loaded already with {} {}", engine.identity().url, manifest.scale, Tpcc::SCALE_UNIT);
             return Ok(Ended::Held);
         }
         let Some((report, manifest)) = fill::<Tpcc, E>(runtime, &engine, &self.plan, &self.interrupt)? else {
-            eprintln!("load: stopped; start the same command again and it goes on where it was");
+            tell!("load: stopped; start the same command again and it goes on where it was");
             return Ok(Ended::Interrupted);
         };
         if self.json {
-            println!("{}", serde_json::json!({ "engine": engine.identity(), "population": manifest, "load": report }));
+            answer!("{}", serde_json::json!({ "engine": engine.identity(), "population": manifest, "load": report }));
         } else {
-            print!("{}", text::load(&report));
+            answer!("{}", text::load(&report).trim_end());
         }
         Ok(Ended::Held)
     }
@@ -68,6 +72,25 @@ pub(super) fn agree(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Erro
             there.scale,
             Tpcc::SCALE_UNIT
         )));
+    }
+    Ok(())
+}
+
+/// Refuses to load other rows than those that an earlier load has brought, or has begun to bring.
+fn same(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
+    let other = |what: &str, is: String| {
+        let advice = "leave the option out, or remove the tables first with graymark drop";
+        Err(Error::Usage(format!("the rows in {url} have the {what} {is}: {advice}")))
+    };
+    if plan.seed.is_some_and(|seed| seed != there.seed) {
+        return other("seed", there.seed.to_string());
+    }
+    if plan.date.is_some_and(|date| date.as_microsecond() != there.date) {
+        let date = jiff::Timestamp::from_microsecond(there.date);
+        return other("date", date.map_or_else(|_| there.date.to_string(), |date| date.to_string()));
+    }
+    if plan.foreign_keys && !there.foreign_keys {
+        return Err(Error::Usage(format!("the tables in {url} have no foreign keys: remove them first with graymark drop")));
     }
     Ok(())
 }

@@ -1,5 +1,10 @@
 //! The command line: one file a command, each turning arguments into a plan and a plan into a result.
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod say;
+
 mod bench;
 mod check;
 mod drop;
@@ -7,6 +12,7 @@ mod interrupt;
 mod load;
 mod progress;
 mod report;
+mod restore;
 mod rows;
 mod run;
 mod screens;
@@ -25,6 +31,7 @@ use crate::engine::registry::{self, Options, Visitor};
 use crate::engine::{Engine, Error};
 use crate::plan::{Isolation, Plan};
 use crate::record;
+use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
@@ -62,6 +69,9 @@ enum Command {
     Run(RunArgs),
     /// Run again and again with one thing varied, and show what it does
     Sweep(sweep::SweepArgs),
+    /// Bring a worked database back to its initial population, without loading again
+    #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
+    Restore(RestoreArgs),
     /// Remove a workload's tables
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
@@ -102,6 +112,9 @@ struct RunArgs {
     /// Exit with 1 unless the verdict is valid
     #[arg(long)]
     require_valid: bool,
+    /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse 3; with --pace standard
+    #[arg(long, value_name = "W.T", value_parser = parse_terminal)]
+    show_terminal: Option<(u32, u32)>,
 }
 
 #[derive(Debug, Args)]
@@ -124,6 +137,18 @@ struct CheckArgs {
     #[command(flatten)]
     target: Target,
     /// Print the findings as one JSON array on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct RestoreArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    target: Target,
+    /// Print the report as one JSON object on standard output
     #[arg(long)]
     json: bool,
 }
@@ -221,6 +246,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::check(args),
         Command::Run(args) => run::run(args),
         Command::Sweep(args) => sweep::sweep(args),
+        Command::Restore(args) => restore::restore(args),
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),
@@ -231,7 +257,7 @@ pub fn main() -> ExitCode {
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
-            eprintln!("graymark: {error}");
+            tell!("graymark: {error}");
             ExitCode::from(match error {
                 Error::Usage(_) => 2,
                 Error::Database(_) => 3,
@@ -254,7 +280,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
     let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
     let separator = if named.is_empty() { "" } else { " " };
-    eprintln!("graymark: {first}{separator}{named}; try --help");
+    tell!("graymark: {first}{separator}{named}; try --help");
     ExitCode::from(2)
 }
 
@@ -264,6 +290,13 @@ fn runtime() -> Result<Runtime, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
+}
+
+/// Warehouse and terminal.
+fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
+    let pair = text.split_once('.').and_then(|(w, t)| Some((w.parse().ok()?, t.parse().ok()?)));
+    pair.filter(|(w, t)| *w >= 1 && (1..=Tpcc::TERMINALS).contains(t))
+        .ok_or_else(|| format!("give warehouse and terminal as W.T, such as 1.{}", Tpcc::TERMINALS))
 }
 
 /// Opens the database of `options` and hands it to `visitor`.
@@ -280,7 +313,7 @@ impl<V: Visitor> Visitor for Warned<V> {
 
     fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
         for warning in engine.warnings() {
-            eprintln!("graymark: warning: {warning}");
+            tell!("graymark: warning: {warning}");
         }
         self.0.visit(runtime, engine)
     }

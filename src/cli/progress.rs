@@ -53,7 +53,7 @@ impl LoadProgress {
     pub(super) fn step(&self, step: &LoadStep) {
         match (step, &self.plain) {
             (LoadStep::Phase(phase), None) => self.bar.set_message(*phase),
-            (LoadStep::Phase(phase), Some(_)) => eprintln!("load: {phase}"),
+            (LoadStep::Phase(phase), Some(_)) => tell!("load: {phase}"),
             (LoadStep::Rows { rows, resumed: true, .. }, None) => {
                 self.bar.inc(*rows);
                 self.bar.reset_eta();
@@ -63,7 +63,7 @@ impl LoadProgress {
                 let Ok(mut plain) = plain.lock() else { return };
                 plain.rows += rows;
                 if *resumed {
-                    eprintln!("load: {} rows are there from an earlier load", HumanCount(*rows));
+                    tell!("load: {} rows are there from an earlier load", HumanCount(*rows));
                     return;
                 }
                 plain.fresh += rows;
@@ -87,7 +87,7 @@ impl Plain {
         let seconds = self.began.elapsed().as_secs_f64().max(0.001);
         let rate = self.fresh as f64 / seconds;
         let left = Duration::from_secs_f64((self.total.saturating_sub(self.rows) as f64 / rate.max(1.0)).min(1e9));
-        eprintln!(
+        tell!(
             "load: {} of {} rows, {} rows/s, {}/s, {} left",
             HumanCount(self.rows),
             HumanCount(self.total),
@@ -95,6 +95,42 @@ impl Plain {
             HumanBytes((self.bytes as f64 / seconds) as u64),
             HumanDuration(left)
         );
+    }
+}
+
+/// Progress of a restore: how much there is to undo is known only when it is undone.
+pub(super) struct RestoreProgress {
+    bar: Option<ProgressBar>,
+}
+
+impl RestoreProgress {
+    /// Of a restore that is to begin.
+    pub(super) fn new() -> Self {
+        let bar = on_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {msg:26} {human_pos} rows undone, {elapsed}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(Duration::from_millis(500));
+            bar
+        });
+        RestoreProgress { bar }
+    }
+
+    /// Shows a step.
+    pub(super) fn step(&self, step: &LoadStep) {
+        match (step, &self.bar) {
+            (LoadStep::Phase(name), Some(bar)) => bar.set_message(*name),
+            (LoadStep::Phase(name), None) => eprintln!("restore: {name}"),
+            (LoadStep::Rows { rows, .. }, Some(bar)) => bar.inc(*rows),
+            (LoadStep::Rows { .. }, None) => {}
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 
@@ -142,6 +178,11 @@ impl RunProgress {
                 self.say(&format!("run: session {session} is back after {after:.1} s"));
             }
             Event::TransactionFailed { why, .. } if self.errors < 3 => self.say(&format!("run: a transaction failed: {why}")),
+            Event::Screen { at, screen } => {
+                // On a terminal the screen is drawn over itself; elsewhere one follows the other.
+                let clear = if self.bar.is_some() { "\x1b[H\x1b[2J" } else { "" };
+                self.say(&format!("{clear}{screen}\n{:>74.1} s", at));
+            }
             Event::Maintained(done) => self.say(&format!("run: {:?} in {:.1} s: {}", done.kind, done.seconds, done.work)),
             Event::NotMaintained { why, .. } => self.say(&format!("run: {why}")),
             Event::RunEnded { .. } => {
@@ -156,7 +197,7 @@ impl RunProgress {
     fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            None => tell!("{line}"),
         }
     }
 
@@ -181,7 +222,7 @@ impl RunProgress {
             Some(bar) => bar.set_message(line),
             None if self.last.is_none_or(|last| last.elapsed() >= LINE_EVERY) => {
                 self.last = Some(Instant::now());
-                eprintln!("run: {line}");
+                tell!("run: {line}");
             }
             None => {}
         }

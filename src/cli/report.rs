@@ -13,9 +13,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
         let Some(summary) = &record.summary else {
             return Err(Error::Usage(format!("{} has no summary: its run did not come to an end", args.record.display())));
         };
-        println!("{}", serde_json::json!(summary));
+        answer!("{}", serde_json::json!(summary));
     } else {
-        print!("{}", report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string())));
+        let text = report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string()));
+        answer!("{}", text.trim_end());
     }
     Ok(Ended::Held)
 }

@@ -14,7 +14,7 @@ use super::{Ended, RunArgs, WorkloadName, check, load, seed, with_engine};
 use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule};
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Finding, Holding, LoadReport, Manifest, Upkeep};
+use crate::engine::{Engine, Error, Finding, Holding, Manifest, Upkeep};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::process;
 use crate::plan::{Check, Factor, Pace, Plan, Warm, default_record};
@@ -81,12 +81,50 @@ impl Visitor for Job {
 impl Job {
     fn job<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let started = Timestamp::now();
+        // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
+        let ready = self.ready::<W, E>(runtime, &engine)?;
         let mut record =
             RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
-        eprintln!("database: {} {}, {}", engine.identity().name, engine.identity().version, engine.identity().url);
-        let Some((manifest, loaded)) = self.prepare::<W, E>(runtime, &engine)? else {
-            record.finish(Status::Partial)?;
-            return Ok(Ended::Interrupted);
+        let directory = record.directory().to_owned();
+        let summary = match self.measure::<W, E>(runtime, engine, ready, &mut record) {
+            Ok(summary) => summary,
+            Err(error) => {
+                record.abandon();
+                return Err(error);
+            }
+        };
+        let whole = summary.as_ref().is_some_and(|summary| !summary.interrupted);
+        record.finish(if whole { Status::Complete } else { Status::Partial })?;
+        let Some(summary) = summary else { return Ok(Ended::Interrupted) };
+        let paths = report::write(&directory)?;
+        let page = paths.html.display().to_string();
+        if self.told == Told::Nothing {
+            tell!("report: {page}");
+        } else if self.args.json {
+            answer!("{}", serde_json::json!(summary));
+            tell!("report: {page}");
+        } else {
+            let text = report::text::render(&Facts::of(&Record::open(&directory)?), Some(&page));
+            answer!("{}", text.trim_end());
+        }
+        Ok(self.ended(&summary))
+    }
+
+    /// Loads if need be, runs, counts and checks; none if it was interrupted before the run.
+    fn measure<W: Workload, E: Engine<W>>(
+        &mut self,
+        runtime: &Runtime,
+        engine: E,
+        ready: Option<Manifest>,
+        record: &mut RecordWriter,
+    ) -> Result<Option<Summary>, Error> {
+        tell!("database: {} {}, {}", engine.identity().name, engine.identity().version, engine.identity().url);
+        let (manifest, loaded) = match ready {
+            Some(manifest) => (manifest, None),
+            None => match load::fill::<W, E>(runtime, &engine, &self.args.plan, &self.interrupt)? {
+                Some((report, manifest)) => (manifest, Some(report)),
+                None => return Ok(None),
+            },
         };
         self.settle(&engine.identity().url, &manifest);
         let plan = self.args.plan.clone();
@@ -104,38 +142,30 @@ impl Job {
         let before = match plan.check {
             Some(Check::Both) => match self.check::<W, E>(runtime, &engine, "before")? {
                 Some(findings) => findings,
-                None => {
-                    record.finish(Status::Partial)?;
-                    return Ok(Ended::Interrupted);
-                }
+                None => return Ok(None),
             },
             _ => Vec::new(),
         };
         let mut maintenance = Vec::new();
         let mut maintenance_notes = Vec::new();
         if plan.warm == Some(Warm::Scan) {
-            eprintln!("warm: reading all tables");
-            let began = Instant::now();
-            let Some(upkeep) = runtime.block_on(self.interrupt.or(engine.maintain(MaintenanceKind::WarmUp))) else {
-                record.finish(Status::Partial)?;
-                return Ok(Ended::Interrupted);
-            };
-            let seconds = began.elapsed().as_secs_f64();
-            match upkeep? {
-                Upkeep::Done(work) => {
-                    maintenance.push(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work })
+            match self.warm_up::<W, E>(runtime, &engine)? {
+                Some((_, Upkeep::Absent(why))) => maintenance_notes.push(why),
+                Some((seconds, Upkeep::Done(work))) => {
+                    maintenance.push(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work });
                 }
-                Upkeep::Absent(why) => maintenance_notes.push(why),
+                None => return Ok(None),
             }
         }
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
         let engine = Arc::new(engine);
-        let schedule = schedule::<W>(&plan, manifest.scale);
+        let schedule = Schedule { shown: self.shown::<W>(&plan, manifest.scale)?, ..schedule::<W>(&plan, manifest.scale) };
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        let started = Timestamp::now();
         self.interrupt.running(true);
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
         let totals = drive::run::<W, E>(&engine, &terminals, schedule, controllers, &self.interrupt.stop, &mut |event| {
@@ -150,16 +180,20 @@ impl Job {
         })?;
         self.interrupt.running(false);
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
-        let interrupted = self.interrupt.stop.requested();
+        let mut interrupted = self.interrupt.stop.requested();
         let effects_after = runtime.block_on(engine.effects())?;
         let after = match plan.check {
             None | Some(Check::None) => Vec::new(),
             Some(_) if interrupted => Vec::new(),
-            Some(_) => self.check::<W, E>(runtime, &*engine, "after")?.unwrap_or_default(),
+            Some(_) => self.check::<W, E>(runtime, &*engine, "after")?.unwrap_or_else(|| {
+                interrupted = true;
+                Vec::new()
+            }),
         };
         let measurements = Measurements {
             started,
             schedule,
+            constants: W::constants(&terminals),
             interval,
             totals,
             effects_before,
@@ -173,19 +207,29 @@ impl Job {
         };
         let summary = summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory());
         record.put_json(file::SUMMARY, &summary)?;
-        let directory = record.directory().to_owned();
-        record.finish(if interrupted { Status::Partial } else { Status::Complete })?;
-        let paths = report::write(&directory)?;
-        let page = paths.html.display().to_string();
-        if self.told == Told::Nothing {
-            eprintln!("report: {page}");
-        } else if self.args.json {
-            println!("{}", serde_json::json!(summary));
-            eprintln!("report: {page}");
-        } else {
-            print!("{}", report::text::render(&Facts::of(&Record::open(&directory)?), Some(&page)));
+        Ok(Some(summary))
+    }
+
+    /// The number of the terminal to follow, if one is asked for.
+    fn shown<W: Workload>(&self, plan: &Plan, scale: u32) -> Result<Option<u32>, Error> {
+        match self.args.show_terminal {
+            None => Ok(None),
+            Some(_) if plan.pace.and_then(Pace::factors).is_none() => {
+                Err(Error::Usage("--show-terminal follows a terminal: add --pace standard".to_owned()))
+            }
+            Some((unit, _)) if unit > scale => {
+                Err(Error::Usage(format!("there is no terminal of warehouse {unit}: the database has {scale} {}", W::SCALE_UNIT)))
+            }
+            Some((unit, terminal)) => Ok(Some((unit - 1) * W::TERMINALS + terminal - 1)),
         }
-        Ok(self.ended(&summary))
+    }
+
+    /// Reads all tables, and tells how long that took; none if it was interrupted.
+    fn warm_up<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<(f64, Upkeep)>, Error> {
+        tell!("warm: reading all tables");
+        let began = Instant::now();
+        let upkeep = runtime.block_on(self.interrupt.or(engine.maintain(MaintenanceKind::WarmUp))).transpose()?;
+        Ok(upkeep.map(|upkeep| (began.elapsed().as_secs_f64(), upkeep)))
     }
 
     fn record_directory<W: Workload, E: Engine<W>>(&self, engine: &E, now: Timestamp) -> PathBuf {
@@ -193,18 +237,16 @@ impl Job {
         self.args.out.clone().unwrap_or_else(|| default_record(W::NAME, &name, now))
     }
 
-    /// The population there is, loaded now if need be; none when interrupted.
-    fn prepare<W: Workload, E: Engine<W>>(
-        &self,
-        runtime: &Runtime,
-        engine: &E,
-    ) -> Result<Option<(Manifest, Option<LoadReport>)>, Error> {
+    /// The population to run on; none if it has to be loaded first.
+    fn ready<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<Manifest>, Error> {
         let there = runtime.block_on(engine.holding())?;
         if self.extent == Extent::Bench && !matches!(there, Holding::Complete(_)) {
-            let filled = load::fill::<W, E>(runtime, engine, &self.args.plan, &self.interrupt)?;
-            return Ok(filled.map(|(report, manifest)| (manifest, Some(report))));
+            return Ok(None);
         }
-        check::loaded::<W, E>(runtime, engine).map(|manifest| Some((manifest, None)))
+        let url = &engine.identity().url;
+        let manifest = check::complete::<W>(there, url)?;
+        load::agree(&self.args.plan, &manifest, url)?;
+        Ok(Some(manifest))
     }
 
     /// Fills in whatever the plan leaves open.
@@ -225,10 +267,10 @@ impl Job {
     }
 
     fn check<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E, when: &str) -> Result<Option<Vec<Finding>>, Error> {
-        eprintln!("check: the consistency conditions {when} the run");
+        tell!("check: the consistency conditions {when} the run");
         let mut told = |finding: &Finding| {
             if !finding.held() {
-                eprintln!("{}", report::text::finding(finding));
+                tell!("{}", report::text::finding(finding));
             }
         };
         runtime.block_on(self.interrupt.or(engine.check(&mut told))).transpose()
@@ -266,6 +308,7 @@ fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
         load,
         clients,
         terminals,
+        shown: None,
         seed: plan.seed.unwrap_or_default(),
         threads: plan.threads,
         keying,

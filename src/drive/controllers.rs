@@ -80,6 +80,7 @@ mod tests {
             load: Load::Paced,
             clients: 1,
             terminals: 10,
+            shown: None,
             seed: 0,
             threads: None,
             keying: Factor::ONE,

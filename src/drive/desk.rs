@@ -143,6 +143,13 @@ impl<'a> Desk<'a> {
         self.schedule.phase_at(self.at(one)) == self.schedule.phase_at(self.at(other))
     }
 
+    /// Tells what the user of a terminal sees, if it is the one that is followed.
+    pub(super) fn show<W: Workload>(&self, terminal: u32, input: &W::Input, output: Option<&W::Output>) {
+        if self.schedule.shown == Some(terminal) {
+            self.tell(Event::Screen { at: self.at(Instant::now()), screen: W::screen(input, output) });
+        }
+    }
+
     /// A transaction failed for good.
     pub(super) fn failed(&mut self, transaction: usize, why: String) {
         self.interval.transactions[transaction].errors += 1;

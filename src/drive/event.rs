@@ -76,6 +76,13 @@ pub enum Event {
         /// In the words of the database.
         why: String,
     },
+    /// The screen of the terminal that is followed has changed.
+    Screen {
+        /// When.
+        at: f64,
+        /// What its user sees now, line by line.
+        screen: String,
+    },
     /// Work of the database that was asked for has ended.
     Maintained(Maintenance),
     /// Work of the database that was asked for was not done.

@@ -94,6 +94,7 @@ impl<W: Workload> Floor<W> {
         let chosen = usize::from(place.chosen);
         let deferred = W::DEFERRED == Some(chosen);
         let input = place.terminal.input(chosen);
+        desk.borrow().show::<W>(number, &input, None);
         let length = monitor.send(Request { terminal: number, intended, deferred, input });
         {
             let mut desk = desk.borrow_mut();
@@ -168,6 +169,7 @@ pub(super) async fn session<W: Workload, E: Engine<W>>(
         {
             let mut desk = desk.borrow_mut();
             note(&mut desk.interval.pacing().queued, micros(request.intended, taken));
+            desk.show::<W>(request.terminal, &request.input, output.as_ref());
             match &output {
                 Some(output) if request.deferred => {
                     desk.completed_deferred::<W>(&request.input, output, request.intended, taken, now);

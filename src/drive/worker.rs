@@ -98,7 +98,13 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
         }
         let mut pause = Duration::from_millis(10);
         while Instant::now() < self.end && !self.stop.requested() {
-            if let Ok(session) = self.engine.open_session().await {
+            let opened = tokio::select! {
+                opened = self.engine.open_session() => opened,
+                // A server that takes the connection and then says nothing.
+                () = tokio::time::sleep_until(self.end.into()) => return,
+                () = self.stop.wait() => return,
+            };
+            if let Ok(session) = opened {
                 let (desk, now) = (self.desk.borrow(), Instant::now());
                 let after = now.duration_since(lost).as_secs_f64();
                 desk.tell(Event::SessionRestored { at: desk.at(now), session: self.number, after });

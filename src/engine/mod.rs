@@ -75,12 +75,13 @@ pub struct Manifest {
     pub parameters: BTreeMap<String, i64>,
 }
 
-/// A step of a load, told while it goes on. The rows of an earlier, interrupted load are told first, as one step.
+/// A step of a load or restore, told while it goes on. The rows of an earlier, interrupted load are told first, as one step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadStep {
-    /// A phase has begun: `schema`, `rows`, `keys`, `foreign keys`, `procedures`, `statistics`, `verify`.
+    /// A phase has begun: `schema`, `rows`, `keys`, `foreign keys`, `procedures`, `statistics`, `verify`; in a restore, a statement of its
+    /// script, or what follows it.
     Phase(&'static str),
-    /// So many rows and bytes are committed since the last step of this kind.
+    /// So many rows and bytes are committed since the last step of this kind; in a restore, so many rows are as they were loaded.
     Rows {
         /// Rows committed.
         rows: u64,
@@ -108,6 +109,31 @@ pub struct LoadReport {
     pub bytes: u64,
     /// Bytes that the database occupies on disk after the load, with its indexes; none where it cannot be known.
     pub database_bytes: Option<u64>,
+}
+
+/// What a restore came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RestoreReport {
+    /// Seconds from the first statement to the last.
+    pub seconds: f64,
+    /// Seconds of each phase, in order: `undo`, then what the engine needs to make the next run as the first, then `verify`.
+    pub phases: Vec<(String, f64)>,
+    /// Rows that were deleted, changed back or put back, by table, in the workload's order of tables. All are 0 if nothing was to be undone.
+    pub undone: Vec<(String, u64)>,
+    /// What was verified afterwards: the rows of each table counted, and what every row of the initial population must show.
+    pub findings: Vec<Finding>,
+}
+
+impl RestoreReport {
+    /// Rows that were deleted, changed back or put back.
+    pub fn rows(&self) -> u64 {
+        self.undone.iter().map(|(_, rows)| rows).sum()
+    }
+
+    /// Whether everything that was verified held. If not, the database is not as it was loaded.
+    pub fn held(&self) -> bool {
+        self.findings.iter().all(Finding::held)
+    }
 }
 
 /// A condition that was checked in the database.
@@ -184,6 +210,15 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> impl Future<Output = Result<LoadReport, Error>>;
+    /// Takes back what transactions did to the complete population of `manifest`, in one transaction, and verifies it. A restore that was
+    /// interrupted has changed nothing, or all, and may be started again. What it undid and found is in the report, also if the database
+    /// turns out not to be as it was loaded.
+    fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> impl Future<Output = Result<RestoreReport, Error>>;
     /// Removes the workload's tables and all that belongs to them.
     fn drop_tables(&self) -> impl Future<Output = Result<(), Error>>;
     /// Runs the workload's consistency conditions and invariants. `told` hears of each as it ends.

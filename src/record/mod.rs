@@ -7,7 +7,7 @@
 //! | `environment.json` | [`environment::Environment`]: host, kernel, CPU, memory, file system, engine and its settings |
 //! | `load.json` | [`crate::engine::LoadReport`], if this command loaded |
 //! | `series.csv` | one row a second and transaction type |
-//! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type |
+//! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`] |
 //! | `events.jsonl` | [`Happening`]s: phases, lost and restored sessions, failures |
 //! | `summary.json` | see [`summary::Summary`] |
 //! | `report.txt`, `report.html` | made from the above |
@@ -55,6 +55,8 @@ pub mod file {
     pub const REPORT_TEXT: &str = "report.txt";
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
+    /// All of them.
+    pub const ALL: [&str; 10] = [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, HISTOGRAMS, EVENTS, SUMMARY, REPORT_TEXT, REPORT_HTML];
 }
 
 /// Columns of `series.csv`, in order. Later formats may add some at the end.
@@ -205,6 +207,34 @@ impl Clock {
         match self {
             Clock::Response => format!("{transaction}.response"),
             Clock::Service => format!("{transaction}.service"),
+        }
+    }
+}
+
+/// What a record holds of paced terminals and their queue, one histogram each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// How late the driver sent what its terminals had finished keying.
+    Lateness,
+    /// How long transactions waited between terminal and session.
+    Queue,
+    /// From queueing a deferred Delivery to its end (clause 2.7.2.2).
+    Deferred,
+    /// Think times after a New-Order (clause 5.6.3).
+    Think,
+}
+
+impl Waiting {
+    /// All of them.
+    pub const ALL: [Waiting; 4] = [Waiting::Lateness, Waiting::Queue, Waiting::Deferred, Waiting::Think];
+
+    /// The tag of its histograms in the log.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Waiting::Lateness => "driver.lateness",
+            Waiting::Queue => "queue.wait",
+            Waiting::Deferred => "delivery.deferred",
+            Waiting::Think => "new_order.think",
         }
     }
 }

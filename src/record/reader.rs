@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::environment::Environment;
 use super::summary::Summary;
-use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, file};
+use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, file};
 use crate::drive::event::Phase;
 use crate::engine::LoadReport;
 use crate::measure::SIGNIFICANT_DIGITS;
@@ -105,6 +105,11 @@ impl Record {
     /// The distribution of a transaction type's times in the measurement interval, in microseconds; none if it has none.
     pub fn histogram(&self, transaction: &str, clock: Clock) -> Option<&Histogram<u64>> {
         self.histograms.get(&clock.tag(transaction))
+    }
+
+    /// A distribution of paced terminals and their queue in the measurement interval, in microseconds; none if it has none.
+    pub fn waiting(&self, what: Waiting) -> Option<&Histogram<u64>> {
+        self.histograms.get(what.tag())
     }
 }
 

@@ -64,6 +64,9 @@ pub struct Summary {
     /// What was asked for of this kind and the engine does not have, in words.
     #[serde(default)]
     pub maintenance_notes: Vec<String>,
+    /// The constants C of NURand in the run (clause 2.1.6), by name: `c_last`, `c_id`, `ol_i_id`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constants: BTreeMap<String, i64>,
     /// Retries by reason, over the whole run.
     pub retries: BTreeMap<String, u64>,
     /// Errors by the database's words, over the whole run; the most frequent ones.
@@ -114,6 +117,12 @@ pub struct PacingSummary {
     pub menu_ms: Spread,
     /// From queueing a deferred Delivery to its end (clause 2.7.2.2).
     pub deferred_ms: Spread,
+    /// Deferred Deliveries that were queued and done in the interval.
+    #[serde(default)]
+    pub deferred_completed: u64,
+    /// Of these, done within the 80 s of clause 2.7.2.2.
+    #[serde(default)]
+    pub deferred_within_limit: u64,
     /// How long transactions waited between terminal and session.
     pub queue_ms: Spread,
     /// The longest that the queue has been.
@@ -231,7 +240,7 @@ pub struct Consistency {
 /// Is the number honest: rules of the standard, one by one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Whether no rule is broken and none is left untested.
+    /// Whether every rule is held: none is broken and none is left untested.
     pub valid: bool,
     /// The rules.
     pub clauses: Vec<Clause>,
@@ -250,8 +259,8 @@ pub struct Clause {
     pub limit: String,
     /// How they compare.
     pub state: State,
-    /// What else the reader should know.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// What else the reader should know; may be empty.
+    #[serde(default)]
     pub note: String,
 }
 

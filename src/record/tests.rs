@@ -26,6 +26,15 @@ fn second(second: u32, phase: Phase, completed: u64, us: u64) -> Event {
             measured.service.record(us).unwrap();
         }
     }
+    let pacing = interval.pacing();
+    for (histogram, us) in [
+        (&mut pacing.lateness, us),
+        (&mut pacing.queued, 2 * us),
+        (&mut pacing.deferred, 3 * us),
+        (&mut pacing.headline_think, 4_000 * us),
+    ] {
+        histogram.record(us).unwrap();
+    }
     Event::Second { second, phase, interval: Box::new(interval) }
 }
 
@@ -100,6 +109,12 @@ fn merged_histograms_are_exactly_those_of_the_interval() {
     for (name, measured) in TYPES.iter().zip(&all.transactions) {
         assert_eq!(record.histogram(name, Clock::Response), Some(&measured.response));
         assert_eq!(record.histogram(name, Clock::Service), Some(&measured.service));
+    }
+    let pacing = all.pacing();
+    for (what, histogram) in
+        Waiting::ALL.into_iter().zip([&pacing.lateness, &pacing.queued, &pacing.deferred, &pacing.headline_think])
+    {
+        assert_eq!(record.waiting(what), Some(histogram), "{what:?}");
     }
     let log = fs::read_to_string(place.path().join(file::HISTOGRAMS)).unwrap();
     let starts: Vec<&str> = log.lines().filter_map(|line| line.strip_prefix("Tag=payment.service,")?.split(',').next()).collect();

@@ -11,7 +11,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
 use serde::Serialize;
 
-use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, cannot_write, file, remedy};
+use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, cannot_write, file, remedy};
 use crate::drive::event::{Event, Phase};
 use crate::measure::Interval;
 
@@ -89,6 +89,7 @@ impl RecordWriter {
     pub fn event(&mut self, event: &Event) {
         let happening = match event {
             Event::Second { second, phase, interval } => return self.second(*second, *phase, interval),
+            Event::Screen { .. } => return,
             Event::PhaseBegan { at, phase } => {
                 self.log.begin(*at, &mut self.histograms);
                 Happening::PhaseBegan { at: *at, phase: *phase }
@@ -180,6 +181,19 @@ impl RecordWriter {
     /// If it cannot be written.
     pub fn put_text(&self, name: &str, content: &str) -> Result<(), Error> {
         put(&self.directory, name, content.as_bytes())
+    }
+
+    /// Ends the record of a command that failed, whose error is the one to be told. If its run has begun, the record is kept as
+    /// partial; a record of nothing is removed, so that the corrected command can take its place.
+    pub fn abandon(self) {
+        if self.log.begun {
+            let _ = self.finish(Status::Partial);
+            return;
+        }
+        for name in file::ALL {
+            let _ = fs::remove_file(self.directory.join(name));
+        }
+        let _ = fs::remove_dir(&self.directory);
     }
 
     /// Writes what is not yet written and marks the record as `status`: [`Status::Complete`] or [`Status::Partial`].
@@ -327,18 +341,29 @@ impl HistogramLog {
     fn write(&mut self, transactions: &[String], out: &mut Appender) {
         let Some((first, seconds)) = self.span.take() else { return };
         self.text.clear();
-        for (name, measured) in transactions.iter().zip(&self.pending.transactions) {
-            for clock in Clock::ALL {
+        let of_types = transactions.iter().zip(&self.pending.transactions).flat_map(|(name, measured)| {
+            Clock::ALL.map(|clock| {
                 let histogram = match clock {
                     Clock::Response => &measured.response,
                     Clock::Service => &measured.service,
                 };
-                if !histogram.is_empty()
-                    && let Err(error) =
-                        append_interval(&mut self.text, &mut self.serializer, histogram, first, seconds, &clock.tag(name))
-                {
-                    out.fail(error);
-                }
+                (clock.tag(name), histogram)
+            })
+        });
+        let of_pacing = self.pending.pacing.iter().flat_map(|pacing| {
+            Waiting::ALL.map(|what| {
+                let histogram = match what {
+                    Waiting::Lateness => &pacing.lateness,
+                    Waiting::Queue => &pacing.queued,
+                    Waiting::Deferred => &pacing.deferred,
+                    Waiting::Think => &pacing.headline_think,
+                };
+                (what.tag().to_owned(), histogram)
+            })
+        });
+        for (tag, histogram) in of_types.chain(of_pacing).filter(|(_, histogram)| !histogram.is_empty()) {
+            if let Err(error) = append_interval(&mut self.text, &mut self.serializer, histogram, first, seconds, &tag) {
+                out.fail(error);
             }
         }
         out.append(&self.text);

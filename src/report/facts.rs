@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use super::accounting::{self, Accounting};
 use super::format::{bytes, count, plain, plural, rate, seconds, significant, transaction};
 use crate::drive::event::Phase;
-use crate::engine::{Finding, LoadReport, Via};
+use crate::engine::{Finding, LoadReport, RestoreReport, Via};
 use crate::record::environment::Environment;
 use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
 use crate::record::{Clock, Record, Status};
@@ -27,6 +28,8 @@ pub struct Facts {
     pub run: Vec<Line>,
     /// By transaction type, in the standard's order.
     pub transactions: Vec<TransactionFacts>,
+    /// With pace: the standard's figures of each type, the queue and the upkeep.
+    pub accounting: Option<Accounting>,
     /// What client and server spent.
     pub cost: Vec<Line>,
     /// Client against database, consistency, connections.
@@ -144,6 +147,7 @@ impl Facts {
             verdict: summary.and_then(|summary| verdict(&summary.verdict.clauses, summary.verdict.valid)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
+            accounting: accounting::of(record),
             cost: summary.map(cost).unwrap_or_default(),
             checks: summary.map(checks).unwrap_or_default(),
             conditions: consistency.map(conditions).unwrap_or_default(),
@@ -187,8 +191,11 @@ fn headline(summary: &Summary) -> Option<Headline> {
             "New-Orders a minute with keying and think times that are not the standard's: not a tpmC, nor to be compared with one"
         }
         "NOPM" => "New-Orders a minute without keying and think times: not a tpmC, nor to be compared with one",
-        "tpmC-gm" => {
+        "tpmC-gm" if summary.verdict.valid => {
             "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared with published tpmC"
+        }
+        "tpmC-gm" => {
+            "New-Orders a minute with keying and think times, in a run that FAILED rules of TPC-C: no result by these rules, nor to be compared with published tpmC"
         }
         "tps" => "transactions completed a second",
         _ => "",
@@ -289,6 +296,10 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
         ("Seed", summary.seed.to_string()),
     ];
+    if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
+        lines
+            .push(("Efficiency", format!("{efficiency:.1} % of the 12.86 New-Orders a minute and warehouse that the pace allows")));
+    }
     if measured {
         lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
     }
@@ -502,10 +513,33 @@ pub fn load(load: &LoadReport) -> Vec<Line> {
         lines.push(("On disk", format!("{} with indexes", bytes(size))));
     }
     if !load.phases.is_empty() {
-        let phases = load.phases.iter().map(|(name, length)| format!("{} {}", plain(name), seconds(*length)));
-        lines.push(("Phases", phases.collect::<Vec<_>>().join(", ")));
+        lines.push(("Phases", phases(&load.phases)));
     }
     lines
+}
+
+fn phases(phases: &[(String, f64)]) -> String {
+    phases.iter().map(|(name, length)| format!("{} {}", plain(name), seconds(*length))).collect::<Vec<_>>().join(", ")
+}
+
+/// What a restore came to.
+pub fn restore(restore: &RestoreReport) -> Vec<Line> {
+    let undone = restore.undone.iter().filter(|(_, rows)| *rows > 0);
+    let undone: Vec<String> = undone.map(|(table, rows)| format!("{} {}", plain(table), count(*rows))).collect();
+    let undone = match undone[..] {
+        [] => "nothing: no transaction has left anything behind".to_owned(),
+        _ => format!("{} in {} ({})", plural(restore.rows(), "row", "rows"), seconds(restore.seconds), undone.join(", ")),
+    };
+    let failed = restore.findings.iter().filter(|finding| !finding.held()).count();
+    let verified = match failed {
+        0 => format!("{} held: the database is as it was loaded", plural(restore.findings.len() as u64, "condition", "conditions")),
+        _ => format!(
+            "{failed} of {} FAILED: the database is not as it was loaded, for someone else has written to it; \
+             remove the tables with graymark drop and load again",
+            plural(restore.findings.len() as u64, "condition", "conditions")
+        ),
+    };
+    vec![("Undone", undone), ("Phases", phases(&restore.phases)), ("Verified", verified)]
 }
 
 fn host(environment: &Environment) -> Vec<Line> {

@@ -129,6 +129,10 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// All terminals of a run share this: the scale, the run's constants. `parameters` are those of the loaded population;
     /// an error names one that is missing.
     fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Self::Terminals, String>;
+    /// The constants that the inputs of a run are drawn with, by name, to be told with its result.
+    fn constants(_terminals: &Self::Terminals) -> BTreeMap<String, i64> {
+        BTreeMap::new()
+    }
     /// The terminal of a number, from 0. The first `scale` × [`Workload::TERMINALS`] numbers are the standard's own terminals; further
     /// ones go round again with random streams of their own.
     fn terminal(terminals: &Self::Terminals, number: u64) -> Self::Terminal;
@@ -139,6 +143,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn transaction(input: &Self::Input) -> usize;
     /// Whether the transaction committed or had to roll back.
     fn outcome(output: &Self::Output) -> Outcome;
+    /// What the user sees: with the input keyed in, or with the answer.
+    fn screen(input: &Self::Input, output: Option<&Self::Output>) -> String;
     /// Adds the effects of a completed transaction to `effects`, which has the length of [`Workload::EFFECTS`].
     fn count(output: &Self::Output, effects: &mut [u64]);
     /// Adds what a completed transaction's input and result were to `tallies`, which has the length of [`Workload::TALLIES`].

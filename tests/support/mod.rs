@@ -1,15 +1,21 @@
 //! What tests of several user stories need.
 
+pub mod command;
+
 use graymark::engine::postgres::Postgres;
+use graymark::engine::postgres::connect::Target;
 use graymark::engine::registry::Options;
 use graymark::engine::server;
 use graymark::engine::{Error, Via};
 use graymark::plan::Isolation;
+use graymark::workload::Workload;
+use graymark::workload::tpcc::Tpcc;
 
 /// Set where every engine must be there, as in CI: a missing one then fails the test instead of leaving it out.
 const REQUIRE: &str = "GRAYMARK_REQUIRE_ENGINES";
 
 /// Whether a private PostgreSQL can be started here; a test that needs one ends without.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn require_postgres() -> Option<()> {
     match server::postgres::available() {
         Ok(()) => Some(()),
@@ -40,4 +46,39 @@ pub fn small_server() -> server::postgres::Server {
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub async fn open(url: &str, via: Via) -> Result<Postgres, Error> {
     Postgres::open(options(url, via)).await
+}
+
+/// Another client, as a user has it.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub async fn client(url: &str) -> tokio_postgres::Client {
+    Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap()
+}
+
+/// A checksum of all rows of each table, whatever their order.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub async fn checksums(url: &str) -> Vec<(String, String)> {
+    let client = client(url).await;
+    let mut sums = Vec::new();
+    for table in Tpcc::TABLES {
+        let sql =
+            format!("SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t", table.name);
+        sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
+    }
+    sums
+}
+
+/// A server that asks user `ann` for a password.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub async fn guarded() -> server::postgres::Server {
+    let server = small_server();
+    let user = client(&server.url()).await;
+    user.batch_execute("CREATE ROLE ann LOGIN PASSWORD 'open:secret'").await.unwrap();
+    let rules = server.data().join("pg_hba.conf");
+    let old = std::fs::read_to_string(&rules).unwrap();
+    std::fs::write(&rules, format!("host all ann 127.0.0.1/32 scram-sha-256\n{old}")).unwrap();
+    user.batch_execute("SELECT pg_reload_conf()").await.unwrap();
+    drop(user);
+    // Only a new process is sure to know the new rules.
+    server.restart().unwrap();
+    server
 }

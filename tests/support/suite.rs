@@ -10,7 +10,7 @@ use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line,
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::{DISTRICTS, Tpcc, UNUSED_ITEM, schema};
-use graymark::workload::value::{Money, RowSink, Timestamp, Value};
+use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
 use graymark::workload::{Table, Terminal as _, Workload};
 
 use crate::model::{Model, NOW, Refused};
@@ -116,11 +116,19 @@ struct Rows {
 impl RowSink for Rows {
     fn put(&mut self, value: Value<'_>) {
         use std::fmt::Write;
-        let value = match value {
-            Value::Time(date) => Value::Time(without_date(date, self.began)),
-            other => other,
-        };
-        write!(self.row, "{value:?} ").expect("a text grows");
+        let row = &mut self.row;
+        match value {
+            Value::Null => write!(row, "null "),
+            Value::Int(value) => write!(row, "{value} "),
+            Value::Money(Money(cents)) => write!(row, "{cents} cents "),
+            Value::Rate(Rate(parts)) => write!(row, "{parts}/10000 "),
+            Value::Text(text) => write!(row, "'{text}' "),
+            Value::Time(date) => match without_date(date, self.began) {
+                NOW => write!(row, "now "),
+                Timestamp(micros) => write!(row, "{micros} us "),
+            },
+        }
+        .expect("a text grows");
     }
 
     fn end_row(&mut self) {

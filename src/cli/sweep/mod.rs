@@ -161,7 +161,7 @@ fn default_directory(sweep: Kind, db: &str) -> PathBuf {
 
 fn go(directory: PathBuf, state: State, db: String, json: bool, dry_run: bool) -> Result<Ended, Error> {
     if dry_run {
-        print!("{}", points::preview(&directory, &state, &db)?);
+        answer!("{}", points::preview(&directory, &state, &db)?.trim_end());
         return Ok(Ended::Held);
     }
     let cannot = |error| Error::Usage(format!("cannot make {}: {error}; give another --out", directory.display()));

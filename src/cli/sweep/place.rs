@@ -171,7 +171,7 @@ impl Visitor for MakeWay {
         if stays {
             return Ok(());
         }
-        eprintln!("sweep: dropping the {} tables of {}", Tpcc::NAME, engine.identity().url);
+        tell!("sweep: dropping the {} tables of {}", Tpcc::NAME, engine.identity().url);
         runtime.block_on(engine.drop_tables())
     }
 }

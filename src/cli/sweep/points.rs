@@ -44,7 +44,7 @@ impl Points {
             if self.interrupt.stop.requested() {
                 return self.stopped();
             }
-            eprintln!("sweep: {}; next: {}", progress(&self.state), name(&self.state, aim));
+            tell!("sweep: {}; next: {}", progress(&self.state), name(&self.state, aim));
             if !self.point(aim)? {
                 return self.stopped();
             }
@@ -53,18 +53,18 @@ impl Points {
         let study = self.study();
         let page = told::write(&self.directory, &study)?;
         if self.json {
-            println!("{}", serde_json::json!(study));
+            answer!("{}", serde_json::json!(study));
         } else {
-            print!("{}", told::text(&study));
+            answer!("{}", told::text(&study).trim_end());
         }
-        eprintln!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
+        tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
         let failed = self.state.done().any(|(_, point)| point.check_failed);
         Ok(if failed { Ended::Failed } else { Ended::Held })
     }
 
     fn stopped(&self) -> Result<Ended, Error> {
         told::write(&self.directory, &self.study())?;
-        eprintln!("sweep: stopped, {}; go on with: graymark sweep resume {}", progress(&self.state), self.directory.display());
+        tell!("sweep: stopped, {}; go on with: graymark sweep resume {}", progress(&self.state), self.directory.display());
         Ok(Ended::Interrupted)
     }
 
@@ -103,6 +103,7 @@ impl Points {
                     out: Some(out.clone()),
                     json: false,
                     require_valid: false,
+                    show_terminal: None,
                 };
                 let ended = run::start(args, Extent::Bench, Told::Nothing, self.interrupt.clone())?;
                 if ended == Ended::Interrupted || self.interrupt.stop.requested() {
@@ -117,7 +118,7 @@ impl Points {
         let entry = self.entry(entry, &record, began.elapsed().as_secs_f64())?;
         if let Some(point) = &entry.result {
             let result = if point.passed() { "passed".to_owned() } else { point.broken.join("; ") };
-            eprintln!("sweep: {}: {:.0} {}, {result}", name(&self.state, aim), point.throughput, point.metric);
+            tell!("sweep: {}: {:.0} {}, {result}", name(&self.state, aim), point.throughput, point.metric);
         }
         if let Some(there) = self.state.points.get_mut(index) {
             *there = entry.clone();

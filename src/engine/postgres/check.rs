@@ -15,26 +15,33 @@ use crate::engine::{Error, Finding};
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
 
-/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie.
+/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie and how dates look.
 const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
     FROM pg_catalog.pg_settings \
     WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', \
                    'checkpoint_timeout', 'default_transaction_isolation', 'effective_cache_size', 'max_connections', 'autovacuum', \
                    'data_checksums', 'block_size', 'wal_compression', 'jit') \
        OR (source NOT IN ('default', 'override', 'client', 'session') \
-           AND name !~ '(command|conninfo|passphrase|password|_file$|_directory$|_directories$|_dir$|lc_|application_name)') \
+           AND category NOT IN ('File Locations', 'Client Connection Defaults / Locale and Formatting') \
+           AND category NOT LIKE 'Reporting and Logging%' AND category NOT LIKE 'Connections and Authentication%' \
+           AND name !~ '(command|conninfo|passphrase|password|application_name)') \
     ORDER BY name";
 
-/// Runs the workload's conditions one after the other, each on a snapshot.
+/// Runs the workload's conditions one after the other.
 pub async fn check<W: Port>(client: &Client, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(W::CONSISTENCY) {
-        let finding = find(client, W::NAME, &condition).await;
-        let finding = finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))?;
+        let finding = condition_holds::<W>(client, &condition).await?;
         told(&finding);
         findings.push(finding);
     }
     Ok(findings)
+}
+
+/// Runs one condition, on a snapshot.
+pub async fn condition_holds<W: Port>(client: &Client, condition: &Named<'_>) -> Result<Finding, Error> {
+    let finding = find(client, W::NAME, condition).await;
+    finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))
 }
 
 async fn find(client: &Client, schema: &str, condition: &Named<'_>) -> Result<Finding, tokio_postgres::Error> {

@@ -245,7 +245,16 @@ impl Target {
                     format!("no PostgreSQL answers at the socket {place}: check directory and port, and that it runs")
                 }
                 (io::ErrorKind::TimedOut, _) => format!("{place} does not answer: check host, port and firewall"),
-                (io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::InvalidInput, _) => {
+                _ if io.to_string().contains("lookup address") => format!("no host is called {place}: check the URL"),
+                // Depending on who is faster: the other side closes, or its words make no message.
+                (
+                    io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::ConnectionReset
+                    | io::ErrorKind::BrokenPipe
+                    | io::ErrorKind::InvalidInput
+                    | io::ErrorKind::Other,
+                    _,
+                ) => {
                     format!("{place} does not speak PostgreSQL's protocol ({io}): check host and port")
                 }
                 _ => format!("cannot connect to {place}: {io}"),

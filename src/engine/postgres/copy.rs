@@ -27,13 +27,13 @@ pub struct CopyRows {
 }
 
 impl CopyRows {
-    /// For the rows of a table; it begins with the file header.
-    pub fn new(table: &Table) -> CopyRows {
+    /// For rows of so many columns; it begins with the file header.
+    pub fn new(columns: usize) -> CopyRows {
         let mut buffer = BytesMut::with_capacity(CHUNK + MARGIN);
         buffer.put_slice(SIGNATURE);
         // Flags and the length of the header's extension.
         buffer.put_u64(0);
-        CopyRows { buffer, columns: table.columns.len() as i16, in_row: false }
+        CopyRows { buffer, columns: columns as i16, in_row: false }
     }
 
     /// What was written, if that is a chunk or more.

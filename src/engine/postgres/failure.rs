@@ -17,6 +17,8 @@ pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool) -> Failure
         code if *code == SqlState::T_R_SERIALIZATION_FAILURE => retry(RetryReason::Serialization),
         code if *code == SqlState::T_R_DEADLOCK_DETECTED => retry(RetryReason::Deadlock),
         code if *code == SqlState::LOCK_NOT_AVAILABLE => retry(RetryReason::LockTimeout),
+        // Statement completion unknown.
+        code if code.code() == "40003" => Failure::Disconnected { ambiguous: true, detail: told(refusal) },
         code if ends_session(code) => Failure::Disconnected { ambiguous, detail: told(refusal) },
         _ => Failure::Invalid(told(refusal)),
     }

@@ -133,30 +133,31 @@ impl<'a> Phases<'a> {
     }
 }
 
-/// Makes this process the one that loads, for as long as the client lives. The lock is a transaction's, not a session's, so that a
+/// Makes this process the one that loads or restores, for as long as the client lives. The lock is a transaction's, not a session's, so that a
 /// pooler keeps it too; the transaction has no snapshot and holds nothing else back.
-async fn claim<W: Port>(guard: &Client) -> Result<(), Error> {
-    let failed = |error| of_command("cannot begin to load", &error);
+pub(super) async fn claim<W: Port>(guard: &Client) -> Result<(), Error> {
+    let failed = |error| of_command("cannot begin", &error);
     // A loader that has just ended may hold it for a moment.
     let settings = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '1s'";
     guard.batch_execute(&format!("BEGIN; {settings}")).await.map_err(failed)?;
     let lock = format!("SELECT pg_advisory_xact_lock(hashtext('graymark load'), hashtext('{}'))", W::NAME);
     match guard.batch_execute(&lock).await {
-        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-            Err(Error::Database(format!("another load of {} is running in this database: wait for it or stop it", W::NAME)))
-        }
+        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => Err(Error::Database(format!(
+            "another load or restore of {} is running in this database: wait for it or stop it",
+            W::NAME
+        ))),
         done => done.map_err(failed),
     }
 }
 
-/// Lets others load, before the client is gone.
-async fn release(guard: &Client) -> Result<(), Error> {
-    guard.batch_execute("COMMIT").await.map_err(|error| of_command("cannot end the load", &error))
+/// Lets others load or restore, before the client is gone.
+pub(super) async fn release(guard: &Client) -> Result<(), Error> {
+    guard.batch_execute("COMMIT").await.map_err(|error| of_command("cannot end", &error))
 }
 
 /// How a transaction holds the lock of a load's steps.
 #[derive(Clone, Copy)]
-enum Lock {
+pub(super) enum Lock {
     /// As one of the steps.
     Shared,
     /// When all of them have ended.
@@ -164,7 +165,7 @@ enum Lock {
 }
 
 /// Begins a transaction that holds the lock of a load's steps.
-async fn begin(client: &Client, schema: &str, lock: Lock) -> Result<(), tokio_postgres::Error> {
+pub(super) async fn begin(client: &Client, schema: &str, lock: Lock) -> Result<(), tokio_postgres::Error> {
     let function = match lock {
         Lock::Shared => "pg_advisory_xact_lock_shared",
         Lock::Alone => "pg_advisory_xact_lock",
@@ -330,7 +331,7 @@ async fn send_rows<W: Port>(
 ) -> Result<Option<(u64, u64)>, tokio_postgres::Error> {
     let table = &W::TABLES[part.table];
     let mut bytes = 0;
-    let mut encoder = CopyRows::new(table);
+    let mut encoder = CopyRows::new(table.columns.len());
     let mut sink = pin!(client.copy_in(&copy::statement(W::NAME, table)).await?);
     for unit in 0..part.units {
         rows.write(part, unit, &mut encoder);
@@ -391,7 +392,7 @@ async fn side_by_side<T>(
 }
 
 /// Rows of a table, counted.
-async fn count(client: &Client, schema: &str, table: &str) -> Result<u64, Error> {
+pub(super) async fn count(client: &Client, schema: &str, table: &str) -> Result<u64, Error> {
     let failed = |error| of_command(&format!("cannot count {table}"), &error);
     let rows = client.query_typed(&format!("SELECT count(*) FROM {schema}.{table}"), &[]).await.map_err(failed)?;
     let count: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)?;

@@ -50,8 +50,10 @@ pub fn url(options: &Options) -> String {
     if pairs.is_empty() { "postgres:local".to_owned() } else { format!("postgres:local?{}", pairs.join("&")) }
 }
 
-fn is_setting(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+/// A setting's name; not one whose value could hold a password, for settings are recorded.
+pub fn is_setting(name: &str) -> bool {
+    let secret = name.contains("conninfo") || name.contains("passphrase") || name.contains("password");
+    !secret && !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
 
 #[cfg(test)]
@@ -71,7 +73,13 @@ mod tests {
         assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
         assert_eq!(options.settings.len(), 2);
         assert_eq!(parse(&url(&options)), Ok(Some(options)));
-        for wrong in ["postgres:local:5432", "postgres:local?version=new", "postgres:local?-c=1", "postgres:local?fsync="] {
+        for wrong in [
+            "postgres:local:5432",
+            "postgres:local?version=new",
+            "postgres:local?-c=1",
+            "postgres:local?primary_conninfo=x",
+            "postgres:local?fsync=",
+        ] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
         }
     }

@@ -11,6 +11,7 @@ mod local;
 mod maintain;
 mod numeric;
 mod pgpass;
+mod restore;
 mod tls;
 mod tpcc;
 
@@ -22,7 +23,9 @@ use tokio_postgres::Client;
 
 use crate::engine::registry::Options;
 use crate::engine::server::{self, cpu};
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Upkeep, Via};
+use crate::engine::{
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::Isolation;
 use crate::workload::Workload;
@@ -42,6 +45,8 @@ pub trait Port: Workload {
     const PROCEDURES: &'static str;
     /// Removes its procedures.
     const DROP: &'static str;
+    /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
+    const RESTORE: &'static str;
     /// The named queries of its consistency conditions.
     const CONSISTENCY: &'static str;
     /// The query of its effects, under the name `effects`.
@@ -72,7 +77,12 @@ impl Postgres {
         let (server, shown, url) = match local::parse(&options.url)? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
-                wanted.settings.extend(options.settings);
+                for (name, value) in options.settings {
+                    if !local::is_setting(&name) {
+                        return Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here")));
+                    }
+                    wanted.settings.push((name, value));
+                }
                 let server = server::postgres::Server::start(&wanted)?;
                 let url = server.url();
                 (Some(server), Some(shown), url)
@@ -190,6 +200,15 @@ impl<W: Port> Engine<W> for Postgres {
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
         load::load::<W>(&self.target, manifest, population, jobs, told).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore::<W>(&self.target, manifest, population, told).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {

@@ -13,7 +13,9 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::registry::Options;
-use super::{Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Upkeep, Via};
+use super::{
+    Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
@@ -130,6 +132,10 @@ impl<W: Port> Engine<W> for Simulated {
         _: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
         Err(Error::Usage("a simulated database holds nothing and cannot be loaded: just run".to_owned()))
+    }
+
+    async fn restore(&self, _: &Manifest, _: &W::Population, _: &(dyn Fn(LoadStep) + Send + Sync)) -> Result<RestoreReport, Error> {
+        Err(Error::Usage("a simulated database holds nothing that could be restored: just run".to_owned()))
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {

@@ -28,7 +28,8 @@ pub(super) fn check<W: Port>(sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) ->
     Ok(findings)
 }
 
-fn find(connection: &rusqlite::Connection, condition: &Named<'_>) -> rusqlite::Result<Finding> {
+/// Runs one condition.
+pub(super) fn find(connection: &rusqlite::Connection, condition: &Named<'_>) -> rusqlite::Result<Finding> {
     let began = Instant::now();
     let mut statement = connection.prepare(condition.sql)?;
     let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();

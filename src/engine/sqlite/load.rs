@@ -20,8 +20,8 @@ use crate::workload::{Part, Population, Rows, Table};
 /// Units written before others on this thread, such as an interrupt, get their turn.
 const UNITS_PER_TURN: u32 = 5_000;
 
-/// Page cache while loading, in KiB: indexes are sorted in it.
-const CACHE_KIB: i64 = 256 * 1_024;
+/// Page cache while loading or restoring, in KiB: indexes are sorted in it.
+pub(super) const CACHE_KIB: i64 = 256 * 1_024;
 
 /// Rows of each index that the statistics look at: enough for the planner at any scale.
 const ANALYSIS_LIMIT: i64 = 1_000;
@@ -154,12 +154,7 @@ impl Load<'_> {
 
     async fn part(&self, table: &Table, part: &Part, writer: &mut impl Rows) -> Result<Loaded, Stop> {
         let transaction = self.connection.unchecked_transaction()?;
-        let mut sink = Insert {
-            statement: self.connection.prepare_cached(&insert(table))?,
-            column: 0,
-            loaded: Loaded { rows: 0, bytes: 0 },
-            failed: None,
-        };
+        let mut sink = Insert::new(self.connection.prepare_cached(&insert(table))?);
         for unit in 0..part.units {
             writer.write(part, unit, &mut sink);
             if let Some(error) = sink.failed.take() {
@@ -239,11 +234,18 @@ fn insert(table: &Table) -> String {
 }
 
 /// Writes rows through an `INSERT`. After a failure it takes nothing more.
-struct Insert<'a> {
+pub(super) struct Insert<'a> {
     statement: CachedStatement<'a>,
     column: usize,
     loaded: Loaded,
-    failed: Option<rusqlite::Error>,
+    pub(super) failed: Option<rusqlite::Error>,
+}
+
+impl<'a> Insert<'a> {
+    /// Over a statement with a parameter for each column.
+    pub(super) fn new(statement: CachedStatement<'a>) -> Self {
+        Insert { statement, column: 0, loaded: Loaded { rows: 0, bytes: 0 }, failed: None }
+    }
 }
 
 impl RowSink for Insert<'_> {

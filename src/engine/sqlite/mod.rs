@@ -7,6 +7,7 @@ mod load;
 mod maintain;
 mod manifest;
 mod options;
+mod restore;
 mod tpcc;
 
 use std::borrow::Cow;
@@ -17,7 +18,9 @@ pub use connection::{Connection, Writer};
 pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
-use crate::engine::{Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Session, Upkeep, Via};
+use crate::engine::{
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
@@ -28,6 +31,8 @@ pub trait Port: Workload {
 
     /// The named statements that make its tables and, with the note `phase: keys`, its indexes. A statement has the name of what it makes.
     const SCHEMA: &'static str;
+    /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
+    const RESTORE: &'static str;
     /// The named queries of its consistency conditions.
     const CONSISTENCY: &'static str;
     /// The query of its effects.
@@ -143,6 +148,15 @@ impl<W: Port> Engine<W> for Sqlite {
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
         load::load::<W>(self, manifest, population, told).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore::<W>(self, manifest, population, told).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {

@@ -11,6 +11,7 @@ impl Port for Tpcc {
     type Session = Statements<Connection>;
 
     const SCHEMA: &'static str = include_str!("tpcc/schema.sql");
+    const RESTORE: &'static str = include_str!("tpcc/restore.sql");
     const CONSISTENCY: &'static str = include_str!("../sql/tpcc/consistency.sql");
     const EFFECTS_SQL: &'static str = include_str!("../sql/tpcc/effects.sql");
 

@@ -8,26 +8,6 @@ use crate::study::point::ceiling;
 /// Room above the highest point, as a multiple of it.
 const HEADROOM: f64 = 1.12;
 
-/// New-Order's 90th percentile over throughput (clause 5.6.2); none without points.
-pub fn response_over_throughput(study: &Study) -> Option<Chart> {
-    let points = |series: &crate::study::Series| {
-        let mut points = series.points.iter().filter_map(|measured| {
-            let p90 = measured.point.p90_ms.get("new_order")?;
-            Some((measured.point.throughput, *p90))
-        });
-        let mut points = points.by_ref().collect::<Vec<_>>();
-        points.sort_by(|one, other| one.0.total_cmp(&other.0));
-        points
-    };
-    let metric = study.series.iter().flat_map(|series| &series.points).next()?.point.metric.clone();
-    let lines = study.series.iter().map(points).collect::<Vec<_>>();
-    let x = Axis::linear(metric, highest(&lines, |point| point.0)? * HEADROOM);
-    let y = Axis::linear("New-Order's 90th percentile, ms".to_owned(), highest(&lines, |point| point.1)? * HEADROOM);
-    let plot = Plot { x, y, layers: lines.into_iter().enumerate().flat_map(line).collect() };
-    let caption = "90th percentile of New-Order's response time at each throughput, on one database (clause 5.6.2).".to_owned();
-    Chart::both("Response time over throughput", caption, legend(study), &plot)
-}
-
 /// Throughput over warehouses with the passing limits; none without points.
 pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
     let first = &study.series.iter().flat_map(|series| &series.points).next()?.point;
@@ -51,7 +31,7 @@ pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
     for (row, series) in study.series.iter().enumerate() {
         if let Some(largest) = series.largest {
             let label = format!("{} {largest} passes", series.label);
-            layers.push(Layer::Mark { x: f64::from(largest), label: label.trim().to_owned(), row: row as u32 });
+            layers.push(Layer::Mark { x: f64::from(largest), label: label.trim().to_owned(), row: row as u32, tone: Tone::Ink });
         }
     }
     let plot = Plot { x: Axis::counting("warehouses".to_owned(), right), y: Axis::linear(metric.clone(), top), layers };

@@ -39,9 +39,15 @@ pub fn write(directory: &Path, study: &Study) -> Result<PathBuf, Error> {
     Ok(directory.join(file::HTML))
 }
 
+/// New-Orders a minute and the 90th percentile of New-Order's response time (clause 5.6.2).
+fn curve(study: &Study) -> Vec<(f64, f64)> {
+    let points = study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
+    points.filter_map(|point| Some((point.throughput, *point.p90_ms.get("new_order")?))).collect()
+}
+
 fn page(study: &Study) -> Result<String, minijinja::Error> {
     let (what, chart) = match study.sweep {
-        Kind::Load => ("response time over throughput", chart::response_over_throughput(study)),
+        Kind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
         Kind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
     };
     let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));

@@ -37,6 +37,7 @@ impl Port for Tpcc {
     const FOREIGN_KEYS: &'static str = include_str!("foreign_keys.sql");
     const PROCEDURES: &'static str = include_str!("procedures.sql");
     const DROP: &'static str = include_str!("drop.sql");
+    const RESTORE: &'static str = include_str!("restore.sql");
     const CONSISTENCY: &'static str = include_str!("../../sql/tpcc/consistency.sql");
     const EFFECTS_SQL: &'static str = include_str!("../../sql/tpcc/effects.sql");
 

@@ -4,10 +4,11 @@
 -- 3.3.2.1 to 3.3.2.12 are the consistency conditions of the standard; the rest follows from the population and the transaction profiles.
 -- Sides that should agree are stacked (UNION ALL) and added up by their common key, so that a row with no partner on the other side, such
 -- as a payment to an unknown district, counts against it as much as a wrong value. Nulls where the schema forbids them are left to the
--- schema.
+-- schema. The note "cost: small" stands where no large table is read: a restore checks these, too.
 
 -- name: 3.3.2.1
 -- title: W_YTD = sum(D_YTD) of the warehouse
+-- cost: small
 SELECT w_id, sum(warehouse_ytd) AS w_ytd, sum(district_ytd) AS sum_d_ytd
 FROM (
     SELECT w_id, w_ytd AS warehouse_ytd, 0 AS district_ytd FROM warehouse
@@ -19,6 +20,7 @@ HAVING sum(warehouse_ytd) <> sum(district_ytd);
 
 -- name: 3.3.2.2
 -- title: D_NEXT_O_ID - 1 = max(O_ID) of the district = max(NO_O_ID) where it has open orders
+-- cost: small
 SELECT w_id, d_id, max(last_given) AS d_next_o_id_minus_1, max(last_order) AS max_o_id, max(last_open) AS max_no_o_id
 FROM (
     SELECT d_w_id AS w_id, d_id, d_next_o_id - 1 AS last_given, 0 AS last_order, 0 AS last_open FROM district
@@ -32,6 +34,7 @@ HAVING max(last_given) <> max(last_order) OR (max(last_open) <> 0 AND max(last_o
 
 -- name: 3.3.2.3
 -- title: The open orders of a district are numbered without a gap: max(NO_O_ID) - min(NO_O_ID) + 1 = rows in NEW-ORDER
+-- cost: small
 SELECT no_w_id AS w_id, no_d_id AS d_id, max(no_o_id) - min(no_o_id) + 1 AS span, count(*) AS new_orders
 FROM new_order
 GROUP BY no_w_id, no_d_id
@@ -81,6 +84,7 @@ WHERE (ol_delivery_d IS NULL) <> (o_carrier_id IS NULL);
 
 -- name: 3.3.2.8
 -- title: W_YTD = sum(H_AMOUNT) paid at the warehouse
+-- cost: small
 SELECT w_id, sum(ytd) AS w_ytd, sum(paid) AS sum_h_amount
 FROM (
     SELECT w_id, w_ytd AS ytd, 0 AS paid FROM warehouse
@@ -92,6 +96,7 @@ HAVING sum(ytd) <> sum(paid);
 
 -- name: 3.3.2.9
 -- title: D_YTD = sum(H_AMOUNT) paid at the district
+-- cost: small
 SELECT w_id, d_id, sum(ytd) AS d_ytd, sum(paid) AS sum_h_amount
 FROM (
     SELECT d_w_id AS w_id, d_id, d_ytd AS ytd, 0 AS paid FROM district

@@ -1,0 +1,126 @@
+//! Takes back what transactions did to a loaded population, in one transaction; then leaves the tables as a load leaves them, vacuumed
+//! and analyzed; then verifies.
+
+use std::pin::pin;
+use std::time::Instant;
+
+use futures_util::SinkExt;
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::connect::Target;
+use super::copy::CopyRows;
+use super::failure::of_command;
+use super::load::{self, Lock, claim, release};
+use super::{Port, catalog, check};
+use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
+use crate::engine::{Error, LoadStep, Manifest, RestoreReport};
+use crate::workload::{Population, Rows};
+
+/// Keys that are fetched at once.
+const BATCH: usize = 20_000;
+
+/// What holds for the transaction: others who write are not waited for long, sorts and temporary tables have some memory, and plans with
+/// costs in the millions are not compiled.
+const SETTINGS: &str =
+    "SET LOCAL lock_timeout = '5s'; SET LOCAL work_mem = '64MB'; SET LOCAL temp_buffers = '64MB'; SET LOCAL jit = off";
+
+/// Restores the population of `manifest`.
+pub async fn restore<W: Port>(
+    target: &Target,
+    manifest: &Manifest,
+    population: &W::Population,
+    told: &(dyn Fn(LoadStep) + Send + Sync),
+) -> Result<RestoreReport, Error> {
+    let script = Script::of::<W>(W::RESTORE, W::CONSISTENCY)?;
+    let guard = target.connect(&[]).await?;
+    claim::<W>(&guard).await?;
+    let client = target.connect(&[]).await?;
+    restorable(&catalog::holding::<W>(&client).await?, manifest)?;
+    let parts = Parts::of(population);
+    let mut progress = Progress::new::<W>(told);
+
+    undo::<W>(&client, &script, &parts, &mut population.rows(), &mut progress).await.map_err(|error| refused(&error))?;
+    progress.phase("undo");
+
+    // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead rows behind.
+    progress.step("vacuum");
+    for table in W::TABLES {
+        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {}.{}", W::NAME, table.name)).await;
+        done.map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
+    }
+    progress.phase("vacuum");
+
+    progress.step("verify");
+    let began = Instant::now();
+    let mut counted = Vec::new();
+    for table in W::TABLES {
+        counted.push(load::count(&client, W::NAME, table.name).await?);
+    }
+    progress.found(parts.cardinality::<W>(&counted, began.elapsed().as_secs_f64()));
+    for condition in &script.conditions {
+        progress.found(check::condition_holds::<W>(&client, condition).await?);
+    }
+    progress.phase("verify");
+    release(&guard).await?;
+    Ok(progress.end())
+}
+
+fn refused(error: &tokio_postgres::Error) -> Error {
+    if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+        return Error::Database("someone is writing to the tables: end the run that is going on, then restore".to_owned());
+    }
+    of_command("cannot restore", error)
+}
+
+async fn undo<W: Port>(
+    client: &Client,
+    script: &Script,
+    parts: &Parts,
+    rows: &mut impl Rows,
+    progress: &mut Progress<'_>,
+) -> Result<(), tokio_postgres::Error> {
+    // The server may still be at work on the transaction of a restore that was killed.
+    load::begin(client, W::NAME, Lock::Alone).await?;
+    client.batch_execute(SETTINGS).await?;
+    for (statement, step) in &script.steps {
+        progress.step(statement.name);
+        match step {
+            Step::Prepare => client.batch_execute(statement.sql).await?,
+            Step::Undo(table) => progress.undone(*table, client.execute_typed(statement.sql, &[]).await?),
+            Step::Generate(made) => generate(client, statement.sql, made, parts, rows).await?,
+        }
+    }
+    progress.step("commit");
+    client.batch_execute("COMMIT").await
+}
+
+/// Copies the generated rows for the keys that a query returns, a batch at a time: there may be more keys than memory.
+async fn generate(
+    client: &Client,
+    sql: &str,
+    made: &Generated,
+    parts: &Parts,
+    rows: &mut impl Rows,
+) -> Result<(), tokio_postgres::Error> {
+    let columns = made.columns.join(", ");
+    let copy = format!("COPY pg_temp.{} ({columns}) FROM STDIN (FORMAT binary)", made.into);
+    client.batch_execute(&format!("DECLARE wanted NO SCROLL CURSOR FOR {sql}")).await?;
+    loop {
+        let keys = client.query_typed(&format!("FETCH {BATCH} FROM wanted"), &[]).await?;
+        if keys.is_empty() {
+            return client.batch_execute("CLOSE wanted").await;
+        }
+        let mut encoder = CopyRows::new(made.columns.len());
+        let mut sink = pin!(client.copy_in(&copy).await?);
+        for key in &keys {
+            let Some((part, unit)) = parts.find(made.table, key.try_get(0)?, key.try_get(1)?) else { continue };
+            rows.write(part, unit, &mut made.pick(&mut encoder));
+            if let Some(chunk) = encoder.chunk() {
+                sink.feed(chunk).await?;
+            }
+        }
+        sink.feed(encoder.finish()).await?;
+        sink.finish().await?;
+    }
+}

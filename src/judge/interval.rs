@@ -1,0 +1,74 @@
+//! Clause 5.5: steady state, the measurement interval, and checkpoints in it.
+
+use super::{Rule, noted};
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::record::summary::{Clause, Summary};
+
+/// The shortest measurement interval in seconds (clause 5.5.2.1).
+const SHORTEST_S: f64 = 7_200.0;
+/// Checkpoints in the interval, at least (clause 5.5.2.2).
+const CHECKPOINTS: usize = 4;
+/// From one checkpoint to the next, at most, in seconds (clause 5.5.2.2).
+const APART_S: f64 = 1_800.0;
+
+pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
+    let mut clauses = vec![unfinished(summary), length(summary)];
+    clauses.extend(checkpoints(summary));
+    clauses
+}
+
+/// Clause 5.5.1.2: what terminals send is worked, so that the rate can be kept up.
+fn unfinished(summary: &Summary) -> Clause {
+    let rule = Rule::new("5.5.1.2", "transactions that were still queued 10 s after the interval", "none");
+    match &summary.pacing {
+        Some(pacing) => rule.is(pacing.unfinished == 0, pacing.unfinished.to_string()),
+        None => rule.not_tested("a closed loop offers only what the database takes"),
+    }
+}
+
+/// Clause 5.5.2.1.
+fn length(summary: &Summary) -> Clause {
+    let long = summary.interval_s >= SHORTEST_S && !summary.interrupted;
+    let rule = Rule::new("5.5.2.1", "measurement interval", format!(">= {SHORTEST_S:.0} s"));
+    let clause = rule.is(long, format!("{:.0} s", summary.interval_s));
+    if summary.interrupted { noted(clause, "the run was interrupted") } else { clause }
+}
+
+/// Clause 5.5.2.2.
+fn checkpoints(summary: &Summary) -> [Clause; 3] {
+    let before = Rule::new("5.5.2.2", "checkpoints in steady state before the interval", ">= 1");
+    let within = Rule::new("5.5.2.2", "checkpoints in the interval", format!(">= {CHECKPOINTS}"));
+    let apart = Rule::new("5.5.2.2", "longest time from one checkpoint to the next", format!("<= {APART_S:.0} s"));
+    let mut all: Vec<&Maintenance> =
+        summary.maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint && work.start_s >= 0.0).collect();
+    all.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    if all.is_empty() {
+        let why = match summary.maintenance_notes.as_slice() {
+            [] => "none was asked for: run with --checkpoint".to_owned(),
+            notes => notes.join("; "),
+        };
+        return [before, within, apart].map(|rule| rule.not_tested(why.clone()));
+    }
+    let (open, close) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
+    let done = |from: f64, to: f64| all.iter().filter(|work| work.start_s >= from && work.start_s + work.seconds <= to).count();
+    let (early, inside) = (done(0.0, open), done(open, close));
+    let (longest, overrun) = gaps(&all, open, close);
+    let apart = apart.is(longest <= APART_S && !overrun, format!("{longest:.0} s"));
+    let apart = if overrun { noted(apart, "one was not done when the next was due") } else { apart };
+    [before.is(early >= 1, early.to_string()), within.is(inside >= CHECKPOINTS, inside.to_string()), apart]
+}
+
+/// The longest time without the start of a checkpoint, from the last one before the interval to the interval's end, and whether one went on
+/// until the next began.
+fn gaps(all: &[&Maintenance], open: f64, close: f64) -> (f64, bool) {
+    let last_before = all.iter().rev().find(|work| work.start_s <= open);
+    let mut last = last_before.map_or(open, |work| work.start_s);
+    let mut busy_until = last_before.map_or(open, |work| work.start_s + work.seconds);
+    let (mut longest, mut overrun) = (0.0_f64, false);
+    for work in all.iter().filter(|work| work.start_s > open && work.start_s < close) {
+        longest = longest.max(work.start_s - last);
+        overrun |= busy_until > work.start_s;
+        (last, busy_until) = (work.start_s, work.start_s + work.seconds);
+    }
+    (longest.max(close - last), overrun)
+}

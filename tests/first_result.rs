@@ -1,0 +1,230 @@
+//! A user gets a first result by one command, reads it, keeps it, and runs the same again.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use graymark::record::file;
+use serde_json::Value;
+use support::command::{json_file, new_record, open_directory, run, succeed};
+use support::require_postgres;
+use tempfile::TempDir;
+
+const TRANSACTIONS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
+
+#[test]
+fn the_embedded_default_needs_nothing_but_the_command() {
+    let place = TempDir::new().unwrap();
+    let bench = ["bench", "--duration", "2s", "--ramp-up", "1s", "--json"];
+    let first = succeed(place.path(), &bench);
+    let summary = first.json();
+    assert!(first.err.contains("load: rows"), "{first:?}");
+    honest(&summary);
+    assert_eq!(summary["engine"]["name"], "SQLite");
+    assert_eq!((&summary["scale"], &summary["via"]), (&Value::from(1), &Value::from("statements")));
+    let record = new_record(place.path(), &[]);
+    assert_eq!(place.path().join(summary["record"].as_str().unwrap()), record);
+    complete(&record, &summary);
+    assert!(record.join(file::LOAD).is_file());
+
+    // What is loaded is used again.
+    let again = succeed(place.path(), &bench);
+    assert!(!again.err.contains("load:"), "{again:?}");
+    assert_eq!(again.json()["population"], summary["population"]);
+    let second = new_record(place.path(), std::slice::from_ref(&record));
+    assert!(!second.join(file::LOAD).exists());
+
+    runs_again(place.path(), &summary, &[]);
+
+    // A record is enough to read it again, without the database.
+    for left in ["graymark.db", "graymark.db-wal", "graymark.db-shm"] {
+        let _ = std::fs::remove_file(place.path().join(left));
+    }
+    for report in [file::REPORT_HTML, file::REPORT_TEXT] {
+        std::fs::remove_file(record.join(report)).unwrap();
+    }
+    let elsewhere = TempDir::new().unwrap();
+    let told = succeed(elsewhere.path(), &["report", record.to_str().unwrap()]);
+    let figure = summary["new_orders_per_minute"].as_f64().unwrap();
+    let thousands = format!("{}", figure.round() as u64);
+    assert!(told.out.replace(',', "").contains(&thousands), "{figure} in\n{}", told.out);
+    complete(&record, &summary);
+    let json = succeed(elsewhere.path(), &["report", record.to_str().unwrap(), "--json"]);
+    assert_eq!(json.json(), summary);
+}
+
+#[test]
+fn without_json_the_result_is_told_as_text() {
+    let place = TempDir::new().unwrap();
+    let told = succeed(place.path(), &["bench", "--duration", "1s", "--ramp-up", "0s", "--out", "record"]);
+    assert!(told.out.contains(" NOPM\n") && told.out.contains("record/report.html"), "{}", told.out);
+    let written = std::fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
+    assert_eq!(told.out.lines().next(), written.lines().next());
+}
+
+#[test]
+fn a_private_postgres_by_procedures() {
+    private_postgres("procedures");
+}
+
+#[test]
+fn a_private_postgres_by_statements() {
+    private_postgres("statements");
+}
+
+fn private_postgres(via: &str) {
+    let Some(()) = require_postgres() else { return };
+    let place = open_directory();
+    let db = format!("postgres:local?data={}/data", place.path().display());
+    let common = ["--set", "fsync=off", "--set", "shared_buffers=64MB"];
+    let bench = [&["bench", "--db", &db, "--via", via, "--duration", "2s", "--ramp-up", "1s", "--json"], &common[..]].concat();
+    let first = succeed(place.path(), &bench);
+    let summary = first.json();
+    honest(&summary);
+    assert_eq!((&summary["engine"]["name"], &summary["via"]), (&Value::from("PostgreSQL"), &Value::from(via)));
+    assert!(summary["server"]["cpu_s"].as_f64().unwrap() > 0.0, "{summary}");
+    let record = new_record(place.path(), &[]);
+    complete(&record, &summary);
+
+    let again = succeed(place.path(), &bench);
+    assert!(!again.err.contains("load:"), "{again:?}");
+    assert_eq!(again.json()["population"], summary["population"]);
+    runs_again(place.path(), &summary, &common);
+
+    std::fs::remove_dir_all(place.path().join("data")).unwrap();
+    succeed(place.path(), &["report", record.to_str().unwrap()]);
+    complete(&record, &summary);
+}
+
+#[test]
+fn a_private_postgres_leaves_with_its_bench() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let arguments = ["bench", "--db", "postgres:local", "--set", "fsync=off", "--duration", "1s", "--ramp-up", "0s", "--json"];
+    let mut command = support::command::graymark(place.path(), &arguments);
+    command.env("TMPDIR", open_directory().keep());
+    let temporary: PathBuf = command.get_envs().find(|(name, _)| *name == "TMPDIR").unwrap().1.unwrap().into();
+    let done = support::command::end(command);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    honest(&done.json());
+    let left: Vec<_> = std::fs::read_dir(&temporary).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+    std::fs::remove_dir(temporary).unwrap();
+}
+
+/// The plan of a record runs again as it was.
+fn runs_again(place: &Path, summary: &Value, common: &[&str]) {
+    let plan = Path::new(summary["record"].as_str().unwrap()).join(file::PLAN);
+    let run = [&["run", "--plan", plan.to_str().unwrap(), "--out", "again", "--json"], common].concat();
+    let again = succeed(place, &run).json();
+    honest(&again);
+    for same in ["seed", "scale", "clients", "via", "pace", "ramp_up_s", "population"] {
+        assert_eq!(again[same], summary[same], "{same}");
+    }
+}
+
+/// All that the contract promises is there, and what was counted and checked agrees.
+fn honest(summary: &Value) {
+    let keys = [
+        "/workload",
+        "/engine/name",
+        "/engine/version",
+        "/engine/url",
+        "/via",
+        "/pace",
+        "/scale",
+        "/clients",
+        "/seed",
+        "/interval_s",
+        "/new_orders_per_minute",
+        "/metric",
+        "/database/new_orders",
+        "/database/agrees",
+        "/consistency/held",
+        "/consistency/failed",
+        "/verdict/valid",
+        "/client/cpu_s",
+        "/client/cpu_us_per_transaction",
+        "/client/peak_rss_bytes",
+        "/client/terminals",
+        "/server",
+        "/record",
+    ];
+    for key in keys {
+        assert!(summary.pointer(key).is_some_and(|value| !value.is_null()), "{key} is not in {summary}");
+    }
+    for transaction in TRANSACTIONS {
+        let told = &summary["transactions"][transaction];
+        for key in ["completed", "rolled_back", "errors", "retries"] {
+            assert!(told[key].is_u64(), "{transaction}.{key}: {told}");
+        }
+        for time in ["response_ms", "service_ms"] {
+            for key in ["mean", "p50", "p90", "p95", "p99", "p999", "max"] {
+                assert!(told[time][key].is_f64(), "{transaction}.{time}.{key}: {told}");
+            }
+        }
+    }
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    assert!(!clauses.is_empty());
+    for clause in clauses {
+        for key in ["id", "rule", "value", "limit", "state", "note"] {
+            assert!(clause[key].is_string(), "{key}: {clause}");
+        }
+        assert!(["held", "broken", "not tested"].contains(&clause["state"].as_str().unwrap()), "{clause}");
+    }
+    assert_eq!(summary["metric"], "NOPM");
+    assert!(summary["new_orders_per_minute"].as_f64().unwrap() > 0.0, "{summary}");
+
+    assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+    for (name, effect) in summary["database"]["effects"].as_object().unwrap() {
+        assert_eq!(effect["client"], effect["database"], "{name}");
+    }
+    let orders = &summary["transactions"]["new_order"];
+    let in_interval = orders["completed"].as_i64().unwrap() - orders["rolled_back"].as_i64().unwrap();
+    assert!((1..=summary["database"]["new_orders"].as_i64().unwrap()).contains(&in_interval), "{summary}");
+
+    assert_eq!(summary["consistency"]["failed"], Value::Array(Vec::new()));
+    let findings = summary["consistency"]["after"].as_array().unwrap();
+    for number in 1..=12 {
+        let id = format!("3.3.2.{number}");
+        let finding = findings.iter().find(|finding| finding["id"] == id.as_str()).unwrap_or_else(|| panic!("{id}"));
+        assert_eq!(finding["offending"], 0, "{finding}");
+    }
+    assert_eq!(summary["consistency"]["held"].as_u64().unwrap() as usize, findings.len());
+}
+
+/// Everything is in the record, and its page needs nothing from elsewhere.
+fn complete(record: &Path, summary: &Value) {
+    for name in file::ALL.iter().filter(|name| **name != file::LOAD) {
+        assert!(record.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name} in {}", record.display());
+    }
+    assert_eq!(json_file(record, file::HEADER)["status"], "complete");
+    assert_eq!(json_file(record, file::SUMMARY), *summary);
+    assert_eq!(json_file(record, file::ENVIRONMENT)["engine"], summary["engine"]);
+    let page = std::fs::read_to_string(record.join(file::REPORT_HTML)).unwrap();
+    for outside in
+        ["src=\"http", "href=\"http", "src='http", "href='http", "src=\"//", "href=\"//", "<script src", "@import", "url(http"]
+    {
+        assert!(!page.contains(outside), "{outside} in the page");
+    }
+    assert!(page.contains("<svg"), "no figure in the page");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_mistake() {
+    let place = TempDir::new().unwrap();
+    for arguments in
+        [&["check", "--json"][..], &["bench", "--duration", "1s", "--ramp-up", "0s", "--out", "record"], &["report", "record"]]
+    {
+        if arguments[0] == "check" {
+            succeed(place.path(), &["load"]);
+        }
+        let mut command = support::command::graymark(place.path(), arguments);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        command.stdout(writer.try_clone().unwrap()).stderr(writer);
+        assert_eq!(command.status().unwrap().code(), Some(0), "{arguments:?}");
+    }
+    assert!(place.path().join("record").join(file::REPORT_HTML).is_file());
+    assert_eq!(run(place.path(), &["report", "record"]).code, Some(0));
+}

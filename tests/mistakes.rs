@@ -1,0 +1,375 @@
+//! A user makes a mistake, or meets one: one clear line says what to do, and the exit code says whose it is.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use graymark::record::file;
+use nix::sys::signal::Signal;
+use nix::unistd::Uid;
+use support::command::{end, graymark, loaded, open_directory, program, run, start, succeed};
+use support::{client, guarded, require_postgres, small_server};
+use tempfile::TempDir;
+
+/// A user that owns nothing.
+const NOBODY: u32 = 65_534;
+
+const USAGE: i32 = 2;
+const DATABASE: i32 = 3;
+
+#[test]
+fn arguments_that_make_no_sense() {
+    let place = TempDir::new().unwrap();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["bench", "-w", "0"], &["--warehouses", "from 1 to"]),
+        (&["bench", "-w", "1e9"], &["--warehouses", "whole number"]),
+        (&["bench", "-w", "1000000000"], &["--warehouses", "from 1 to 1000000"]),
+        (&["bench", "-w", "-3"], &["-3"]),
+        (&["bench", "--duration", "5"], &["--duration", "such as 90s"]),
+        (&["bench", "--duration", "0s"], &["--duration", "at least 1s"]),
+        (&["bench", "--duration", "1500ms"], &["--duration", "whole seconds"]),
+        (&["bench", "--duration", "99y"], &["--duration", "at most"]),
+        (&["bench", "--ramp-up", "soon"], &["--ramp-up", "such as 90s"]),
+        (&["bench", "--clients", "0"], &["--clients", "1..=100000"]),
+        (&["bench", "--clients", "many"], &["--clients"]),
+        (&["bench", "--pace", "fast"], &["--pace", "standard"]),
+        (&["bench", "--via", "pigeon"], &["--via", "procedures"]),
+        (&["bench", "--date", "yesterday"], &["--date"]),
+        (&["bench", "--set", "fsync"], &["--set", "NAME=VALUE"]),
+        (&["bench", "--frobnicate"], &["--frobnicate", "--help"]),
+        (&["bench", "tpcx"], &["tpcx", "tpcc"]),
+        (&["frobnicate"], &["frobnicate", "--help"]),
+        (&["report"], &["<RECORD>", "--help"]),
+        (&["rows", "tpcc", "orderz"], &["orderz", "order_line"]),
+        (&["bench", "--db", "oracle://scott:tiger@host/x"], &["`oracle:`", "sqlite:FILE", "postgres://"]),
+        (&["bench", "--db", "loaded.db"], &["`loaded.db:`", "sqlite:FILE"]),
+        (&["bench", "--db", "sqlite:"], &["names no file"]),
+        (&["bench", "--db", "sqlite:x?mode=ro"], &["no option `mode`"]),
+        (&["bench", "--db", "postgres://u:tiger@h:port/b"], &["port"]),
+        (&["bench", "--db", "postgres:local?version=new"], &["version=new"]),
+        (&["bench", "--db", "simulated:service=slow"], &["simulated:service=5ms"]),
+    ];
+    for (arguments, words) in cases {
+        let done = run(place.path(), arguments);
+        done.refused(USAGE, words);
+        assert!(!done.err.contains("tiger"), "{done:?}");
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "a mistake leaves nothing behind");
+}
+
+#[test]
+fn plans_that_make_no_sense() {
+    let place = TempDir::new().unwrap();
+    let plans: &[(&[u8], &str)] = &[
+        (b"clients = 2\nclientz = 3\n", "clientz"),
+        (b"clients = 0\n", "clients"),
+        (b"clients = 4294967295\n", "clients"),
+        (b"warehouses = 0\n", "warehouses"),
+        (b"duration = \"0s\"\n", "duration"),
+        (b"duration = \"soon\"\n", "such as 90s"),
+        (b"seed = \"x\"\n", "seed"),
+        (b"pace = \"fast\"\n", "fast"),
+        (b"{ \"clients\": 2 }", "line 1"),
+        (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "UTF-8"),
+    ];
+    for (text, word) in plans {
+        fs::write(place.path().join("plan.toml"), text).unwrap();
+        run(place.path(), &["bench", "--plan", "plan.toml"]).refused(USAGE, &["plan.toml", word]);
+    }
+    run(place.path(), &["run", "--plan", "nowhere.toml"]).refused(USAGE, &["nowhere.toml", "--plan takes"]);
+    run(place.path(), &["run", "--plan", "."]).refused(USAGE, &["--plan takes"]);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a mistake leaves nothing behind");
+}
+
+#[test]
+fn records_that_are_none() {
+    let place = TempDir::new().unwrap();
+    run(place.path(), &["report", "nowhere"]).refused(USAGE, &["nowhere"]);
+    fs::create_dir(place.path().join("empty")).unwrap();
+    run(place.path(), &["report", "empty"]).refused(USAGE, &["empty"]);
+    fs::write(place.path().join("empty").join(file::HEADER), "{}").unwrap();
+    run(place.path(), &["report", "empty"]).refused(USAGE, &[file::HEADER]);
+}
+
+#[test]
+fn files_that_cannot_be_the_database() {
+    let place = TempDir::new().unwrap();
+    fs::write(place.path().join("letter"), "Dear Sir or Madam,\n".repeat(100)).unwrap();
+    fs::create_dir(place.path().join("folder")).unwrap();
+    for command in ["bench", "load", "check", "run", "drop"] {
+        let on = |db: &str| run(place.path(), &[command, "--db", db]);
+        on("sqlite:no/such.db").refused(DATABASE, &["no directory no", "create it"]);
+        on("sqlite:letter").refused(DATABASE, &["letter is not a SQLite database", "another file"]);
+        on("sqlite:folder").refused(DATABASE, &["folder is a directory"]);
+    }
+    for command in ["check", "run"] {
+        run(place.path(), &[command, "--db", "sqlite:none.db"]).refused(DATABASE, &["no tpcc tables", "graymark load tpcc"]);
+    }
+    assert!(!place.path().join("none.db").exists(), "a question makes no file");
+    // An empty database is one without the tables.
+    rusqlite::Connection::open(place.path().join("other.db")).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
+    for command in ["check", "run"] {
+        run(place.path(), &[command, "--db", "sqlite:other.db"]).refused(DATABASE, &["no tpcc tables", "graymark load tpcc"]);
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3, "a mistake leaves no record behind");
+}
+
+#[test]
+fn tables_that_are_not_what_they_should_be() {
+    let place = loaded();
+    let db = ["--db", "sqlite:loaded.db"];
+    let with = |arguments: &[&str]| run(place.path(), &[arguments, &db].concat());
+    for command in ["load", "bench", "run"] {
+        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "leave out -w", "graymark drop"]);
+    }
+    with(&["load", "--seed", "8"]).refused(USAGE, &["seed 7", "graymark drop"]);
+    with(&["load", "--date", "2000-01-01T00:00:00Z"]).refused(USAGE, &["date", "graymark drop"]);
+    with(&["load", "--foreign-keys"]).refused(USAGE, &["foreign keys", "graymark drop"]);
+
+    rusqlite::Connection::open(place.path().join("loaded.db")).unwrap().execute_batch("DROP TABLE stock").unwrap();
+    for command in ["check", "run"] {
+        with(&[command]).refused(DATABASE, &["the table stock is missing", "graymark drop tpcc"]);
+    }
+    for command in ["load", "bench"] {
+        let done = with(&[command]);
+        assert!(matches!(done.code, Some(USAGE | DATABASE)), "{done:?}");
+        assert!(done.err.lines().last().unwrap().contains("the table stock is missing"), "{done:?}");
+        assert!(done.err.contains("graymark drop"), "{done:?}");
+    }
+    // What it says helps.
+    assert_eq!(with(&["drop"]).code, Some(0));
+    assert_eq!(with(&["load", "-w", "1"]).code, Some(0));
+    assert_eq!(with(&["check"]).code, Some(0));
+}
+
+#[test]
+fn a_load_that_has_not_ended() {
+    let place = TempDir::new().unwrap();
+    let mut load = start(graymark(place.path(), &["load", "--db", "sqlite:half.db", "-w", "1"]));
+    load.wait_for("load: keys");
+    load.signal(Signal::SIGKILL);
+    let (_, done) = load.end();
+    assert_eq!(done.code, None, "it was killed: {done:?}");
+    for command in ["check", "run"] {
+        run(place.path(), &[command, "--db", "sqlite:half.db"]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
+    }
+    run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2"]);
+    succeed(place.path(), &["load", "--db", "sqlite:half.db"]);
+    succeed(place.path(), &["check", "--db", "sqlite:half.db"]);
+}
+
+#[test]
+fn places_that_cannot_take_a_record() {
+    let place = loaded();
+    fs::create_dir(place.path().join("full")).unwrap();
+    fs::write(place.path().join("full/old"), "kept").unwrap();
+    fs::write(place.path().join("file"), "kept").unwrap();
+    let out = |directory: &str| {
+        let plan = ["--duration", "1s", "--ramp-up", "0s", "--check", "none"];
+        run(place.path(), &[&["run", "--db", "sqlite:loaded.db", "--out", directory], &plan[..]].concat())
+    };
+    out("full").refused(USAGE, &["full is not empty", "--out"]);
+    out("file").refused(USAGE, &["file", "--out"]);
+    out("file/record").refused(USAGE, &["file/record", "--out"]);
+    assert_eq!(fs::read_dir(place.path().join("full")).unwrap().count(), 1);
+
+    // A failed command leaves its place to the corrected one.
+    run(place.path(), &["run", "--db", "sqlite:none.db", "--out", "record"]).refused(DATABASE, &["no tpcc tables"]);
+    let done = out("record");
+    assert_eq!(done.code, Some(0), "{done:?}");
+}
+
+/// Whether this user is bound by permissions; else the command is given to one who is.
+fn as_nobody(mut command: Command) -> Command {
+    if Uid::effective().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command
+}
+
+fn protect(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn files_and_directories_that_are_read_only() {
+    let place = loaded();
+    // The program may lie where only its owner can go.
+    let binary = place.path().join("graymark");
+    fs::copy(env!("CARGO_BIN_EXE_graymark"), &binary).unwrap();
+    protect(&binary, 0o755);
+    let on = |directory: &str, arguments: &[&str]| end(as_nobody(program(&binary, &place.path().join(directory), arguments)));
+
+    protect(&place.path().join("loaded.db"), 0o444);
+    let read_only = &["read-only", "permission to write"];
+    for command in ["load", "check", "run", "bench"] {
+        on(".", &[command, "--db", "sqlite:loaded.db"]).refused(DATABASE, read_only);
+    }
+    // The file could be written, but not its journal beside it.
+    let shut = place.path().join("shut");
+    fs::create_dir(&shut).unwrap();
+    fs::rename(place.path().join("loaded.db"), shut.join("loaded.db")).unwrap();
+    protect(&shut.join("loaded.db"), 0o666);
+    protect(&shut, 0o555);
+    for arguments in
+        [&["run", "--db", "sqlite:loaded.db", "--out", "/dev/shm/graymark-never"][..], &["load", "--db", "sqlite:new.db"]]
+    {
+        let done = on("shut", arguments);
+        assert_eq!(done.code, Some(DATABASE), "{done:?}");
+        let last = done.err.lines().last().unwrap();
+        assert!(last.starts_with("graymark: ") && last.contains("write"), "{done:?}");
+        assert_eq!(done.err.matches("graymark:").count(), 1, "{done:?}");
+    }
+    assert!(!Path::new("/dev/shm/graymark-never").exists());
+    // A record needs a place too.
+    let done = on("shut", &["bench", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s"]);
+    done.refused(USAGE, &["graymark-runs", "Permission denied", "--out"]);
+    protect(&shut, 0o755);
+}
+
+/// In a mount namespace of its own: a small disk, a load, more space, the same load again, a check.
+const FULL_DISK: &str = r#"
+mount -t tmpfs -o size=24m none "$2" || exit 77
+cd "$2"
+"$1" load --db sqlite:small.db -w 1 --seed 7 2> "$3/first"; echo $? > "$3/first.code"
+mount -o remount,size=600m "$2" || exit 77
+"$1" load --db sqlite:small.db -w 1 --seed 7 2> "$3/second"; echo $? > "$3/second.code"
+"$1" check --db sqlite:small.db > "$3/check"
+"#;
+
+#[test]
+fn a_disk_that_is_full() {
+    let place = open_directory();
+    let (disk, said) = (place.path().join("disk"), place.path().join("said"));
+    fs::create_dir(&disk).unwrap();
+    fs::create_dir(&said).unwrap();
+    let mut namespace = Command::new("unshare");
+    namespace.arg(if Uid::effective().is_root() { "-m" } else { "-rm" });
+    namespace.args(["sh", "-c", FULL_DISK, "sh", env!("CARGO_BIN_EXE_graymark")]).arg(&disk).arg(&said);
+    let done = match namespace.output() {
+        Ok(output) => support::command::Done::from(output),
+        Err(error) => return println!("not run: a full disk needs unshare(1): {error}"),
+    };
+    let code = |name: &str| fs::read_to_string(said.join(name)).unwrap_or_default().trim().to_owned();
+    if code("first.code").is_empty() {
+        return println!("not run: a full disk needs a file system of its own: {}", done.err.trim());
+    }
+    let first = fs::read_to_string(said.join("first")).unwrap();
+    assert_eq!(code("first.code"), "3", "{first}");
+    let line = first.lines().last().unwrap();
+    assert!(line.starts_with("graymark: the disk that holds small.db") && line.contains("free some space"), "{first}");
+    assert_eq!(first.matches("graymark:").count(), 1, "{first}");
+    let second = fs::read_to_string(said.join("second")).unwrap();
+    assert_eq!(code("second.code"), "0", "{second}");
+    assert!(second.contains("rows are there from an earlier load"), "{second}");
+    assert_eq!(done.code, Some(0), "{}", fs::read_to_string(said.join("check")).unwrap());
+}
+
+#[test]
+fn a_postgres_that_cannot_be_reached() {
+    let place = TempDir::new().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = |port: u16| format!("postgres://ann:tiger@127.0.0.1:{port}/postgres");
+    for command in ["bench", "load", "check", "run", "drop"] {
+        let done = run(place.path(), &[command, "--db", &url(free)]);
+        done.refused(DATABASE, &["refuses connections", "check host and port"]);
+        assert!(!done.err.contains("tiger"), "{done:?}");
+    }
+    let web = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = web.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for socket in web.incoming() {
+            let Ok(mut socket) = socket else { return };
+            let _ = socket.read(&mut [0; 100]);
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let done = run(place.path(), &["run", "--db", &url(port)]);
+    done.refused(DATABASE, &["does not speak PostgreSQL's protocol", "check host and port"]);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "a mistake leaves nothing behind");
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+#[test]
+fn a_postgres_with_a_password() {
+    let Some(()) = require_postgres() else { return };
+    let server = block_on(guarded());
+    block_on(async {
+        let user = client(&server.url()).await;
+        user.batch_execute("GRANT CREATE ON DATABASE postgres TO ann").await.unwrap();
+    });
+    let place = TempDir::new().unwrap();
+    let url = |password: &str| format!("postgres://ann{password}@127.0.0.1:{}/postgres", server.port());
+    let no_home = |mut command: Command| {
+        command.env("HOME", place.path());
+        end(command)
+    };
+    let wrong = no_home(graymark(place.path(), &["run", "--db", &url(":tiger")]));
+    wrong.refused(DATABASE, &["`ann`", "PGPASSWORD"]);
+    assert!(!wrong.err.contains("tiger"), "{wrong:?}");
+    no_home(graymark(place.path(), &["run", "--db", &url("")])).refused(DATABASE, &["asks for the password", "PGPASSWORD"]);
+    let nowhere = format!("postgres://postgres@127.0.0.1:{}/nowhere", server.port());
+    run(place.path(), &["run", "--db", &nowhere]).refused(DATABASE, &["no database `nowhere`", "createdb nowhere"]);
+
+    // The right one works and is nowhere to be seen: `open:secret`, percent-encoded in the URL.
+    let short = ["--duration", "1s", "--ramp-up", "0s"];
+    let right = url(":open%3Asecret");
+    let bench = [&["bench", "--db", &right, "--out", "record"], &short[..]].concat();
+    let mut working = start(graymark(place.path(), &bench));
+    working.wait_for("load: rows");
+    let (_, done) = working.end();
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let mut environment = graymark(place.path(), &[&["run", "--db", &url(""), "--out", "record-2", "--json"], &short[..]].concat());
+    environment.env("PGPASSWORD", "open:secret");
+    let second = end(environment);
+    assert_eq!(second.code, Some(0), "{second:?}");
+    for said in [done.out, done.err, second.out, second.err] {
+        assert!(!said.contains("secret"), "{said}");
+    }
+    for record in ["record", "record-2"] {
+        let files: Vec<_> = fs::read_dir(place.path().join(record)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert!(files.len() >= 9, "{files:?}");
+        for path in files {
+            let content = fs::read(&path).unwrap();
+            assert!(!content.windows(6).any(|bytes| bytes == b"secret"), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn postgres_tables_that_are_not_what_they_should_be() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let place = TempDir::new().unwrap();
+    let url = server.url();
+    let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", &url]].concat());
+    for command in ["check", "run"] {
+        with(&[command]).refused(DATABASE, &["no tpcc tables", "graymark load tpcc"]);
+    }
+    let mut load = start(graymark(place.path(), &["load", "--db", &url, "-w", "1"]));
+    load.wait_for("load: keys");
+    load.signal(Signal::SIGKILL);
+    assert_eq!(load.end().1.code, None);
+    for command in ["check", "run"] {
+        with(&[command]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
+    }
+    assert_eq!(with(&["load"]).code, Some(0));
+    with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "graymark drop"]);
+    with(&["run", "--clients", "500"]).err.lines().last().map(|line| assert!(line.contains("fewer clients"), "{line}")).unwrap();
+
+    block_on(async { client(&url).await.batch_execute("DROP TABLE tpcc.stock").await.unwrap() });
+    for command in ["check", "run"] {
+        with(&[command]).refused(DATABASE, &["no stock", "graymark drop tpcc"]);
+    }
+    assert_eq!(with(&["drop"]).code, Some(0));
+    with(&["check"]).refused(DATABASE, &["no tpcc tables"]);
+}

@@ -1,0 +1,248 @@
+//! A user brings a worked database back to its initial population, and is told when that cannot be.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use graymark::engine::postgres::connect::Target;
+use graymark::workload::Workload;
+use graymark::workload::tpcc::Tpcc;
+use rusqlite::types::Value;
+use support::{require_postgres, small_server};
+
+fn graymark(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graymark"));
+    command.args(arguments).env_remove("GRAYMARK_DB");
+    command
+}
+
+/// Runs a command that must succeed; its standard output.
+fn done(arguments: &[&str]) -> String {
+    let output = graymark(arguments).output().unwrap();
+    let (out, err) = told(&output);
+    assert!(output.status.success(), "{arguments:?}: {}\n{out}\n{err}", output.status);
+    out
+}
+
+fn told(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn load(url: &str, scale: &str, more: &[&str]) {
+    let fixed = ["load", "tpcc", "--db", url, "-w", scale, "--seed", "7", "--date", "2026-01-31T12:00:00Z"];
+    done(&[&fixed, more].concat());
+}
+
+fn work(url: &str, seconds: &str) {
+    let out = tempfile::tempdir().unwrap();
+    let record = out.path().join("record").display().to_string();
+    done(&[
+        "run",
+        "tpcc",
+        "--db",
+        url,
+        "--clients",
+        "2",
+        "--ramp-up",
+        "0s",
+        "--duration",
+        seconds,
+        "--check",
+        "none",
+        "--out",
+        &record,
+    ]);
+}
+
+/// Kills a restore with no chance to tidy up, when it tells that it has come to a step.
+fn kill_at(url: &str, step: &str) {
+    let mut child = graymark(&["restore", "tpcc", "--db", url]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let reached = lines.map_while(Result::ok).any(|line| line == format!("restore: {step}"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(reached, "the restore never came to {step}");
+}
+
+type Sums = BTreeMap<&'static str, String>;
+
+/// What a user of any engine goes through. `sums` sees every row of every table.
+fn story(url: &str, again: &str, options: &[&str], sums: impl Fn() -> Sums) {
+    load(url, "1", options);
+    let fresh = sums();
+    assert_eq!(fresh.len(), Tpcc::TABLES.len());
+
+    let out = done(&["restore", "tpcc", "--db", url]);
+    assert!(out.contains("nothing: no transaction has left anything behind") && out.contains("as it was loaded"), "{out}");
+    assert_eq!(sums(), fresh);
+
+    work(url, "3s");
+    let worked = sums();
+    for (table, sum) in &worked {
+        assert_eq!(*sum == fresh[table], *table == "item", "{table}");
+    }
+    let out = done(&["restore", "tpcc", "--db", url, "--json"]);
+    assert_eq!(sums(), fresh);
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    for undone in report["restore"]["undone"].as_array().unwrap() {
+        assert_eq!(undone[1].as_u64().unwrap() == 0, undone[0] == "item", "{undone}");
+    }
+
+    work(url, "2s");
+    let worked = sums();
+    for step in ["stock quantities", "order_line", "stock"] {
+        kill_at(url, step);
+        let left = sums();
+        assert!(left == worked || left == fresh, "a restore killed at {step} left the tables between the two");
+    }
+    // To the server a killed client may look alive for a moment.
+    done(&["restore", "tpcc", "--db", again]);
+    assert_eq!(sums(), fresh);
+    done(&["check", "tpcc", "--db", url]);
+}
+
+/// A checksum of each table's rows in the order of all its columns.
+fn sqlite_sums(file: &Path) -> Sums {
+    let connection = rusqlite::Connection::open(file).unwrap();
+    let sum = |table: &graymark::workload::Table| {
+        let order: Vec<&str> = if table.primary_key.is_empty() {
+            table.columns.iter().map(|column| column.name).collect()
+        } else {
+            table.primary_key.to_vec()
+        };
+        let mut select = connection.prepare(&format!("SELECT * FROM {} ORDER BY {}", table.name, order.join(", "))).unwrap();
+        let (columns, mut hasher) = (select.column_count(), DefaultHasher::new());
+        let mut rows = select.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for column in 0..columns {
+                match row.get::<_, Value>(column).unwrap() {
+                    Value::Null => 0.hash(&mut hasher),
+                    Value::Integer(number) => number.hash(&mut hasher),
+                    Value::Text(text) => text.hash(&mut hasher),
+                    other => panic!("no column holds {other:?}"),
+                }
+            }
+        }
+        (table.name, format!("{:x}", hasher.finish()))
+    };
+    Tpcc::TABLES.iter().map(sum).collect()
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// A checksum of each table's rows, whatever their order.
+fn postgres_sums(url: &str) -> Sums {
+    block_on(async {
+        let client = Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap();
+        let mut sums = Sums::new();
+        for table in Tpcc::TABLES {
+            let sql = format!(
+                "SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t",
+                table.name
+            );
+            sums.insert(table.name, client.query_one(&sql, &[]).await.unwrap().get(0));
+        }
+        sums
+    })
+}
+
+#[test]
+fn sqlite_is_as_it_was_loaded_row_by_row() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("tpcc.db");
+    let url = format!("sqlite:{}?synchronous=off", file.display());
+    story(&url, &url, &["--foreign-keys"], || sqlite_sums(&file));
+}
+
+#[test]
+fn postgres_is_as_it_was_loaded_row_by_row() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let url = server.url();
+    story(&url, &format!("{url}&pooler=on"), &["--foreign-keys"], || postgres_sums(&url));
+}
+
+#[test]
+fn what_others_did_is_not_called_restored() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("tpcc.db");
+    let url = format!("sqlite:{}?synchronous=off", file.display());
+    load(&url, "1", &[]);
+    work(&url, "1s");
+    let stranger = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+    let fails = |names: &[&str]| {
+        let output = graymark(&["restore", "tpcc", "--db", &url]).output().unwrap();
+        let (out, err) = told(&output);
+        assert_eq!(output.status.code(), Some(1), "{out}{err}");
+        assert!(out.contains("FAILED: the database is not as it was loaded") && !out.contains("held: the database"), "{out}");
+        for name in names {
+            assert!(out.contains(name), "{name} is not named: {out}");
+        }
+    };
+    stranger(
+        "DELETE FROM history WHERE rowid = 5; DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 7 AND ol_number = 1;",
+    );
+    fails(&["table=history rows=29999 loaded=30000", "table=order_line"]);
+    // A row whose texts are not of the seed is not taken for restored.
+    stranger(
+        "UPDATE stock SET s_order_cnt = 1, s_data = 'mine' WHERE s_i_id = 77; UPDATE customer SET c_balance = 0 WHERE c_id = 9;",
+    );
+    fails(&["table=history", "initial stock", "s_i_id=77", "initial customer"]);
+    fails(&["table=history", "initial stock", "initial customer"]);
+}
+
+#[test]
+fn a_database_that_is_in_use_is_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("tpcc.db");
+    let url = format!("sqlite:{}?synchronous=off", file.display());
+    let refused = |url: &str, code: i32, words: &str| {
+        let output = graymark(&["restore", "tpcc", "--db", url]).output().unwrap();
+        let (out, err) = told(&output);
+        let last = err.lines().last().unwrap_or_default();
+        assert!(output.status.code() == Some(code) && last.contains(words), "{}\n{out}{err}", output.status);
+    };
+    refused(&url, 3, "graymark load tpcc");
+    refused("simulated:service=1ms", 2, "just run");
+    load(&url, "1", &[]);
+    let user = rusqlite::Connection::open(&file).unwrap();
+    user.execute_batch("BEGIN; SELECT count(*) FROM warehouse; UPDATE warehouse SET w_ytd = 0;").unwrap();
+    refused(&url, 3, "locked by another process");
+    drop(user);
+
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    load(&server.url(), "1", &[]);
+    block_on(async {
+        let user = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        user.batch_execute("BEGIN; UPDATE tpcc.warehouse SET w_ytd = 0").await.unwrap();
+        refused(&server.url(), 3, "end the run");
+        user.batch_execute("ROLLBACK").await.unwrap();
+    });
+    done(&["restore", "tpcc", "--db", &server.url()]);
+}
+
+/// How long it takes is told, not judged: machines differ.
+#[test]
+fn a_little_work_on_a_larger_database_is_taken_back() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let url = server.url();
+    let timed = |what: &dyn Fn()| -> Duration {
+        let began = Instant::now();
+        what();
+        began.elapsed()
+    };
+    let loading = timed(&|| load(&url, "4", &[]));
+    work(&url, "1s");
+    let restoring = timed(&|| assert!(done(&["restore", "tpcc", "--db", &url]).contains("as it was loaded")));
+    println!("4 warehouses: loaded in {loading:.1?}, restored in {restoring:.1?} after a second of work");
+}
