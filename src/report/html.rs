@@ -2,7 +2,7 @@
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 
 use super::chart::{self, Timeline};
 use super::facts::Facts;
@@ -12,12 +12,12 @@ const TEMPLATE: &str = include_str!("template.html");
 const STYLE: &str = include_str!("style.css");
 
 /// A page of a template, in the style of all pages.
-pub(super) fn page(template: &str, facts: minijinja::Value) -> Result<String, minijinja::Error> {
+pub(super) fn page(template: &str, facts: Value) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-    environment.add_template("style", STYLE)?;
+    environment.add_global("style", Value::from_safe_string(STYLE.trim_end().to_owned()));
     environment.add_template("page", template)?;
     environment.get_template("page")?.render(facts)
 }

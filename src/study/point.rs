@@ -152,9 +152,9 @@ mod tests {
         told("disagree", |summary| summary.database.agrees = Some(false));
         told("not asked", |summary| summary.database.agrees = None);
         told("3.3.2.1", |summary| summary.consistency.failed = vec!["3.3.2.1".to_owned()]);
-        let strict = Limits { efficiency: 0.0, new_order_ms: Some(100.0) };
+        let strict = Limits { efficiency: 0.0, new_order_ms: Some(150.0) };
         assert_eq!(broken(|_| {}, strict), Vec::<String>::new());
-        let slow = broken(|summary| summary.transactions.get_mut("new_order").unwrap().response_ms.p90 = 100.0, strict);
+        let slow = broken(|summary| summary.transactions.get_mut("new_order").unwrap().response_ms.p90 = 150.0, strict);
         assert!(slow.len() == 1, "{slow:?}");
     }
 
