@@ -60,7 +60,10 @@ impl Place {
             let base = series.data_directory.clone().or(data.clone());
             let data = match warehouses {
                 None => base.unwrap_or_else(|| directory.join("database")),
-                Some(w) => base.unwrap_or_else(|| directory.join("databases")).join(format!("graymark-w{w}")),
+                Some(w) => {
+                    let bound = series.cpus.as_ref().map_or(String::new(), |cpus| format!("-cpus{cpus}"));
+                    base.unwrap_or_else(|| directory.join("databases")).join(format!("graymark-w{w}{bound}"))
+                }
             };
             pairs.push(format!("data={}", value(&data.to_string_lossy())));
             pairs.extend(series.cpus.iter().map(|cpus| format!("cpus={}", value(cpus))));
@@ -195,7 +198,7 @@ mod tests {
         assert_eq!(place("postgres:local?data=/d", &here, None).url(), "postgres:local?data=/d");
         let bound = Series { cpus: Some("0,2-3".to_owned()), ..there };
         let url = "postgres:local?data=/d&fsync=off&cpus=7";
-        assert_eq!(place(url, &bound, Some(2)).url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2&cpus=0,2-3");
+        assert_eq!(place(url, &bound, Some(2)).url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3&cpus=0,2-3");
         for url in ["postgres://host/db", "simulated:service=1ms"] {
             assert_eq!(place(url, &here, Some(2)).url(), url);
             assert!(Place::of(url, &bound, Some(2), Path::new("out")).is_err());

@@ -12,7 +12,7 @@ use super::state::{Aim, Entry, Progress, State};
 use crate::engine::Error;
 use crate::plan::Plan;
 use crate::record::{Record, Status};
-use crate::report::format::{plural, seconds};
+use crate::report::format::{plural, rate, seconds};
 use crate::report::sweep as told;
 use crate::study::point::Point;
 use crate::study::search::{self, Next};
@@ -118,7 +118,7 @@ impl Points {
         let entry = self.entry(entry, &record, began.elapsed().as_secs_f64())?;
         if let Some(point) = &entry.result {
             let result = if point.passed() { "passed".to_owned() } else { point.broken.join("; ") };
-            tell!("sweep: {}: {:.0} {}, {result}", name(&self.state, aim), point.throughput, point.metric);
+            tell!("sweep: {}: {} {}, {result}", name(&self.state, aim), rate(point.throughput), point.metric);
         }
         if let Some(there) = self.state.points.get_mut(index) {
             *there = entry.clone();

@@ -36,11 +36,20 @@ fn table(study: &Study, series: &Series) -> Table {
     let columns = leading.iter().map(|name| (*name).to_owned()).chain([metric.to_owned(), "efficiency".to_owned()]);
     let columns = columns.chain(types).chain(["result".to_owned()]).collect();
     let full = series.points.iter().find(|measured| measured.at == Some(100)).map(|measured| measured.point.throughput);
-    let rows = series.points.iter().map(|measured| row(study.sweep, measured, full)).collect();
-    Table { title: series.label.clone(), columns, rows, sentences: sentences(study, series) }
+    let shared = shared_notes(series);
+    let rows = series.points.iter().map(|measured| row(study.sweep, measured, full, &shared)).collect();
+    let mut sentences = sentences(study, series);
+    sentences.extend(shared.iter().map(|note| format!("All points: {note}.")));
+    Table { title: series.label.clone(), columns, rows, sentences }
 }
 
-fn row(sweep: Kind, measured: &Measured, full: Option<f64>) -> Vec<String> {
+/// Notes that each point has: they are told once.
+fn shared_notes(series: &Series) -> Vec<String> {
+    let notes = series.points.first().map(|measured| measured.point.notes.clone()).unwrap_or_default();
+    notes.into_iter().filter(|note| series.points.iter().all(|measured| measured.point.notes.contains(note))).collect()
+}
+
+fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -> Vec<String> {
     let point = &measured.point;
     let percent = |share: f64| format!("{share:.1} %");
     let mut row = match sweep {
@@ -55,7 +64,8 @@ fn row(sweep: Kind, measured: &Measured, full: Option<f64>) -> Vec<String> {
     let result = if measured.passed { "passed".to_owned() } else { point.broken.join("; ") };
     // A lower load is not meant to be efficient, so that it is not judged.
     let result = if sweep == Kind::Load && measured.at != Some(100) { point.pace.clone() } else { result };
-    row.push([&[result], point.notes.as_slice()].concat().join("; "));
+    let notes = point.notes.iter().filter(|note| !shared.contains(note)).cloned();
+    row.push([result].into_iter().chain(notes).collect::<Vec<_>>().join("; "));
     row
 }
 
@@ -148,6 +158,7 @@ mod tests {
         assert!(lines[2].contains("efficiency: 58.3 % (limit >= 70 %)"), "{text}");
         assert_eq!(lines[3], "The largest that passes: 2 warehouses at 25 tpmC-gm.");
         assert_eq!(lines[4], "The highest throughput, passed or not: 30 tpmC-gm with 4 warehouses.");
+        assert_eq!(lines[5], "All points: consistency was not checked after the run.");
         assert_eq!(lines.last(), Some(&"A note."));
     }
 }
