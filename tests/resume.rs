@@ -42,7 +42,8 @@ fn in_one_go(place: &Path, arguments: &[&str]) -> Duration {
 /// the first half of what a load in one go takes, so that rows are left for the next.
 fn killed_three_times(place: &Path, arguments: &[&str], rows: Duration) {
     let mut moments = moments();
-    let slices = [("load: rows", rows.mul_f64(0.4)), ("load: rows", rows.mul_f64(0.3)), ("load: keys", Duration::from_millis(50))];
+    let slices =
+        [("load: rows", rows.mul_f64(0.25)), ("load: rows", rows.mul_f64(0.25)), ("load: keys", Duration::from_millis(50))];
     for (phase, most) in slices {
         let mut load = start(graymark(place, arguments));
         load.wait_for(phase);

@@ -21,7 +21,7 @@ fn finding(id: &str) -> Finding {
     Finding { id: id.into(), title: String::new(), offending: 0, examples: Vec::new(), seconds: 0.0 }
 }
 
-fn checkpoint(start_s: f64) -> Maintenance {
+fn checkpoint_at(start_s: f64) -> Maintenance {
     Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new() }
 }
 
@@ -81,7 +81,7 @@ fn valid() -> Summary {
             ("deliveries_with_skips", 0),
             ("districts_skipped", 0),
         ]),
-        maintenance: [600.0, 1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0].map(checkpoint).to_vec(),
+        maintenance: [600.0, 1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0].map(checkpoint_at).to_vec(),
         maintenance_notes: Vec::new(),
         constants: map([("c_last", 170), ("c_id", 5), ("ol_i_id", 9)]),
         retries: BTreeMap::new(),
@@ -145,7 +145,7 @@ fn skewed(name: &'static str) -> Change {
 }
 
 fn checkpoints(starts: &'static [f64]) -> Change {
-    change(|summary| summary.maintenance = starts.iter().copied().map(checkpoint).collect())
+    change(|summary| summary.maintenance = starts.iter().copied().map(checkpoint_at).collect())
 }
 
 /// For each rule at least one change of a valid summary that breaks it and nothing else.
@@ -175,10 +175,16 @@ fn breaches() -> Vec<(Told, Change)> {
                 summary.consistency.failed.push("cardinality".into());
             }),
         ),
-        (("5.2.3", "share of payment"), transaction("payment", |payment| payment.completed = 289_000)),
-        (("5.2.3", "share of order-status"), transaction("order_status", |status| status.completed = 27_400)),
-        (("5.2.3", "share of delivery"), transaction("delivery", |delivery| delivery.completed = 27_400)),
-        (("5.2.3", "share of stock-level"), transaction("stock_level", |level| level.completed = 27_400)),
+        (("5.2.3", "share of Payment"), transaction("payment", |payment| payment.completed = 289_000)),
+        (
+            ("5.2.3", "share of Order-Status"),
+            change(|summary| {
+                summary.transactions.get_mut("order_status").unwrap().completed = 27_400;
+                summary.tallies.insert("order_status_by_name".into(), 16_440);
+            }),
+        ),
+        (("5.2.3", "share of Delivery"), transaction("delivery", |delivery| delivery.completed = 27_400)),
+        (("5.2.3", "share of Stock-Level"), transaction("stock_level", |level| level.completed = 27_400)),
         (input("New-Orders rolled back"), transaction("new_order", |order| order.rolled_back = 2_600)),
         (input("New-Orders rolled back"), transaction("new_order", |order| order.rolled_back = 3_400)),
         (input("lines of an order"), change(|summary| scale_lines(summary, 9.4))),
@@ -193,26 +199,26 @@ fn breaches() -> Vec<(Told, Change)> {
         (input("Order-Statuses by last"), tally("order_status_by_name", 19_000)),
         (("2.7.4.2", "Deliveries that skipped"), tally("deliveries_with_skips", 301)),
         (("5.2.5.1", "menu"), pacing(|pacing| pacing.menu_ms.p90 = 2_000.0)),
-        (("5.2.5.2", "keying time of new-order"), keying("new_order", 17.999)),
-        (("5.2.5.2", "keying time of payment"), keying("payment", 2.999)),
-        (("5.2.5.2", "keying time of order-status"), keying("order_status", 1.999)),
-        (("5.2.5.2", "keying time of delivery"), keying("delivery", 1.999)),
-        (("5.2.5.2", "keying time of stock-level"), keying("stock_level", 1.999)),
-        (("5.2.5.3", "90th percentile of new-order"), slow("new_order", 5_000.0)),
-        (("5.2.5.3", "90th percentile of payment"), slow("payment", 5_000.0)),
-        (("5.2.5.3", "90th percentile of order-status"), slow("order_status", 5_000.0)),
-        (("5.2.5.3", "90th percentile of delivery"), slow("delivery", 5_000.0)),
-        (("5.2.5.3", "90th percentile of stock-level"), slow("stock_level", 20_000.0)),
-        (("5.2.5.4", "mean think time of new-order"), think("new_order", 11.95)),
-        (("5.2.5.4", "mean think time of payment"), think("payment", 11.95)),
-        (("5.2.5.4", "mean think time of order-status"), think("order_status", 9.88)),
-        (("5.2.5.4", "mean think time of delivery"), think("delivery", 4.94)),
-        (("5.2.5.4", "mean think time of stock-level"), think("stock_level", 4.94)),
-        (("5.2.5.6", "90th percentile of new-order not"), skewed("new_order")),
-        (("5.2.5.6", "90th percentile of payment not"), skewed("payment")),
-        (("5.2.5.6", "90th percentile of order-status not"), skewed("order_status")),
-        (("5.2.5.6", "90th percentile of delivery not"), skewed("delivery")),
-        (("5.2.5.6", "90th percentile of stock-level not"), skewed("stock_level")),
+        (("5.2.5.2", "keying time of New-Order"), keying("new_order", 17.999)),
+        (("5.2.5.2", "keying time of Payment"), keying("payment", 2.999)),
+        (("5.2.5.2", "keying time of Order-Status"), keying("order_status", 1.999)),
+        (("5.2.5.2", "keying time of Delivery"), keying("delivery", 1.999)),
+        (("5.2.5.2", "keying time of Stock-Level"), keying("stock_level", 1.999)),
+        (("5.2.5.3", "90th percentile of New-Order"), slow("new_order", 5_000.0)),
+        (("5.2.5.3", "90th percentile of Payment"), slow("payment", 5_000.0)),
+        (("5.2.5.3", "90th percentile of Order-Status"), slow("order_status", 5_000.0)),
+        (("5.2.5.3", "90th percentile of Delivery"), slow("delivery", 5_000.0)),
+        (("5.2.5.3", "90th percentile of Stock-Level"), slow("stock_level", 20_000.0)),
+        (("5.2.5.4", "mean think time of New-Order"), think("new_order", 11.95)),
+        (("5.2.5.4", "mean think time of Payment"), think("payment", 11.95)),
+        (("5.2.5.4", "mean think time of Order-Status"), think("order_status", 9.88)),
+        (("5.2.5.4", "mean think time of Delivery"), think("delivery", 4.94)),
+        (("5.2.5.4", "mean think time of Stock-Level"), think("stock_level", 4.94)),
+        (("5.2.5.6", "90th percentile of New-Order not"), skewed("new_order")),
+        (("5.2.5.6", "90th percentile of Payment not"), skewed("payment")),
+        (("5.2.5.6", "90th percentile of Order-Status not"), skewed("order_status")),
+        (("5.2.5.6", "90th percentile of Delivery not"), skewed("delivery")),
+        (("5.2.5.6", "90th percentile of Stock-Level not"), skewed("stock_level")),
         (("2.7.2.2", "Deliveries done"), pacing(|pacing| pacing.deferred_within_limit = 26_999)),
         // 30,000 were queued, and no more than 334 of them in the last 80 s.
         (
@@ -238,8 +244,14 @@ fn breaches() -> Vec<(Told, Change)> {
         ),
         (checkpoint("checkpoints in steady state before"), checkpoints(&[1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0])),
         (checkpoint("checkpoints in steady state before"), checkpoints(&[-60.0, 1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0])),
-        // The fifth is still at work when the interval ends.
-        (checkpoint("checkpoints in the interval"), checkpoints(&[1_150.0, 2_950.0, 4_750.0, 6_550.0, 8_395.0])),
+        // The fourth is still at work when the interval ends.
+        (
+            checkpoint("checkpoints in the interval"),
+            change(|summary| {
+                summary.maintenance = [1_180.0, 2_980.0, 4_780.0, 6_580.0, 8_380.0].map(checkpoint_at).to_vec();
+                summary.maintenance[4].seconds = 30.0;
+            }),
+        ),
         (checkpoint("longest time"), checkpoints(&[600.0, 1_200.0, 3_001.0, 4_200.0, 5_700.0, 7_200.0])),
         (checkpoint("longest time"), change(|summary| summary.maintenance[2].seconds = 1_501.0)),
         (
@@ -321,7 +333,7 @@ fn what_was_not_looked_at_is_not_tested_and_not_valid() {
         (("2.1.6.1", "distance of C"), change(|summary| summary.constants.clear())),
         (("5.5.2.2", "checkpoints in the interval"), change(|summary| summary.maintenance.clear())),
         (("5.5.1.5", "Payments by last name"), change(|summary| summary.tallies.clear())),
-        (("5.2.5.4", "new-order"), pacing(|pacing| pacing.think_s.clear())),
+        (("5.2.5.4", "New-Order"), pacing(|pacing| pacing.think_s.clear())),
     ];
     for ((id, rule), change) in cases {
         let mut summary = valid();
@@ -370,7 +382,7 @@ fn think_times_are_allowed_their_sampling_error_and_no_more() {
         let mut summary = valid();
         think("new_order", mean)(&mut summary);
         let verdict = judge::tpcc(&summary);
-        find(&verdict, "5.2.5.4", "new-order").clone()
+        find(&verdict, "5.2.5.4", "New-Order").clone()
     };
     // 300,000 draws of mean 12: a standard error of 0.0219 s.
     let (above, allowed, below) = (judged(12.0), judged(11.957), judged(11.955));
@@ -442,7 +454,7 @@ fn a_short_paced_run_breaks_what_it_is_too_short_for() {
     assert_eq!(state("4.2.2", "ten terminals"), State::Held);
     assert_eq!(state("2.1.6.1", "distance of C"), State::Held);
     assert_eq!(state("5.1.2", "counts"), State::Held);
-    for name in ["new-order", "payment", "order-status", "delivery", "stock-level"] {
+    for name in ["New-Order", "Payment", "Order-Status", "Delivery", "Stock-Level"] {
         assert_eq!(state("5.2.5.2", &format!("keying time of {name}")), State::Held);
     }
     // A simulated database has neither checkpoints nor rows.

@@ -71,7 +71,7 @@ impl Job {
         let mut record =
             RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
         let directory = record.directory().to_owned();
-        let summary = match self.measure::<W, E>(runtime, engine, ready, &mut record, started) {
+        let summary = match self.measure::<W, E>(runtime, engine, ready, &mut record) {
             Ok(summary) => summary,
             Err(error) => {
                 record.abandon();
@@ -100,7 +100,6 @@ impl Job {
         engine: E,
         ready: Option<Manifest>,
         record: &mut RecordWriter,
-        started: Timestamp,
     ) -> Result<Option<Summary>, Error> {
         tell!("database: {} {}, {}", engine.identity().name, engine.identity().version, engine.identity().url);
         let (manifest, loaded) = match ready {
@@ -149,6 +148,7 @@ impl Job {
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        let started = Timestamp::now();
         self.interrupt.running(true);
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
         let totals = drive::run::<W, E>(&engine, &terminals, schedule, controllers, &self.interrupt.stop, &mut |event| {

@@ -1,6 +1,6 @@
 //! Clauses 5.2.3, 5.5.1.5 and 2.7.4.2: the mix, and what the inputs of the interval were.
 
-use super::{LIMITS, NO_TRANSACTION, Rule, named, noted, worked};
+use super::{LIMITS, NO_TRANSACTION, Rule, noted, worked};
 use crate::record::summary::{Clause, Summary};
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
@@ -17,7 +17,7 @@ fn mix(summary: &Summary) -> Vec<Clause> {
     let all: u64 = summary.transactions.values().map(|transaction| transaction.completed).sum();
     let judged = |limits: &super::Limits| {
         let least = limits.share?;
-        let rule = Rule::new("5.2.3", format!("share of {}", named(limits.transaction)), format!(">= {least:.1} %"));
+        let rule = Rule::new("5.2.3", format!("share of {}", limits.name), format!(">= {least:.1} %"));
         if all == 0 {
             return Some(rule.not_tested("no transaction was completed"));
         }

@@ -26,6 +26,8 @@ use crate::record::summary::{Clause, State, Summary, TransactionSummary, Verdict
 pub struct Limits {
     /// As in records.
     pub transaction: &'static str,
+    /// As in sentences.
+    pub name: &'static str,
     /// The least share of all transactions, in percent (clause 5.2.3).
     pub share: Option<f64>,
     /// The shortest keying time in seconds (clause 5.2.5.2).
@@ -38,11 +40,11 @@ pub struct Limits {
 
 /// Limits of the five types, in the standard's order.
 pub const LIMITS: [Limits; 5] = [
-    Limits { transaction: "new_order", share: None, keying_s: 18.0, think_s: 12.0, response_s: 5.0 },
-    Limits { transaction: "payment", share: Some(43.0), keying_s: 3.0, think_s: 12.0, response_s: 5.0 },
-    Limits { transaction: "order_status", share: Some(4.0), keying_s: 2.0, think_s: 10.0, response_s: 5.0 },
-    Limits { transaction: "delivery", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 5.0 },
-    Limits { transaction: "stock_level", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 20.0 },
+    Limits { transaction: "new_order", name: "New-Order", share: None, keying_s: 18.0, think_s: 12.0, response_s: 5.0 },
+    Limits { transaction: "payment", name: "Payment", share: Some(43.0), keying_s: 3.0, think_s: 12.0, response_s: 5.0 },
+    Limits { transaction: "order_status", name: "Order-Status", share: Some(4.0), keying_s: 2.0, think_s: 10.0, response_s: 5.0 },
+    Limits { transaction: "delivery", name: "Delivery", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 5.0 },
+    Limits { transaction: "stock_level", name: "Stock-Level", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 20.0 },
 ];
 
 /// Nine in ten deferred Deliveries must be done within so many seconds of their queueing (clause 2.7.2.2).
@@ -86,7 +88,7 @@ impl Rule {
 
     /// A figure of a sample that must lie within bounds.
     fn sample(self, figure: f64, error: f64, allowed: &RangeInclusive<f64>, unit: &str) -> Clause {
-        let clause = self.is(allowed.contains(&figure), format!("{figure:.2}{unit}"));
+        let clause = self.is(allowed.contains(&figure), format!("{figure:.3}{unit}"));
         let beyond = (allowed.start() - figure).max(figure - allowed.end());
         let near = if clause.state == State::Broken && beyond <= 2.0 * error {
             ": the deviation is within two of them, so that a longer run may well hold"
@@ -100,11 +102,6 @@ impl Rule {
 fn noted(mut clause: Clause, note: impl Into<String>) -> Clause {
     clause.note = note.into();
     clause
-}
-
-/// `new_order` as it is written in sentences.
-fn named(transaction: &str) -> String {
-    transaction.replace('_', "-")
 }
 
 /// The type's figures, if it completed anything.

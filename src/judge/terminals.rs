@@ -1,6 +1,6 @@
 //! Clauses 5.2.5, 5.3, 2.7.2 and 6.6.2: keying and think times, response times, and the driver itself.
 
-use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, named, noted, worked};
+use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, noted, worked};
 use crate::record::summary::{Clause, PacingSummary, Summary};
 
 /// The 90th percentile of the menu must stay below so many seconds (clause 5.2.5.1).
@@ -40,7 +40,7 @@ fn menu(pacing: Option<&PacingSummary>) -> Clause {
 
 /// Clause 5.2.5.2.
 fn keying(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
-    let rule = Rule::new("5.2.5.2", format!("keying time of {}", named(limits.transaction)), format!(">= {} s", limits.keying_s));
+    let rule = Rule::new("5.2.5.2", format!("keying time of {}", limits.name), format!(">= {} s", limits.keying_s));
     let Some(pacing) = pacing else { return rule.is(false, "none") };
     match pacing.keying_s.get(limits.transaction).filter(|keying| keying.count > 0) {
         // It is constant, so that the shortest one tells all.
@@ -51,8 +51,7 @@ fn keying(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
 
 /// Clause 5.2.5.3.
 fn response(limits: &Limits, summary: &Summary) -> Clause {
-    let rule =
-        Rule::new("5.2.5.3", format!("90th percentile of {}", named(limits.transaction)), format!("< {:.0} s", limits.response_s));
+    let rule = Rule::new("5.2.5.3", format!("90th percentile of {}", limits.name), format!("< {:.0} s", limits.response_s));
     match worked(summary, limits.transaction) {
         Some(transaction) => {
             let p90 = transaction.response_ms.p90 / 1e3;
@@ -65,7 +64,7 @@ fn response(limits: &Limits, summary: &Summary) -> Clause {
 /// Clause 5.2.5.4. See the module's parent for what is allowed for chance.
 fn think(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
     let least = limits.think_s;
-    let rule = Rule::new("5.2.5.4", format!("mean think time of {}", named(limits.transaction)), format!(">= {least} s"));
+    let rule = Rule::new("5.2.5.4", format!("mean think time of {}", limits.name), format!(">= {least} s"));
     let Some(pacing) = pacing else { return rule.is(false, "none") };
     let Some(think) = pacing.think_s.get(limits.transaction).filter(|think| think.count >= FEW) else {
         return rule.not_tested(format!("fewer than {FEW} think times say nothing of their mean"));
@@ -83,8 +82,7 @@ fn think(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
 
 /// Clause 5.2.5.6.
 fn skew(limits: &Limits, summary: &Summary) -> Clause {
-    let name = named(limits.transaction);
-    let rule = Rule::new("5.2.5.6", format!("90th percentile of {name} not below its mean"), "90th percentile >= mean");
+    let rule = Rule::new("5.2.5.6", format!("90th percentile of {} not below its mean", limits.name), "90th percentile >= mean");
     match worked(summary, limits.transaction).map(|transaction| transaction.response_ms) {
         Some(times) => {
             let (p90, mean) = (times.p90 / 1e3, times.mean / 1e3);

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::accounting::{self, Accounting};
 use super::format::{bytes, count, plain, plural, rate, seconds, significant, transaction};
 use crate::drive::event::Phase;
 use crate::engine::{Finding, LoadReport, RestoreReport, Via};
@@ -27,6 +28,8 @@ pub struct Facts {
     pub run: Vec<Line>,
     /// By transaction type, in the standard's order.
     pub transactions: Vec<TransactionFacts>,
+    /// With pace: the standard's figures of each type, the queue and the upkeep.
+    pub accounting: Option<Accounting>,
     /// What client and server spent.
     pub cost: Vec<Line>,
     /// Client against database, consistency, connections.
@@ -144,6 +147,7 @@ impl Facts {
             verdict: summary.and_then(|summary| verdict(&summary.verdict.clauses, summary.verdict.valid)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
+            accounting: accounting::of(record),
             cost: summary.map(cost).unwrap_or_default(),
             checks: summary.map(checks).unwrap_or_default(),
             conditions: consistency.map(conditions).unwrap_or_default(),
@@ -184,8 +188,11 @@ fn headline(summary: &Summary) -> Option<Headline> {
     }
     let meaning = match summary.metric.as_str() {
         "NOPM" => "New-Orders a minute without keying and think times: not a tpmC, nor to be compared with one",
-        "tpmC-gm" => {
+        "tpmC-gm" if summary.verdict.valid => {
             "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared with published tpmC"
+        }
+        "tpmC-gm" => {
+            "New-Orders a minute with keying and think times, in a run that FAILED rules of TPC-C: no result by these rules, nor to be compared with published tpmC"
         }
         "tps" => "transactions completed a second",
         _ => "",
@@ -286,6 +293,10 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
         ("Seed", summary.seed.to_string()),
     ];
+    if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
+        lines
+            .push(("Efficiency", format!("{efficiency:.1} % of the 12.86 New-Orders a minute and warehouse that the pace allows")));
+    }
     if measured {
         lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
     }

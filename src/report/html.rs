@@ -28,6 +28,7 @@ pub fn render(record: &Record, facts: &Facts) -> Result<String, Error> {
             facts => Serde(facts),
             charts => Serde(&charts),
             frequencies => Serde(chart::frequencies(record)),
+            waiting => Serde(chart::waiting(record)),
         })
     };
     page().map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))

@@ -1,6 +1,7 @@
 //! How a result is told: text and HTML, from a record alone.
 
-mod chart;
+pub mod accounting;
+pub mod chart;
 pub mod facts;
 pub mod format;
 mod html;

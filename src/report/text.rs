@@ -1,5 +1,6 @@
 //! The report as text: at most [`WIDTH`] columns, no colours.
 
+use super::accounting::Accounting;
 use super::facts::{self, Check, Facts, Line, TransactionFacts, VerdictFacts};
 use super::format::{plain, plural};
 use crate::engine::{Finding, LoadReport, RestoreReport};
@@ -27,6 +28,9 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
     }
     text.section("", |text| text.labelled(&facts.run));
     text.section("Transactions of the measurement interval", |text| transactions(text, &facts.transactions));
+    if let Some(found) = &facts.accounting {
+        text.section("Accounting", |text| accounting(text, found));
+    }
     text.section("Cost", |text| text.labelled(&facts.cost));
     text.section("Load", |text| text.labelled(&facts.load));
     text.section("Checks", |text| facts.checks.iter().for_each(|found| check(text, found)));
@@ -42,6 +46,9 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
             text.wrapped(&label("Page"), LABEL, page);
         }
     });
+    if let Some(accounting) = &facts.accounting {
+        text.section("", |text| text.wrapped("", 0, &accounting.outcome));
+    }
     text.lines
 }
 
@@ -91,6 +98,27 @@ fn transactions(text: &mut Text, transactions: &[TransactionFacts]) {
     let none = std::array::from_fn(|_| "-".to_owned());
     times.extend(transactions.iter().map(|transaction| row(&transaction.name, transaction.response.as_ref().unwrap_or(&none))));
     text.table(&times);
+}
+
+fn accounting(text: &mut Text, accounting: &Accounting) {
+    let head = std::iter::once(String::new()).chain(accounting.types.iter().cloned()).collect();
+    let mut rows: Vec<Vec<String>> = vec![head];
+    for group in &accounting.groups {
+        rows.push(vec![group.title.to_owned()]);
+        rows.extend(
+            group.rows.iter().map(|(name, cells)| std::iter::once(format!("  {name}")).chain(cells.iter().cloned()).collect()),
+        );
+    }
+    text.table(&rows);
+    text.blank();
+    text.labelled(&accounting.lines);
+    if !accounting.upkeep.is_empty() {
+        text.blank();
+        for [kind, start, since, took, work] in &accounting.upkeep {
+            let what = format!("{start}, {since} s into the run, took {took} s: {work}");
+            text.wrapped(&label(kind), LABEL, &what);
+        }
+    }
 }
 
 fn check(text: &mut Text, check: &Check) {

@@ -6,7 +6,8 @@ use hdrhistogram::Histogram;
 
 use super::format::{count, significant};
 use crate::drive::event::Phase;
-use crate::record::Record;
+use crate::measure::maintenance::MaintenanceKind;
+use crate::record::{Record, Waiting};
 use plot::{Axis, Layer, Plot, Tone};
 
 /// The most points that a chart over time has: with this many, bins are 30 s or less up to a run of eight hours (clause 5.6.4).
@@ -15,6 +16,9 @@ const TIME_BINS: u32 = 960;
 const FREQUENCY_BINS: u32 = 40;
 /// No time in a chart is longer than this, in milliseconds, nor any shorter than a microsecond: it keeps axes finite.
 const TIMES_MS: (f64, f64) = (0.001, 1e9);
+
+/// Marks of checkpoints are drawn in this.
+const CHECKPOINT: Tone = Tone::Series(1);
 
 /// A chart for a page.
 #[derive(Debug, serde::Serialize)]
@@ -91,17 +95,36 @@ impl<'a> Timeline<'a> {
         layers
     }
 
+    /// Opening and closing of the interval, and the starts of checkpoints (clause 5.6.4).
     fn marks(&self) -> Vec<Layer> {
-        let Some((open, close)) = self.interval else { return Vec::new() };
-        let mark = |second: f64, label: &str| Layer::Mark { x: second / self.unit.0, label: label.to_owned(), row: 0 };
-        vec![mark(open, "interval"), mark(close, "")]
+        let mark = |second: f64, label: &str, row: u32, tone: Tone| {
+            let x = (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
+            Layer::Mark { x, label: label.to_owned(), row, tone }
+        };
+        let mut layers = Vec::new();
+        for (number, start) in self.checkpoints().enumerate() {
+            // All look alike, so that one name is enough.
+            layers.push(mark(start, if number == 0 { "checkpoint" } else { "" }, 1, CHECKPOINT));
+        }
+        if let Some((open, close)) = self.interval {
+            layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
+        }
+        layers
+    }
+
+    /// Starts of checkpoints in the time that the chart shows, in seconds.
+    fn checkpoints(&self) -> impl Iterator<Item = f64> {
+        let all = self.record.summary.iter().flat_map(|summary| &summary.maintenance);
+        let checkpoints = all.filter(|work| work.kind == MaintenanceKind::Checkpoint).map(|work| work.start_s);
+        checkpoints.filter(|start| (0.0..=self.end).contains(start))
     }
 
     fn note(&self) -> String {
         let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
-        format!("What is outside of the measurement interval has a grey background.{outages}{bins}")
+        let checkpoints = if self.checkpoints().next().is_some() { " Starts of checkpoints are marked." } else { "" };
+        format!("What is outside of the measurement interval has a grey background.{outages}{checkpoints}{bins}")
     }
 }
 
@@ -199,16 +222,42 @@ pub fn percentiles(record: &Record) -> Option<Chart> {
     Chart::both("Response time by percentile", caption.to_owned(), legend(record), &plot)
 }
 
-/// Response-time frequency distribution of each transaction type (clause 5.6.1).
+/// Response-time frequency distribution of each transaction type, up to four times its 90th percentile (clause 5.6.1).
 pub fn frequencies(record: &Record) -> Vec<Chart> {
     let names = &record.header.transactions;
-    responses(record).into_iter().filter_map(|(index, histogram)| frequency(names.get(index)?, index, histogram)).collect()
+    let charts = responses(record).into_iter().filter_map(|(index, histogram)| {
+        let name = super::format::transaction(names.get(index)?);
+        let p90 = histogram.value_at_quantile(0.9) as f64;
+        frequency(name, "response time, ms", "transactions", Tone::Series(index), histogram, 4.0 * p90)
+    });
+    charts.collect()
 }
 
-fn frequency(name: &str, index: usize, histogram: &Histogram<u64>) -> Option<Chart> {
+/// Frequency distribution of think times after New-Orders, up to four times their mean (clause 5.6.3); of deferred Deliveries from
+/// queueing to end; and of what transactions waited in the queue and the driver was late by.
+pub fn waiting(record: &Record) -> Vec<Chart> {
+    let chart = |what: Waiting, title: &str, axis: &str, counted: &str, tone: usize| {
+        let histogram = record.waiting(what).filter(|histogram| !histogram.is_empty())?;
+        let end = match what {
+            Waiting::Think => histogram.mean(),
+            _ => histogram.value_at_quantile(0.9) as f64,
+        };
+        frequency(title.to_owned(), axis, counted, Tone::Series(tone), histogram, 4.0 * end)
+    };
+    let charts = [
+        chart(Waiting::Think, "Think time after New-Order", "think time, ms", "think times", 0),
+        chart(Waiting::Deferred, "Delivery from queueing to end", "time, ms", "Deliveries", 3),
+        chart(Waiting::Queue, "Wait in the queue", "wait, ms", "transactions", 2),
+        chart(Waiting::Lateness, "Lateness of the driver", "lateness, ms", "transactions", 4),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+/// Bins of equal width from 0 to `end` microseconds.
+fn frequency(title: String, axis: &str, counted: &str, tone: Tone, histogram: &Histogram<u64>, end: f64) -> Option<Chart> {
     let p90 = histogram.value_at_quantile(0.9) as f64;
     // Times are whole microseconds, so no bin is narrower than one.
-    let end = (4.0 * p90).max(f64::from(FREQUENCY_BINS));
+    let end = end.max(f64::from(FREQUENCY_BINS));
     let width = end / f64::from(FREQUENCY_BINS);
     let mut bins = [0_u64; FREQUENCY_BINS as usize];
     let mut beyond = 0_u64;
@@ -222,21 +271,15 @@ fn frequency(name: &str, index: usize, histogram: &Histogram<u64>) -> Option<Cha
     let ms = |us: f64| us / 1e3;
     let highest = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
     let bars = bins.iter().enumerate().map(|(bin, &number)| (ms(bin as f64 * width), ms((bin + 1) as f64 * width), number as f64));
-    let mark =
-        |us: f64, label: &str, row| Layer::Mark { x: ms(us).min(ms(end)), label: format!("{label} {}", significant(ms(us))), row };
-    let layers = vec![
-        Layer::Bars { bars: bars.collect(), tone: Tone::Series(index) },
-        mark(histogram.mean(), "mean", 0),
-        mark(p90, "90%", 1),
-    ];
-    let plot = Plot {
-        x: Axis::linear("response time, ms".to_owned(), ms(end)),
-        y: Axis::counting("transactions".to_owned(), highest * 1.25),
-        layers,
+    let mark = |us: f64, label: &str, row| {
+        let label = format!("{label} {}", significant(ms(us)));
+        Layer::Mark { x: ms(us).min(ms(end)), label, row, tone: Tone::Ink }
     };
+    let layers = vec![Layer::Bars { bars: bars.collect(), tone }, mark(histogram.mean(), "mean", 0), mark(p90, "90%", 1)];
+    let plot = Plot { x: Axis::linear(axis.to_owned(), ms(end)), y: Axis::counting(counted.to_owned(), highest * 1.25), layers };
     let beyond = if beyond > 0 { format!(" {} took longer than the chart shows.", count(beyond)) } else { String::new() };
     let caption = format!(
-        "{} transactions: mean {} ms, 90th percentile {} ms, maximum {} ms. Bins of {} ms.{beyond}",
+        "{} {counted}: mean {} ms, 90th percentile {} ms, maximum {} ms. Bins of {} ms.{beyond}",
         count(histogram.len()),
         significant(ms(histogram.mean())),
         significant(ms(p90)),
@@ -244,7 +287,27 @@ fn frequency(name: &str, index: usize, histogram: &Histogram<u64>) -> Option<Cha
         significant(ms(width)),
     );
     let narrow = plot.draw(plot::NARROW)?;
-    Some(Chart { title: super::format::transaction(name), caption, legend: Vec::new(), narrow, wide: String::new() })
+    Some(Chart { title, caption, legend: Vec::new(), narrow, wide: String::new() })
+}
+
+/// The 90th percentile of New-Order's response time against throughput, of several runs (clause 5.6.2): points are New-Orders a minute and
+/// milliseconds, in any order. None if there are none that can be drawn.
+pub fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart> {
+    let drawable = |point: &&(f64, f64)| point.0.is_finite() && point.0 >= 0.0 && point.1.is_finite() && point.1 >= 0.0;
+    let mut points: Vec<(f64, f64)> = points.iter().filter(drawable).copied().collect();
+    points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    let (fastest, slowest) = (points.last()?.0, points.iter().map(|point| point.1).fold(0.0, f64::max));
+    let caption = format!(
+        "{}, up to {} New-Orders a minute. The standard asks for points at 50, 80 and 100 percent of the reported rate.",
+        super::format::plural(points.len() as u64, "run", "runs"),
+        super::format::rate(fastest)
+    );
+    let plot = Plot {
+        x: Axis::linear("New-Orders a minute".to_owned(), fastest * 1.05),
+        y: Axis::linear("90th percentile, ms".to_owned(), slowest * 1.15),
+        layers: vec![Layer::Line { points: points.clone(), tone: Tone::Series(0) }, Layer::Dots { points, tone: Tone::Series(0) }],
+    };
+    Chart::both("Response time against throughput", caption, Vec::new(), &plot)
 }
 
 /// Distributions of the transaction types that completed anything, with the type's index.
@@ -263,5 +326,37 @@ impl Chart {
     fn both(title: &str, caption: String, legend: Vec<(String, usize)>, plot: &Plot) -> Option<Chart> {
         let (narrow, wide) = (plot.draw(plot::NARROW)?, plot.draw(plot::WIDE)?);
         Some(Chart { title: title.to_owned(), caption, legend, narrow, wide })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_make_a_curve_of_response_time_against_throughput() {
+        let chart = response_versus_throughput(&[(2_500.0, 900.0), (1_250.0, 40.0), (2_000.0, 120.0)]).unwrap();
+        assert!(chart.caption.starts_with("3 runs, up to 2,500 New-Orders a minute."), "{}", chart.caption);
+        for svg in [&chart.narrow, &chart.wide] {
+            assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
+            let line = svg.split("<polyline").filter(|part| part.contains("#0072B2")).collect::<Vec<_>>();
+            let [line] = line.as_slice() else { panic!("{svg}") };
+            // From the slowest run to the fastest, whatever order they came in.
+            let xs: Vec<f64> = line
+                .split_once("points=\"")
+                .and_then(|(_, rest)| rest.split_once('"'))
+                .map(|(points, _)| {
+                    points.split_whitespace().map(|point| point.split(',').next().unwrap().parse().unwrap()).collect()
+                })
+                .unwrap();
+            assert!(xs.len() == 3 && xs.is_sorted(), "{xs:?}");
+        }
+    }
+
+    #[test]
+    fn runs_that_cannot_be_drawn_are_left_out() {
+        assert!(response_versus_throughput(&[]).is_none());
+        assert!(response_versus_throughput(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (-1.0, 1.0)]).is_none());
+        assert!(response_versus_throughput(&[(0.0, 0.0)]).is_some());
     }
 }

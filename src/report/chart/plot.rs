@@ -68,6 +68,13 @@ pub enum Layer {
         /// In what.
         tone: Tone,
     },
+    /// Dots.
+    Dots {
+        /// At these points.
+        points: Vec<(f64, f64)>,
+        /// In what.
+        tone: Tone,
+    },
     /// A line.
     Line {
         /// Through these points.
@@ -83,6 +90,8 @@ pub enum Layer {
         label: String,
         /// Row of the label from the top, so that neighbours do not overlap.
         row: u32,
+        /// In what.
+        tone: Tone,
     },
 }
 
@@ -247,6 +256,10 @@ impl Plot {
                         Rectangle::new([(from + gap(from, to), 0.0), (to - gap(from, to), height)], tone.colour().filled())
                     }))?;
                 }
+                Layer::Dots { points, tone } => {
+                    let dot = |point: &(f64, f64)| Circle::new(*point, 3 * FINE, tone.colour().filled());
+                    chart.draw_series(points.iter().map(dot))?;
+                }
                 Layer::Line { points, tone } if points.len() == 1 => {
                     // A line of one point has no length and would not be seen.
                     let dot = |point: &(f64, f64)| Circle::new(*point, 2 * FINE, tone.colour().filled());
@@ -256,13 +269,13 @@ impl Plot {
                     let style = ShapeStyle { color: RGBAColor::from(tone.colour()), filled: false, stroke_width: FINE * 3 / 2 };
                     chart.draw_series([PathElement::new(points.clone(), style)])?;
                 }
-                Layer::Mark { x, label, row } => {
+                Layer::Mark { x, label, row, tone } => {
                     let (width, height) = area.dim_in_pixel();
                     let right = (self.x.to - self.x.from) / f64::from(width) * f64::from(FINE);
                     let up = (self.y.to - self.y.from) / f64::from(height) * f64::from(FINE);
                     // A mark ends at its label, so as not to run through the labels above.
                     let top = self.y.to - up * f64::from(row * ROW);
-                    let style = ShapeStyle { color: INK.mix(0.7), filled: false, stroke_width: FINE };
+                    let style = ShapeStyle { color: tone.colour().mix(0.7), filled: false, stroke_width: FINE };
                     chart.draw_series([PathElement::new(vec![(*x, self.y.from), (*x, top)], style)])?;
                     // Beyond the middle a label stands left of its mark, so as not to run out of the plot.
                     let beyond = *x > self.x.to * 0.6;
@@ -296,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_plot_is_one_svg_element_in_the_colours_of_the_page() {
-        let layers = vec![Layer::Mark { x: 0.5, label: "a < b".into(), row: 0 }];
+        let layers = vec![Layer::Mark { x: 0.5, label: "a < b".into(), row: 0, tone: Tone::Ink }];
         let svg = Plot { x: Axis::linear("x".into(), 1.0), y: Axis::linear("y".into(), 1.0), layers }.draw(NARROW).unwrap();
         assert!(svg.starts_with("<svg viewBox=\"0 0 1760 1080\"") && svg.trim_end().ends_with("</svg>"));
         assert!(svg.contains("a &lt; b") && svg.contains("currentColor") && !svg.contains("#010101"));

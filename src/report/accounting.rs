@@ -1,0 +1,319 @@
+//! The accounting of a paced run: what clause 8.1 of the standard has a report tell of each transaction type, the queue and the upkeep.
+
+use hdrhistogram::Histogram;
+use jiff::{SignedDuration, Timestamp, Unit};
+use serde::Serialize;
+
+use super::facts::Line;
+use super::format::{count, plain, plural, seconds, significant};
+use crate::judge::{DEFERRED_LIMIT_S, LIMITS, Limits};
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::record::summary::{PacingSummary, Range, State, Summary};
+use crate::record::{Clock, Record, Waiting};
+
+/// Checkpoints and vacuums that are told one by one: the longest ones (clause 5.5.2.2).
+const UPKEEP_TOLD: usize = 4;
+/// What stands where nothing was measured.
+const NOTHING: &str = "–";
+
+/// The accounting of a paced run.
+#[derive(Debug, Serialize)]
+pub struct Accounting {
+    /// Names of the transaction types.
+    pub types: Vec<String>,
+    /// Figures by transaction type, in groups.
+    pub groups: Vec<Group>,
+    /// Inputs, Deliveries, queue and driver, length of the run.
+    pub lines: Vec<Line>,
+    /// The longest checkpoints and vacuums: kind, start, seconds since the run's start, seconds that it took, what was done.
+    pub upkeep: Vec<[String; 5]>,
+    /// `PASSED`, or `FAILED:` and the clauses.
+    pub outcome: String,
+}
+
+/// Rows that belong together.
+#[derive(Debug, Serialize)]
+pub struct Group {
+    /// What they are about, with the unit.
+    pub title: &'static str,
+    /// Label, and a cell for each type.
+    pub rows: Vec<(&'static str, Vec<String>)>,
+}
+
+/// Of a record; none without pace, or where nothing was measured.
+pub fn of(record: &Record) -> Option<Accounting> {
+    let summary = record.summary.as_ref()?;
+    let pacing = summary.pacing.as_ref().filter(|_| summary.interval_s > 0.0)?;
+    let types = LIMITS.map(|limits| Type::of(record, summary, pacing, limits));
+    Some(Accounting {
+        types: LIMITS.iter().map(|limits| limits.name.to_owned()).collect(),
+        groups: groups(&types),
+        lines: lines(record, summary, pacing, &types),
+        upkeep: upkeep(summary),
+        outcome: outcome(summary),
+    })
+}
+
+/// What is told of one transaction type.
+struct Type<'a> {
+    limits: Limits,
+    completed: u64,
+    /// Ramp-up and what ended after the interval included.
+    whole_run: u64,
+    share: f64,
+    response: Option<&'a Histogram<u64>>,
+    keying: Option<Range>,
+    think: Option<Range>,
+}
+
+impl<'a> Type<'a> {
+    fn of(record: &'a Record, summary: &Summary, pacing: &PacingSummary, limits: Limits) -> Type<'a> {
+        let name = limits.transaction;
+        let found = summary.transactions.get(name);
+        let index = record.header.transactions.iter().position(|known| known == name);
+        let range = |of: Option<&Range>| of.copied().filter(|range| range.count > 0);
+        Type {
+            limits,
+            completed: found.map_or(0, |transaction| transaction.completed),
+            whole_run: record.series.iter().filter(|row| Some(row.transaction) == index).fold(0, |sum, row| sum + row.completed),
+            share: found.map_or(0.0, |transaction| transaction.share_percent),
+            response: record.histogram(name, Clock::Response).filter(|histogram| !histogram.is_empty()),
+            keying: range(pacing.keying_s.get(name)),
+            think: range(pacing.think_s.get(name)),
+        }
+    }
+}
+
+fn groups(types: &[Type]) -> Vec<Group> {
+    let row = |label: &'static str, cell: &dyn Fn(&Type) -> Option<String>| {
+        (label, types.iter().map(|of| cell(of).unwrap_or_else(|| NOTHING.to_owned())).collect())
+    };
+    let response = |label, figure: &dyn Fn(&Histogram<u64>) -> f64| {
+        row(label, &|of| of.response.map(|histogram| time(figure(histogram) / 1e6)))
+    };
+    let p90 = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.9) as f64;
+    vec![
+        Group {
+            title: "Transactions",
+            rows: vec![
+                row("in the interval", &|of| Some(count(of.completed))),
+                row("in the whole run", &|of| Some(count(of.whole_run))),
+                row("share, %", &|of| Some(format!("{:.3}", of.share))),
+                row("at least, %", &|of| of.limits.share.map(|share| format!("{share:.1}"))),
+            ],
+        },
+        Group {
+            title: "Response time, s",
+            rows: vec![
+                response("shortest", &|histogram| histogram.min() as f64),
+                response("mean", &|histogram| histogram.mean()),
+                response("median", &|histogram| histogram.value_at_quantile(0.5) as f64),
+                response("longest", &|histogram| histogram.max() as f64),
+                response("90th percentile", &p90),
+                row("limit", &|of| Some(format!("< {:.0}", of.limits.response_s))),
+                row("limit is", &|of| {
+                    let below = p90(of.response?) < of.limits.response_s * 1e6;
+                    Some(if below { "met" } else { "NOT MET" }.to_owned())
+                }),
+                row("in time, %", &|of| of.response.map(|histogram| format!("{:.3}", within(histogram, of.limits.response_s)))),
+            ],
+        },
+        Group {
+            title: "Keying time, s",
+            rows: vec![
+                row("mean", &|of| of.keying.map(|keying| time(keying.mean))),
+                row("at least", &|of| Some(format!("{:.0}", of.limits.keying_s))),
+            ],
+        },
+        Group {
+            title: "Think time, s",
+            rows: vec![
+                row("shortest", &|of| of.think.map(|think| time(think.min))),
+                row("mean", &|of| of.think.map(|think| time(think.mean))),
+                row("longest", &|of| of.think.map(|think| time(think.max))),
+                row("mean at least", &|of| Some(format!("{:.0}", of.limits.think_s))),
+            ],
+        },
+    ]
+}
+
+fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Type]) -> Vec<Line> {
+    let completed = |name: &str| summary.transactions.get(name).map_or(0, |transaction| transaction.completed);
+    let tally = |name: &str| summary.tallies.get(name).copied().unwrap_or(0);
+    let (orders, order_lines) = (completed("new_order"), tally("order_lines"));
+    let rolled_back = summary.transactions.get("new_order").map_or(0, |transaction| transaction.rolled_back);
+    let by_name = |what: &str, of: &str| {
+        let named = share(tally(what), completed(of));
+        format!("{named:.2} % by last name, {:.2} % by number", if completed(of) > 0 { 100.0 - named } else { 0.0 })
+    };
+    let all: (u64, u64) = types.iter().fold((0, 0), |sum, of| (sum.0 + of.completed, sum.1 + of.whole_run));
+    let end = summary.ramp_up_s + summary.interval_s;
+    let mut lines = vec![
+        (
+            "Duration",
+            format!(
+                "ramp-up {}, interval {}: from {} to {} of the run",
+                seconds(summary.ramp_up_s),
+                seconds(summary.interval_s),
+                seconds(summary.ramp_up_s),
+                seconds(end)
+            ),
+        ),
+        ("Transactions", format!("{} in the interval, {} in the whole run", count(all.0), count(all.1))),
+        ("New-Order", {
+            let each = if orders > 0 { order_lines as f64 / orders as f64 } else { 0.0 };
+            format!(
+                "{:.3} % rolled back, {each:.3} lines each, {:.3} % of the lines remote",
+                share(rolled_back, orders),
+                share(tally("remote_order_lines"), order_lines)
+            )
+        }),
+        (
+            "Payment",
+            format!(
+                "{:.3} % of a remote customer, {}",
+                share(tally("remote_payments"), completed("payment")),
+                by_name("payments_by_name", "payment")
+            ),
+        ),
+        ("Order-Status", by_name("order_status_by_name", "order_status")),
+        ("Delivery", deliveries(record, completed("delivery"), pacing)),
+        ("Skipped", {
+            let districts = tally("districts_skipped");
+            let with_skips = tally("deliveries_with_skips");
+            format!(
+                "{} ({:.3} %), in {} ({:.3} %)",
+                plural(districts, "district", "districts"),
+                share(districts, 10 * pacing.deferred_completed),
+                plural(with_skips, "Delivery", "Deliveries"),
+                share(with_skips, pacing.deferred_completed)
+            )
+        }),
+        (
+            "Queue",
+            format!(
+                "{}; {} at most; {} left at the end",
+                times(record, Waiting::Queue),
+                count(pacing.longest_queue),
+                pacing.unfinished
+            ),
+        ),
+        (
+            "Driver",
+            format!(
+                "late by {}{}",
+                times(record, Waiting::Lateness),
+                if pacing.driver_limited { "; it was the LIMIT, not the database" } else { "" }
+            ),
+        ),
+        ("Menu", format!("90th percentile {} ms: it asks nothing of the database", significant(pacing.menu_ms.p90))),
+    ];
+    lines.push(("Checkpoints", performed(summary, MaintenanceKind::Checkpoint)));
+    lines.push(("Vacuums", performed(summary, MaintenanceKind::Vacuum)));
+    lines.extend(summary.maintenance_notes.iter().map(|note| ("Upkeep", plain(note))));
+    lines
+}
+
+fn deliveries(record: &Record, queued: u64, pacing: &PacingSummary) -> String {
+    let done = pacing.deferred_completed;
+    let mut text = format!(
+        "{} queued, {} executed, {:.3} % within {DEFERRED_LIMIT_S:.0} s",
+        count(queued),
+        count(done),
+        share(pacing.deferred_within_limit, done)
+    );
+    if let Some(deferred) = record.waiting(Waiting::Deferred).filter(|histogram| !histogram.is_empty()) {
+        let [min, p90, max] = [deferred.min(), deferred.value_at_quantile(0.9), deferred.max()].map(|us| time(us as f64 / 1e6));
+        let mean = time(deferred.mean() / 1e6);
+        text.push_str(&format!("; from queueing to end {min} to {max} s, mean {mean} s, 90th percentile {p90} s"));
+    }
+    text
+}
+
+fn times(record: &Record, what: Waiting) -> String {
+    match record.waiting(what).filter(|histogram| !histogram.is_empty()) {
+        Some(histogram) => {
+            let at = |quantile| significant(histogram.value_at_quantile(quantile) as f64 / 1e3);
+            let (mean, max) = (significant(histogram.mean() / 1e3), significant(histogram.max() as f64 / 1e3));
+            format!("mean {mean} ms, 90th percentile {} ms, 99th {} ms, longest {max} ms", at(0.9), at(0.99))
+        }
+        None => "nothing measured".to_owned(),
+    }
+}
+
+fn of_kind(summary: &Summary, kind: MaintenanceKind) -> Vec<&Maintenance> {
+    summary.maintenance.iter().filter(|work| work.kind == kind).collect()
+}
+
+/// How often something was done, and when first.
+fn performed(summary: &Summary, kind: MaintenanceKind) -> String {
+    let (open, close) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
+    let all = of_kind(summary, kind);
+    if all.is_empty() {
+        return "none".to_owned();
+    }
+    let before = all.iter().filter(|work| work.start_s < open).count();
+    let inside: Vec<_> = all.iter().filter(|work| (open..close).contains(&work.start_s)).collect();
+    let first = inside.iter().map(|work| work.start_s - open).reduce(f64::min);
+    let first = first.map_or_else(String::new, |first| format!(", the first one {} into it", seconds(first)));
+    format!("{before} before the interval, {} in it{first}", inside.len())
+}
+
+fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
+    let begun = summary.started.parse::<Timestamp>().ok();
+    let told = |kind: MaintenanceKind, name: &'static str| {
+        let mut longest = of_kind(summary, kind);
+        longest.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+        longest.truncate(UPKEEP_TOLD);
+        longest.into_iter().map(move |work| {
+            let since = SignedDuration::try_from_secs_f64(work.start_s).ok();
+            let at = begun.zip(since).and_then(|(begun, since)| begun.checked_add(since).ok()?.round(Unit::Second).ok());
+            [
+                name.to_owned(),
+                at.map_or_else(|| NOTHING.to_owned(), |at| at.to_string()),
+                format!("{:.1}", work.start_s),
+                format!("{:.3}", work.seconds),
+                plain(&work.work),
+            ]
+        })
+    };
+    let checkpoints = told(MaintenanceKind::Checkpoint, "Checkpoint");
+    checkpoints.chain(told(MaintenanceKind::Vacuum, "Vacuum")).collect()
+}
+
+/// In a word, and with the clauses that stand against it.
+fn outcome(summary: &Summary) -> String {
+    if summary.verdict.valid {
+        return "PASSED".to_owned();
+    }
+    let ids = |state: State| {
+        let mut ids: Vec<String> = Vec::new();
+        for clause in summary.verdict.clauses.iter().filter(|clause| clause.state == state) {
+            let id = plain(&clause.id);
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids.join(", ")
+    };
+    let (broken, untested) = (ids(State::Broken), ids(State::NotTested));
+    match (broken.is_empty(), untested.is_empty()) {
+        (false, true) => format!("FAILED: clauses {broken}"),
+        (false, false) => format!("FAILED: clauses {broken}; not tested: {untested}"),
+        (true, _) => format!("FAILED: clauses not tested: {untested}"),
+    }
+}
+
+/// Seconds, with as many decimals as a short response time needs.
+fn time(seconds: f64) -> String {
+    if seconds < 0.0995 { format!("{seconds:.4}") } else { format!("{seconds:.3}") }
+}
+
+/// Percent of a distribution in microseconds that took no longer than so many seconds.
+fn within(histogram: &Histogram<u64>, seconds: f64) -> f64 {
+    share(histogram.count_between(0, (seconds * 1e6) as u64), histogram.len())
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    if of > 0 { 100.0 * part as f64 / of as f64 } else { 0.0 }
+}
