@@ -17,9 +17,6 @@ const FREQUENCY_BINS: u32 = 40;
 /// No time in a chart is longer than this, in milliseconds, nor any shorter than a microsecond: it keeps axes finite.
 const TIMES_MS: (f64, f64) = (0.001, 1e9);
 
-/// Marks of checkpoints are drawn in this.
-const CHECKPOINT: Tone = Tone::Series(1);
-
 /// A chart for a page.
 #[derive(Debug, serde::Serialize)]
 pub struct Chart {
@@ -48,12 +45,17 @@ pub struct Timeline<'a> {
     interval: Option<(f64, f64)>,
 }
 
+/// Seconds of a bin in a chart over so many seconds.
+fn bin_width(seconds: u32) -> u32 {
+    seconds.div_ceil(TIME_BINS)
+}
+
 impl<'a> Timeline<'a> {
     /// Of a record; none if not even a second was measured.
     pub fn of(record: &'a Record) -> Option<Timeline<'a>> {
         let last = record.series.last()?.second;
         let seconds = last.saturating_add(1);
-        let width = seconds.div_ceil(TIME_BINS);
+        let width = bin_width(seconds);
         let mut measured = record.series.iter().filter(|row| row.phase == Phase::Measurement).map(|row| f64::from(row.second));
         let interval = measured.next().map(|first| (first, measured.next_back().unwrap_or(first) + 1.0));
         let end = f64::from(seconds);
@@ -101,11 +103,7 @@ impl<'a> Timeline<'a> {
             let x = (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
             Layer::Mark { x, label: label.to_owned(), row, tone }
         };
-        let mut layers = Vec::new();
-        for (number, start) in self.checkpoints().enumerate() {
-            // All look alike, so that one name is enough.
-            layers.push(mark(start, if number == 0 { "checkpoint" } else { "" }, 1, CHECKPOINT));
-        }
+        let mut layers: Vec<Layer> = self.checkpoints().map(|start| mark(start, "", 1, Tone::Faint)).collect();
         if let Some((open, close)) = self.interval {
             layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
         }
@@ -123,7 +121,7 @@ impl<'a> Timeline<'a> {
         let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
-        let checkpoints = if self.checkpoints().next().is_some() { " Starts of checkpoints are marked." } else { "" };
+        let checkpoints = if self.checkpoints().next().is_some() { " Shorter grey lines are starts of checkpoints." } else { "" };
         format!("What is outside of the measurement interval has a grey background.{outages}{checkpoints}{bins}")
     }
 }
@@ -332,6 +330,30 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Clause 5.6.4: at least 240 bins, none longer than 30 s, in any run that has as many seconds and is not longer than the standard's
+    /// eight hours. Clauses 5.6.1 and 5.6.3: at least 20 bins.
+    #[test]
+    fn charts_are_as_fine_as_the_standard_asks() {
+        for seconds in 240..=8 * 3_600 {
+            let width = bin_width(seconds);
+            assert!(width <= 30 && seconds.div_ceil(width) >= 240, "{seconds} s in bins of {width} s");
+        }
+        const { assert!(FREQUENCY_BINS >= 20) };
+    }
+
+    #[test]
+    fn a_frequency_distribution_reaches_as_far_as_it_is_told_and_counts_what_lies_beyond() {
+        let mut histogram = Histogram::new(3).unwrap();
+        for think in [6_000_000, 12_000_000, 18_000_000, 60_000_000] {
+            histogram.record(think).unwrap();
+        }
+        let chart = |end| frequency("t".into(), "think time, ms", "think times", Tone::Ink, &histogram, end).unwrap();
+        let caption = chart(4.0 * histogram.mean()).caption;
+        assert!(caption.starts_with("4 think times: mean 24,") && caption.contains("Bins of 2,4"), "{caption}");
+        assert!(!caption.contains("longer than the chart"), "{caption}");
+        assert!(chart(20e6).caption.ends_with(" 1 took longer than the chart shows."));
+    }
 
     #[test]
     fn runs_make_a_curve_of_response_time_against_throughput() {
