@@ -10,4 +10,5 @@ pub mod measure;
 pub mod plan;
 pub mod record;
 pub mod report;
+pub mod study;
 pub mod workload;

@@ -18,6 +18,7 @@ mod run;
 mod screens;
 mod seed;
 mod summary;
+mod sweep;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -66,6 +67,8 @@ enum Command {
         after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
     )]
     Run(RunArgs),
+    /// Run again and again with one thing varied, and show what it does
+    Sweep(sweep::SweepArgs),
     /// Bring a worked database back to its initial population, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
@@ -242,6 +245,7 @@ pub fn main() -> ExitCode {
         Command::Load(args) => load::load(args),
         Command::Check(args) => check::check(args),
         Command::Run(args) => run::run(args),
+        Command::Sweep(args) => sweep::sweep(args),
         Command::Restore(args) => restore::restore(args),
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),

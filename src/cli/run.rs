@@ -17,7 +17,7 @@ use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Finding, Holding, Manifest, Upkeep};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::process;
-use crate::plan::{Check, Pace, Plan, Warm, default_record};
+use crate::plan::{Check, Factor, Pace, Plan, Warm, default_record};
 use crate::record::environment::Environment;
 use crate::record::summary::Summary;
 use crate::record::{Record, RecordWriter, Status, file};
@@ -41,17 +41,32 @@ pub(super) fn run(args: RunArgs) -> Result<Ended, Error> {
 
 /// `bench` or `run`.
 pub(super) fn execute(mut args: RunArgs, extent: Extent) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = args.workload;
     if let Some(file) = &args.plan_file {
         args.plan = args.plan.or(Plan::read(file)?);
     }
+    start(args, extent, Told::Report, Interrupt::listen()?)
+}
+
+/// What a run prints on standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Its report, or its summary.
+    Report,
+    /// Nothing: it is a point of a sweep.
+    Nothing,
+}
+
+/// Runs a plan; whoever else goes on afterwards hears of the same interrupt.
+pub(super) fn start(args: RunArgs, extent: Extent, told: Told, interrupt: Interrupt) -> Result<Ended, Error> {
+    let WorkloadName::Tpcc = args.workload;
     let options = load::options(&args.plan);
-    with_engine(options, Job { args, extent, interrupt: Interrupt::listen()? })
+    with_engine(options, Job { args, extent, told, interrupt })
 }
 
 struct Job {
     args: RunArgs,
     extent: Extent,
+    told: Told,
     interrupt: Interrupt,
 }
 
@@ -83,7 +98,9 @@ impl Job {
         let Some(summary) = summary else { return Ok(Ended::Interrupted) };
         let paths = report::write(&directory)?;
         let page = paths.html.display().to_string();
-        if self.args.json {
+        if self.told == Told::Nothing {
+            tell!("report: {page}");
+        } else if self.args.json {
             answer!("{}", serde_json::json!(summary));
             tell!("report: {page}");
         } else {
@@ -197,7 +214,7 @@ impl Job {
     fn shown<W: Workload>(&self, plan: &Plan, scale: u32) -> Result<Option<u32>, Error> {
         match self.args.show_terminal {
             None => Ok(None),
-            Some(_) if plan.pace != Some(Pace::Standard) => {
+            Some(_) if plan.pace.and_then(Pace::factors).is_none() => {
                 Err(Error::Usage("--show-terminal follows a terminal: add --pace standard".to_owned()))
             }
             Some((unit, _)) if unit > scale => {
@@ -235,7 +252,7 @@ impl Job {
     /// Fills in whatever the plan leaves open.
     fn settle(&mut self, url: &str, manifest: &Manifest) {
         let plan = std::mem::take(&mut self.args.plan);
-        let paced = plan.pace == Some(Pace::Standard);
+        let paced = plan.pace.and_then(Pace::factors).is_some();
         self.args.plan = Plan { db: Some(url.to_owned()), ..plan }.or(Plan {
             scale: Some(manifest.scale),
             pace: Some(Pace::None),
@@ -281,10 +298,12 @@ fn command(extent: Extent) -> &'static str {
 fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
     let clients = plan.clients.unwrap_or(1);
     let terminals = u64::from(scale) * u64::from(W::TERMINALS);
-    let (load, terminals) = match plan.pace {
-        None | Some(Pace::None) => (Load::ClosedLoop, terminals.max(u64::from(clients))),
-        Some(Pace::Standard) => (Load::Paced, terminals),
+    let factors = plan.pace.and_then(Pace::factors);
+    let (load, terminals) = match factors {
+        None => (Load::ClosedLoop, terminals.max(u64::from(clients))),
+        Some(_) => (Load::Paced, terminals),
     };
+    let (keying, think) = factors.unwrap_or((Factor::ONE, Factor::ONE));
     Schedule {
         load,
         clients,
@@ -292,6 +311,8 @@ fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
         shown: None,
         seed: plan.seed.unwrap_or_default(),
         threads: plan.threads,
+        keying,
+        think,
         ramp_up: plan.ramp_up.unwrap_or_default(),
         duration: plan.duration.unwrap_or(1),
     }

@@ -56,7 +56,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         engine: engine.identity().clone(),
         via: engine.via(),
         isolation: engine.isolation().to_owned(),
-        pace: plan.pace.unwrap_or(Pace::None).name().to_owned(),
+        pace: plan.pace.unwrap_or(Pace::None).to_string(),
         scale: manifest.scale,
         clients: schedule.clients,
         seed: schedule.seed,

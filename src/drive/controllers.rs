@@ -77,9 +77,21 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
 mod tests {
     use super::super::Load;
     use super::*;
+    use crate::plan::Factor;
 
     fn schedule(ramp_up: u32, duration: u32) -> Schedule {
-        Schedule { load: Load::Paced, clients: 1, terminals: 10, shown: None, seed: 0, threads: None, ramp_up, duration }
+        Schedule {
+            load: Load::Paced,
+            clients: 1,
+            terminals: 10,
+            shown: None,
+            seed: 0,
+            threads: None,
+            keying: Factor::ONE,
+            think: Factor::ONE,
+            ramp_up,
+            duration,
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use crate::engine::{Engine, Error};
+use crate::plan::Factor;
 use crate::workload::Workload;
 use event::{Event, Phase};
 pub use stop::Stop;
@@ -49,6 +50,10 @@ pub struct Schedule {
     pub seed: u64,
     /// Driver threads; none lets [`driver_threads`] choose.
     pub threads: Option<u32>,
+    /// Keying times as a multiple of the workload's; of no meaning in a closed loop.
+    pub keying: Factor,
+    /// Think times as a multiple of the workload's; of no meaning in a closed loop.
+    pub think: Factor,
     /// Whole seconds before the measurement interval.
     pub ramp_up: u32,
     /// Whole seconds of the measurement interval.

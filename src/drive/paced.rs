@@ -29,6 +29,7 @@ pub(super) struct Floor<W: Workload> {
     places: Vec<Place<W>>,
     wheel: Wheel,
     begin: Instant,
+    schedule: Schedule,
 }
 
 impl<W: Workload> Floor<W> {
@@ -39,22 +40,24 @@ impl<W: Workload> Floor<W> {
         let mut wheel = Wheel::new(count);
         let mut past = Xoshiro256PlusPlus::seed_from_u64(schedule.seed);
         let mut places = Vec::with_capacity(count);
+        // A pass takes about this long; the greater of the two multiples is near enough for where in it a terminal is.
+        let pass = schedule.keying.of(W::PASS).max(schedule.think.of(W::PASS));
         for number in 0..count {
             let mut terminal = W::terminal(terminals, number as u64);
-            let past = past.random_range(0..2 * W::PASS);
+            let past = past.random_range(0..2 * pass);
             let (mut lived, mut chosen) = (0, terminal.choose());
             loop {
-                lived += W::keying_time(chosen);
+                lived += schedule.keying.of(W::keying_time(chosen));
                 if lived > past {
                     break;
                 }
-                lived += terminal.think_time(chosen);
+                lived += schedule.think.of(terminal.think_time(chosen));
                 chosen = terminal.choose();
             }
             wheel.sleep(number as u32, lived - past);
             places.push(Place { terminal, chosen: chosen as u8 });
         }
-        Floor { places, wheel, begin }
+        Floor { places, wheel, begin, schedule }
     }
 
     fn micros(&self, moment: Instant) -> u64 {
@@ -70,7 +73,7 @@ impl<W: Workload> Floor<W> {
     fn rest(&mut self, number: u32, from: Instant, desk: &RefCell<Desk<'_>>) {
         let from = self.micros(from);
         let place = &mut self.places[number as usize];
-        let think = place.terminal.think_time(usize::from(place.chosen));
+        let think = self.schedule.think.of(place.terminal.think_time(usize::from(place.chosen)));
         let mut desk = desk.borrow_mut();
         let pacing = desk.interval.pacing();
         pacing.think[usize::from(place.chosen)].note(think);
@@ -78,7 +81,7 @@ impl<W: Workload> Floor<W> {
             note(&mut pacing.headline_think, think);
         }
         let chosen = place.terminal.choose();
-        let keying = W::keying_time(chosen);
+        let keying = self.schedule.keying.of(W::keying_time(chosen));
         pacing.keying[chosen].note(keying);
         place.chosen = chosen as u8;
         self.wheel.sleep(number, from + think + keying);

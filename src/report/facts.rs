@@ -187,6 +187,9 @@ fn headline(summary: &Summary) -> Option<Headline> {
         return None;
     }
     let meaning = match summary.metric.as_str() {
+        "NOPM" if summary.pace != "none" => {
+            "New-Orders a minute with keying and think times that are not the standard's: not a tpmC, nor to be compared with one"
+        }
         "NOPM" => "New-Orders a minute without keying and think times: not a tpmC, nor to be compared with one",
         "tpmC-gm" if summary.verdict.valid => {
             "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared with published tpmC"

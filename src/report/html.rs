@@ -2,13 +2,25 @@
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 
 use super::chart::{self, Timeline};
 use super::facts::Facts;
 use crate::record::{Error, Record};
 
 const TEMPLATE: &str = include_str!("template.html");
+const STYLE: &str = include_str!("style.css");
+
+/// A page of a template, in the style of all pages.
+pub(super) fn page(template: &str, facts: Value) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    environment.add_global("style", Value::from_safe_string(STYLE.trim_end().to_owned()));
+    environment.add_template("page", template)?;
+    environment.get_template("page")?.render(facts)
+}
 
 /// The report as a page.
 ///
@@ -18,18 +30,11 @@ pub fn render(record: &Record, facts: &Facts) -> Result<String, Error> {
     let timeline = Timeline::of(record);
     let over_time = timeline.as_ref().map(|timeline| [chart::throughput(timeline), chart::response_over_time(timeline)]);
     let charts: Vec<_> = over_time.into_iter().flatten().chain([chart::percentiles(record)]).flatten().collect();
-    let page = || -> Result<String, minijinja::Error> {
-        let mut environment = Environment::new();
-        environment.set_auto_escape_callback(|_| AutoEscape::Html);
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
-        environment.add_template("report", TEMPLATE)?;
-        environment.get_template("report")?.render(context! {
-            facts => Serde(facts),
-            charts => Serde(&charts),
-            frequencies => Serde(chart::frequencies(record)),
-            waiting => Serde(chart::waiting(record)),
-        })
+    let facts = context! {
+        facts => Serde(facts),
+        charts => Serde(&charts),
+        frequencies => Serde(chart::frequencies(record)),
+        waiting => Serde(chart::waiting(record)),
     };
-    page().map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))
+    page(TEMPLATE, facts).map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))
 }

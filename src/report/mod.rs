@@ -5,6 +5,7 @@ pub mod chart;
 pub mod facts;
 pub mod format;
 mod html;
+pub mod sweep;
 pub mod text;
 
 use std::path::{Path, PathBuf};

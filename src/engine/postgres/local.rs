@@ -1,4 +1,4 @@
-//! The URL of a private server: `postgres:local[?version=15&data=DIR&NAME=VALUE…]`.
+//! The URL of a private server: `postgres:local[?version=15&data=DIR&cpus=0-1&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -26,11 +26,12 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
         match name {
             "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => options.version = Some(value),
             "version" => return Err(Error::Usage(format!("version={value} is not a major version such as 15"))),
+            "cpus" if !value.is_empty() => options.cpus = Some(value),
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in postgres:local is neither version=, data= nor a setting with a value"
+                    "`{name}` in postgres:local is neither version=, data=, cpus= nor a setting with a value"
                 )));
             }
         }
@@ -43,8 +44,9 @@ pub fn url(options: &Options) -> String {
     let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
     let version = options.version.iter().map(|version| format!("version={version}"));
     let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
+    let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
     let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
-    let pairs: Vec<String> = version.chain(data).chain(settings).collect();
+    let pairs: Vec<String> = version.chain(data).chain(cpus).chain(settings).collect();
     if pairs.is_empty() { "postgres:local".to_owned() } else { format!("postgres:local?{}", pairs.join("&")) }
 }
 
@@ -62,11 +64,13 @@ mod tests {
     fn a_private_server_is_asked_for_with_its_settings() {
         assert_eq!(parse("postgres://localhost/local"), Ok(None));
         assert_eq!(parse("postgres:local"), Ok(Some(Options::default())));
-        let options = parse("postgres:local?version=15&data=/var/bench%20data&shared_buffers=1GB&pg_stat_statements.track=all")
-            .unwrap()
-            .unwrap();
+        let options =
+            parse("postgres:local?version=15&data=/var/bench%20data&cpus=0,2-3&shared_buffers=1GB&pg_stat_statements.track=all")
+                .unwrap()
+                .unwrap();
         assert_eq!(options.version.as_deref(), Some("15"));
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
+        assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
         assert_eq!(options.settings.len(), 2);
         assert_eq!(parse(&url(&options)), Ok(Some(options)));
         for wrong in [

@@ -1,4 +1,5 @@
 //! Private servers that Graymark starts, configures, restarts and stops.
 
+pub mod affinity;
 pub mod cpu;
 pub mod postgres;

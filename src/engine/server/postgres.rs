@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Gid, Pid, Uid, User, chown};
 use tempfile::TempDir;
 
-use super::cpu;
+use super::{affinity, cpu};
 use crate::engine::Error;
 
 /// The superuser of a private server.
@@ -36,6 +36,8 @@ pub struct Options {
     pub version: Option<String>,
     /// Data directory to keep and use again; a temporary one, removed at the end, if none.
     pub data: Option<PathBuf>,
+    /// CPUs that its processes are bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
+    pub cpus: Option<String>,
     /// Settings over the defaults, as PostgreSQL names them.
     pub settings: Vec<(String, String)>,
 }
@@ -61,6 +63,7 @@ pub struct Server {
     socket: Option<PathBuf>,
     port: u16,
     kept: bool,
+    cpus: Option<affinity::Cpus>,
     settings: Vec<(String, String)>,
     keeper: mpsc::Sender<Spawn>,
     running: Mutex<Running>,
@@ -88,6 +91,7 @@ impl Server {
             let data = options.data.as_deref().unwrap_or(Path::new("")).display();
             return Err(Error::Usage(format!("{data} was made by PostgreSQL {kept}: ask for version={kept} or another directory")));
         }
+        let cpus = options.cpus.as_deref().map(affinity::Cpus::parse).transpose().map_err(Error::Usage)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
         let owner = find_owner(options.data.as_deref())?;
         let place = tempfile::Builder::new().prefix("graymark-postgres-").tempdir();
@@ -107,6 +111,7 @@ impl Server {
             socket,
             port: 0,
             kept,
+            cpus,
             settings: options.settings.clone(),
             keeper: keeper()?,
             running: Mutex::default(),
@@ -265,6 +270,9 @@ impl Server {
         // A group of its own: an interrupt from the keyboard is Graymark's to handle, not the server's.
         command.process_group(0);
         die_with_parent(&mut command);
+        if let Some(cpus) = self.cpus {
+            cpus.bind(&mut command);
+        }
         let (reply, answer) = mpsc::channel();
         let child = self.keeper.send(Spawn { command, reply }).ok().and_then(|()| answer.recv().ok());
         let child = child.unwrap_or_else(|| Err(io::Error::other("the thread that starts servers is gone")));

@@ -1,6 +1,7 @@
 //! The charts of a report, as SVG.
 
 mod plot;
+mod sweep;
 
 use hdrhistogram::Histogram;
 
@@ -8,6 +9,8 @@ use super::format::{count, significant};
 use crate::drive::event::Phase;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::{Record, Waiting};
+pub use sweep::throughput_over_warehouses;
+
 use plot::{Axis, Layer, Plot, Tone};
 
 /// The most points that a chart over time has: with this many, bins are 30 s or less up to a run of eight hours (clause 5.6.4).

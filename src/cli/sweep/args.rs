@@ -1,0 +1,124 @@
+//! The arguments of `graymark sweep`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::super::WorkloadName;
+use crate::plan::{Plan, parse_scale};
+
+/// Which sweep.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SweepArgs {
+    #[command(subcommand)]
+    pub(super) sweep: Sweep,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Sweep {
+    /// Run one database at shares of the full load: New-Order's response time over throughput (clause 5.6.2)
+    #[command(after_help = "\
+The full load is that of --pace (default: standard); less load is offered by longer think times. The database is loaded if it is absent.
+
+Examples:
+  graymark sweep load --db sqlite:tpcc.db -w 4 --ramp-up 5m --duration 20m
+  graymark sweep load --db postgres:local?data=/srv/bench -w 50 --at 25,50,80,100 --out response-curve")]
+    Load(LoadArgs),
+    /// Find the largest number of warehouses that keeps the limits, by doubling and then bisection
+    #[command(after_help = "\
+A number of warehouses passes if the 90th percentiles keep clause 5.2.5.3, the efficiency is at least 70 % of 12.86 New-Orders a minute \
+and warehouse, client and database agree, and the database is consistent. Each scale is loaded when its turn comes: a SQLite file or a \
+private server's data directory for each, or, on a server that is there, its tables dropped and loaded again (--replace).
+
+Examples:
+  graymark sweep warehouses --db postgres:local --to 64 --dry-run
+  graymark sweep warehouses --db postgres:local --to 64 --ramp-up 20m --duration 2h --out largest
+  graymark sweep warehouses --db postgres:local --to 64 --data-directory /mnt/ext4 --data-directory /mnt/xfs
+  graymark sweep warehouses --db postgres:local --to 64 --cpus 0 --cpus 0-1")]
+    Warehouses(WarehousesArgs),
+    /// Go on with a sweep that was interrupted
+    #[command(after_help = "Example: graymark sweep resume graymark-runs/20260131T120000Z-sweep-warehouses-postgres")]
+    Resume(ResumeArgs),
+}
+
+/// What both sweeps have.
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    pub(super) workload: WorkloadName,
+    #[command(flatten)]
+    pub(super) plan: Plan,
+    /// Take what the flags leave open from a file, such as the plan.toml of an earlier record
+    #[arg(long = "plan", value_name = "FILE")]
+    pub(super) plan_file: Option<PathBuf>,
+    /// Directory of the sweep; one that holds the same sweep already is gone on with [default: graymark-runs/TIME-sweep-KIND-ENGINE]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Print the sweep as one JSON object on standard output
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Say which points come first, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LoadArgs {
+    /// Loads in percent of the full one, which is always among them
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "50,80,100",
+          value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) at: Vec<u32>,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct WarehousesArgs {
+    /// The smallest number of warehouses
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_scale)]
+    pub(super) from: u32,
+    /// The largest number of warehouses
+    #[arg(long, value_name = "N", value_parser = parse_scale)]
+    pub(super) to: u32,
+    /// The least percent of the New-Orders that keying and think times allow
+    #[arg(long, value_name = "PERCENT", default_value = "70", value_parser = parse_percent)]
+    pub(super) efficiency: f64,
+    /// A limit for New-Order's 90th percentile below the standard's 5s, such as 500ms
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(super) p90: Option<Duration>,
+    /// Where the databases are, such as a file system to be measured; may be given several times, a series each
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_directory: Vec<PathBuf>,
+    /// CPUs that a private server is bound to, as a list such as 0 or 0,2-3; may be given several times, a series each
+    #[arg(long, value_name = "LIST")]
+    pub(super) cpus: Vec<String>,
+    /// Keep the databases that the sweep loads [default: each is removed when its point is done]
+    #[arg(long)]
+    pub(super) keep_databases: bool,
+    /// On a server that is there: the workload's tables may be dropped and loaded again for each point
+    #[arg(long)]
+    pub(super) replace: bool,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ResumeArgs {
+    /// Directory of the sweep
+    pub(super) directory: PathBuf,
+    /// The database's URL again, where it needs a password
+    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
+    pub(super) db: Option<String>,
+    /// Print the sweep as one JSON object on standard output
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Say which points come first, and do nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| "give a number from 0 to 100".to_owned())
+}

@@ -1,0 +1,173 @@
+//! `graymark sweep`: runs with one thing varied, each with a record of its own below the sweep's directory. A sweep can be interrupted at
+//! any moment and gone on with.
+
+mod args;
+mod place;
+mod points;
+mod state;
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::interrupt::Interrupt;
+use super::{Ended, WorkloadName, seed};
+use crate::engine::Error;
+use crate::plan::{Check, Pace, Plan, default_record};
+use crate::study::Kind;
+use crate::study::point::Limits;
+pub(super) use args::SweepArgs;
+use args::{Common, LoadArgs, ResumeArgs, WarehousesArgs};
+use points::Points;
+use state::{Series, Settings, State};
+
+/// The command.
+pub(super) fn sweep(args: SweepArgs) -> Result<Ended, Error> {
+    match args.sweep {
+        args::Sweep::Load(args) => load(args),
+        args::Sweep::Warehouses(args) => warehouses(args),
+        args::Sweep::Resume(args) => resume(args),
+    }
+}
+
+fn load(args: LoadArgs) -> Result<Ended, Error> {
+    let mut at = args.at;
+    // The full load comes first, for the others are shares of it.
+    at.push(100);
+    at.sort_unstable_by(|one, other| other.cmp(one));
+    at.dedup();
+    let scale = args.common.plan.scale.unwrap_or(1);
+    let settings = Settings {
+        sweep: Kind::Load,
+        at,
+        from: scale,
+        to: scale,
+        keep_databases: true,
+        replace: false,
+        limits: Limits::default(),
+        plan: Plan::default(),
+        series: vec![Series::default()],
+    };
+    begin(settings, args.common)
+}
+
+fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
+    let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+    if args.common.plan.scale.is_some() {
+        return usage("-w is what this sweep varies: say from where to where with --from and --to");
+    }
+    if args.from > args.to {
+        return usage("--from is larger than --to");
+    }
+    let some = |all: usize| all.max(1);
+    let (directories, cpus) = (&args.data_directory, &args.cpus);
+    let series = (0..some(directories.len())).flat_map(|directory| {
+        (0..some(cpus.len()))
+            .map(move |set| Series { data_directory: directories.get(directory).cloned(), cpus: cpus.get(set).cloned() })
+    });
+    let settings = Settings {
+        sweep: Kind::Warehouses,
+        at: Vec::new(),
+        from: args.from,
+        to: args.to,
+        keep_databases: args.keep_databases,
+        replace: args.replace,
+        limits: Limits { efficiency: args.efficiency, new_order_ms: args.p90.map(|limit| limit.as_secs_f64() * 1e3) },
+        plan: Plan::default(),
+        series: series.collect(),
+    };
+    begin(settings, args.common)
+}
+
+/// Begins a sweep, or goes on with the same one in its directory.
+fn begin(mut settings: Settings, common: Common) -> Result<Ended, Error> {
+    let WorkloadName::Tpcc = common.workload;
+    let mut plan = common.plan;
+    if let Some(file) = &common.plan_file {
+        plan = plan.or(Plan::read(file)?);
+        if settings.sweep == Kind::Warehouses {
+            plan.scale = None;
+        }
+    }
+    let db = plan.db().to_owned();
+    plan.db = Some(place::shown(&db));
+    let there = common.out.as_deref().map(State::read).transpose()?.flatten();
+    let Some((directory, there)) = common.out.clone().zip(there) else {
+        settings.plan = whole(plan, settings.sweep)?;
+        for series in &settings.series {
+            let warehouses = (settings.sweep == Kind::Warehouses).then_some(settings.from);
+            let place = place::Place::of(&db, series, warehouses, Path::new(""))?;
+            if matches!(place, place::Place::Server { .. }) && warehouses.is_some() && !settings.replace {
+                return Err(Error::Usage(
+                    "on a server that is there this sweep drops the workload's tables for each point: allow it with --replace"
+                        .to_owned(),
+                ));
+            }
+        }
+        let directory = common.out.unwrap_or_else(|| default_directory(settings.sweep, &db));
+        let state = State::new(settings);
+        return go(directory, state, db, common.json, common.dry_run);
+    };
+    settings.plan = plan.or(there.settings.plan.clone());
+    if settings.sweep == Kind::Load && settings.plan.scale == there.settings.plan.scale {
+        (settings.from, settings.to) = (there.settings.from, there.settings.to);
+    }
+    if settings != there.settings {
+        return Err(Error::Usage(format!(
+            "{} holds a sweep with other options: give another --out, or go on with that one by graymark sweep resume",
+            directory.display()
+        )));
+    }
+    go(directory, there, db, common.json, common.dry_run)
+}
+
+fn resume(args: ResumeArgs) -> Result<Ended, Error> {
+    let directory = args.directory;
+    let Some(state) = State::read(&directory)? else {
+        return Err(Error::Usage(format!("{} holds no sweep: there is no {} in it", directory.display(), state::FILE)));
+    };
+    let stored = state.settings.plan.db();
+    let db = match args.db {
+        // Of a URL for other commands nothing is taken.
+        Some(db) if place::shown(&db) == stored => db,
+        _ => stored.to_owned(),
+    };
+    go(directory, state, db, args.json, args.dry_run)
+}
+
+/// What all runs have in common, nothing left open that could differ from run to run.
+fn whole(plan: Plan, sweep: Kind) -> Result<Plan, Error> {
+    if plan.pace == Some(Pace::None) {
+        return Err(Error::Usage("a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned()));
+    }
+    Ok(plan.or(Plan {
+        pace: Some(Pace::Standard),
+        ramp_up: Some(60),
+        // Clause 5.6.2 asks for 20 minutes.
+        duration: Some(if sweep == Kind::Load { 20 * 60 } else { 5 * 60 }),
+        seed: Some(seed::drawn()),
+        check: Some(Check::After),
+        ..Plan::default()
+    }))
+}
+
+fn default_directory(sweep: Kind, db: &str) -> PathBuf {
+    let kind = match sweep {
+        Kind::Load => "sweep-load",
+        Kind::Warehouses => "sweep-warehouses",
+    };
+    default_record(kind, db.split(':').next().unwrap_or_default(), Timestamp::now())
+}
+
+fn go(directory: PathBuf, state: State, db: String, json: bool, dry_run: bool) -> Result<Ended, Error> {
+    if dry_run {
+        answer!("{}", points::preview(&directory, &state, &db)?.trim_end());
+        return Ok(Ended::Held);
+    }
+    let cannot = |error| Error::Usage(format!("cannot make {}: {error}; give another --out", directory.display()));
+    std::fs::create_dir_all(&directory).map_err(cannot)?;
+    let lock = state::lock(&directory)?;
+    let ended = Points::new(directory, state, db, json, Interrupt::listen()?)?.run();
+    drop(lock);
+    ended
+}

@@ -1,0 +1,213 @@
+//! Where the database of a point is, and how it comes and goes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use tokio::runtime::Runtime;
+
+use super::super::{load, with_engine};
+use super::state::Series;
+use crate::engine::registry::Visitor;
+use crate::engine::{Engine, Error, Holding};
+use crate::plan::Plan;
+use crate::workload::Workload;
+use crate::workload::tpcc::Tpcc;
+
+/// What may stand in a value of a URL as it is.
+const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b',');
+
+/// The database of a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A file.
+    File { url: String, file: PathBuf },
+    /// The data directory of a private server.
+    Private { url: String, directory: PathBuf },
+    /// A server that is there.
+    Server { url: String },
+    /// Nowhere: it is simulated.
+    Nowhere { url: String },
+}
+
+impl Place {
+    /// For a number of warehouses, or for all points of a sweep that does not vary it. `directory` is the sweep's own.
+    pub(super) fn of(url: &str, series: &Series, warehouses: Option<u32>, directory: &Path) -> Result<Place, Error> {
+        let (place, query) = url.split_once('?').unwrap_or((url, ""));
+        let scheme = place.split(':').next().unwrap_or_default();
+        let private = place.ends_with(":local");
+        if series.cpus.is_some() && !private {
+            return Err(Error::Usage("--cpus bind a private server only: give --db postgres:local, or leave them out".to_owned()));
+        }
+        if series.data_directory.is_some() && !private && scheme != "sqlite" {
+            return Err(Error::Usage(
+                "--data-directory is for SQLite and for private servers: give --db sqlite:FILE or postgres:local".to_owned(),
+            ));
+        }
+        if scheme == "simulated" {
+            return Ok(Place::Nowhere { url: url.to_owned() });
+        }
+        if private {
+            let value = |text: &str| utf8_percent_encode(text, VALUE).to_string();
+            let (mut data, mut pairs) = (None, Vec::new());
+            for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+                match pair.split_once('=') {
+                    Some(("data", path)) => data = Some(PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned())),
+                    Some(("cpus", _)) if series.cpus.is_some() => {}
+                    _ => pairs.push(pair.to_owned()),
+                }
+            }
+            let base = series.data_directory.clone().or(data.clone());
+            let data = match warehouses {
+                None => base.unwrap_or_else(|| directory.join("database")),
+                Some(w) => base.unwrap_or_else(|| directory.join("databases")).join(format!("graymark-w{w}")),
+            };
+            pairs.push(format!("data={}", value(&data.to_string_lossy())));
+            pairs.extend(series.cpus.iter().map(|cpus| format!("cpus={}", value(cpus))));
+            return Ok(Place::Private { url: format!("{place}?{}", pairs.join("&")), directory: data });
+        }
+        if scheme == "sqlite" {
+            let file = place.strip_prefix("sqlite:").unwrap_or_default();
+            let mut file = PathBuf::from(file.strip_prefix("//").unwrap_or(file));
+            if let (Some(directory), Some(name)) = (&series.data_directory, file.file_name()) {
+                file = directory.join(name);
+            }
+            if let Some(w) = warehouses {
+                let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let end = file.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
+                file.set_file_name(format!("{stem}-w{w}{end}"));
+            }
+            let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+            return Ok(Place::File { url: format!("sqlite:{}{query}", file.display()), file });
+        }
+        Ok(Place::Server { url: url.to_owned() })
+    }
+
+    /// The URL to open it by; it may hold a password.
+    pub(super) fn url(&self) -> &str {
+        match self {
+            Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => url,
+        }
+    }
+
+    /// Whether nothing is there yet, so that whatever will be there is the sweep's own.
+    pub(super) fn is_free(&self) -> bool {
+        match self {
+            Place::File { file: path, .. } | Place::Private { directory: path, .. } => !path.exists(),
+            Place::Server { .. } | Place::Nowhere { .. } => false,
+        }
+    }
+
+    /// Makes it ready to be loaded. Tables of a server are dropped, but for those of the same scale when the point is gone on with.
+    pub(super) fn prepare(&self, plan: &Plan, again: bool) -> Result<(), Error> {
+        match self {
+            Place::File { file, .. } => match file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                Some(parent) => {
+                    let cannot = |error| Error::Usage(format!("cannot make {}: {error}", parent.display()));
+                    fs::create_dir_all(parent).map_err(cannot)
+                }
+                None => Ok(()),
+            },
+            Place::Server { .. } if plan.scale.is_some() => {
+                with_engine(load::options(plan), MakeWay { keep: plan.scale.filter(|_| again) })
+            }
+            Place::Server { .. } | Place::Private { .. } | Place::Nowhere { .. } => Ok(()),
+        }
+    }
+
+    /// Removes files that the sweep has made.
+    pub(super) fn remove(&self) -> Result<(), Error> {
+        let gone = |result: std::io::Result<()>, path: &Path| match result {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::Usage(format!("cannot remove {}: {error}", path.display())))
+            }
+            _ => Ok(()),
+        };
+        match self {
+            Place::File { file, .. } => {
+                for end in ["-wal", "-shm", "-journal", ""] {
+                    let mut path = file.clone().into_os_string();
+                    path.push(end);
+                    gone(fs::remove_file(&path), Path::new(&path))?;
+                }
+                Ok(())
+            }
+            Place::Private { directory, .. } => gone(fs::remove_dir_all(directory), directory),
+            Place::Server { .. } | Place::Nowhere { .. } => Ok(()),
+        }
+    }
+}
+
+/// A URL without its password, whether or not it is well formed.
+pub(super) fn shown(url: &str) -> String {
+    let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
+    let mut shown = match place.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?))) {
+        Some((scheme, (login, rest))) => format!("{scheme}://{}@{rest}", login.split(':').next().unwrap_or_default()),
+        None => place.to_owned(),
+    };
+    let pairs = query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.starts_with("password="));
+    for (index, pair) in pairs.enumerate() {
+        shown.push(if index == 0 { '?' } else { '&' });
+        shown.push_str(pair);
+    }
+    shown
+}
+
+/// Drops the tables of another point.
+struct MakeWay {
+    /// Tables of this scale may stay.
+    keep: Option<u32>,
+}
+
+impl Visitor for MakeWay {
+    type Output = ();
+
+    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<(), Error> {
+        let stays = match runtime.block_on(engine.holding())? {
+            Holding::Nothing => true,
+            Holding::Complete(manifest) | Holding::Unfinished(manifest) => Some(manifest.scale) == self.keep,
+            Holding::Foreign { .. } => false,
+        };
+        if stays {
+            return Ok(());
+        }
+        tell!("sweep: dropping the {} tables of {}", Tpcc::NAME, engine.identity().url);
+        runtime.block_on(engine.drop_tables())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(url: &str, series: &Series, warehouses: Option<u32>) -> Place {
+        Place::of(url, series, warehouses, Path::new("out")).unwrap()
+    }
+
+    #[test]
+    fn each_scale_has_a_place_of_its_own() {
+        let here = Series::default();
+        let there = Series { data_directory: Some("/mnt/a b".into()), cpus: None };
+        assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).url(), "sqlite:x/tpcc-w8.db?cache=64");
+        assert_eq!(place("sqlite:tpcc.db", &there, Some(8)).url(), "sqlite:/mnt/a b/tpcc-w8.db");
+        assert_eq!(place("sqlite:tpcc.db", &here, None).url(), "sqlite:tpcc.db");
+        assert_eq!(place("postgres:local", &here, Some(8)).url(), "postgres:local?data=out/databases/graymark-w8");
+        assert_eq!(place("postgres:local?data=/d", &here, None).url(), "postgres:local?data=/d");
+        let bound = Series { cpus: Some("0,2-3".to_owned()), ..there };
+        let url = "postgres:local?data=/d&fsync=off&cpus=7";
+        assert_eq!(place(url, &bound, Some(2)).url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2&cpus=0,2-3");
+        for url in ["postgres://host/db", "simulated:service=1ms"] {
+            assert_eq!(place(url, &here, Some(2)).url(), url);
+            assert!(Place::of(url, &bound, Some(2), Path::new("out")).is_err());
+        }
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        assert_eq!(shown("postgres://me:secret@host/db?password=secret&sslmode=require"), "postgres://me@host/db?sslmode=require");
+        assert_eq!(shown("postgres://me:a@b/c@/db?host=/tmp"), "postgres://me@/db?host=/tmp");
+        for url in ["sqlite:a b.db", "postgres:local?data=/x", "simulated:service=5ms", "postgres://me@host:1/db"] {
+            assert_eq!(shown(url), url);
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! The points of a sweep: which comes next, its run, and what they come to.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::super::interrupt::Interrupt;
+use super::super::run::{self, Extent, Told};
+use super::super::{Ended, RunArgs, WorkloadName};
+use super::place::Place;
+use super::state::{Aim, Entry, Progress, State};
+use crate::engine::Error;
+use crate::plan::Plan;
+use crate::record::{Record, Status};
+use crate::report::format::{plural, seconds};
+use crate::report::sweep as told;
+use crate::study::point::Point;
+use crate::study::search::{self, Next};
+use crate::study::{self, Kind, Measured, Study, load};
+
+/// A sweep at work.
+pub(super) struct Points {
+    directory: PathBuf,
+    state: State,
+    /// The database's URL; it may hold a password.
+    db: String,
+    json: bool,
+    interrupt: Interrupt,
+}
+
+impl Points {
+    /// Takes up a sweep in its directory.
+    pub(super) fn new(directory: PathBuf, state: State, db: String, json: bool, interrupt: Interrupt) -> Result<Points, Error> {
+        state.write(&directory)?;
+        Ok(Points { directory, state, db, json, interrupt })
+    }
+
+    /// Runs all points that are left, and reports.
+    pub(super) fn run(mut self) -> Result<Ended, Error> {
+        for entry in self.state.points.iter().filter(|entry| entry.state == Progress::Done) {
+            self.tidy(entry)?;
+        }
+        while let Some(aim) = next(&self.state) {
+            if self.interrupt.stop.requested() {
+                return self.stopped();
+            }
+            tell!("sweep: {}; next: {}", progress(&self.state), name(&self.state, aim));
+            if !self.point(aim)? {
+                return self.stopped();
+            }
+            told::write(&self.directory, &self.study())?;
+        }
+        let study = self.study();
+        let page = told::write(&self.directory, &study)?;
+        if self.json {
+            answer!("{}", serde_json::json!(study));
+        } else {
+            answer!("{}", told::text(&study).trim_end());
+        }
+        tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
+        let failed = self.state.done().any(|(_, point)| point.check_failed);
+        Ok(if failed { Ended::Failed } else { Ended::Held })
+    }
+
+    fn stopped(&self) -> Result<Ended, Error> {
+        told::write(&self.directory, &self.study())?;
+        tell!("sweep: stopped, {}; go on with: graymark sweep resume {}", progress(&self.state), self.directory.display());
+        Ok(Ended::Interrupted)
+    }
+
+    /// Runs a point, or takes up the result of one that was killed just after its end. False if it was interrupted.
+    fn point(&mut self, aim: Aim) -> Result<bool, Error> {
+        let place = self.place(aim)?;
+        let again = self.state.points.iter().position(|entry| entry.aim == aim);
+        let index = again.unwrap_or(self.state.points.len());
+        if again.is_none() {
+            let own_database = aim.warehouses.is_some() && place.is_free();
+            self.state.points.push(Entry {
+                aim,
+                state: Progress::Begun,
+                record: Path::new("points").join(directory_name(&self.state, aim)).display().to_string(),
+                own_database,
+                seconds: 0.0,
+                engine: String::new(),
+                file_system: None,
+                result: None,
+            });
+            self.state.write(&self.directory)?;
+        }
+        let Some(entry) = self.state.points.get(index).cloned() else { return Ok(false) };
+        let out = self.directory.join(&entry.record);
+        let began = Instant::now();
+        let record = match whole(&out) {
+            Some(record) => record,
+            None => {
+                remove(&out)?;
+                let plan = self.plan(aim, &place)?;
+                place.prepare(&plan, again.is_some())?;
+                let args = RunArgs {
+                    workload: WorkloadName::Tpcc,
+                    plan,
+                    plan_file: None,
+                    out: Some(out.clone()),
+                    json: false,
+                    require_valid: false,
+                    show_terminal: None,
+                };
+                let ended = run::start(args, Extent::Bench, Told::Nothing, self.interrupt.clone())?;
+                if ended == Ended::Interrupted || self.interrupt.stop.requested() {
+                    // It may lack its check of consistency, so it does not count.
+                    remove(&out)?;
+                    return Ok(false);
+                }
+                whole(&out)
+                    .ok_or_else(|| Error::Usage(format!("the record {} is not whole: start the sweep again", out.display())))?
+            }
+        };
+        let entry = self.entry(entry, &record, began.elapsed().as_secs_f64())?;
+        if let Some(point) = &entry.result {
+            let result = if point.passed() { "passed".to_owned() } else { point.broken.join("; ") };
+            tell!("sweep: {}: {:.0} {}, {result}", name(&self.state, aim), point.throughput, point.metric);
+        }
+        if let Some(there) = self.state.points.get_mut(index) {
+            *there = entry.clone();
+        }
+        self.state.write(&self.directory)?;
+        self.tidy(&entry)?;
+        Ok(true)
+    }
+
+    /// A point that is done, from its record.
+    fn entry(&self, entry: Entry, record: &Record, took: f64) -> Result<Entry, Error> {
+        let Some(summary) = &record.summary else { return Ok(entry) };
+        if let Some(wanted) = entry.aim.warehouses.filter(|wanted| *wanted != summary.scale) {
+            return Err(Error::Usage(format!(
+                "{} holds {} warehouses, not {wanted}: remove it, or give another place",
+                summary.engine.url, summary.scale
+            )));
+        }
+        Ok(Entry {
+            state: Progress::Done,
+            seconds: took.max(summary.ramp_up_s + summary.interval_s),
+            engine: format!("{} {}", summary.engine.name, summary.engine.version),
+            file_system: record.environment.as_ref().and_then(|environment| environment.file_system.clone()),
+            result: Some(Point::of(summary, &self.state.settings.limits)),
+            ..entry
+        })
+    }
+
+    /// What is run: the sweep's plan with the point's own scale, pace and place.
+    fn plan(&self, aim: Aim, place: &Place) -> Result<Plan, Error> {
+        let mut plan = self.state.settings.plan.clone();
+        plan.db = Some(place.url().to_owned());
+        plan.scale = aim.warehouses.or(plan.scale);
+        if let Some(percent) = aim.at.filter(|percent| *percent < 100) {
+            let full = self.state.done().find(|(entry, _)| entry.aim == Aim { at: Some(100), ..aim });
+            let full = full.map(|(entry, _)| Record::open(&self.directory.join(&entry.record))).transpose()?;
+            let full = full.and_then(|record| record.summary);
+            let full = full.ok_or_else(|| Error::Usage("the record of the full load has no summary".to_owned()))?;
+            plan.pace = Some(load::pace(&full, percent).map_err(Error::Usage)?);
+        }
+        Ok(plan)
+    }
+
+    fn place(&self, aim: Aim) -> Result<Place, Error> {
+        place_of(&self.state, aim, &self.db, &self.directory)
+    }
+
+    /// Removes the database of a point that is done, if the sweep made it.
+    fn tidy(&self, entry: &Entry) -> Result<(), Error> {
+        if entry.own_database && !self.state.settings.keep_databases { self.place(entry.aim)?.remove() } else { Ok(()) }
+    }
+
+    fn study(&self) -> Study {
+        let settings = &self.state.settings;
+        let series = (0..settings.series.len()).map(|index| series(&self.state, index)).collect::<Vec<_>>();
+        let mut notes = Vec::new();
+        if settings.series.iter().any(|series| series.cpus.is_some()) {
+            notes.push(
+                "Only the processes of the private server are bound to CPUs. Graymark itself and what the operating system does for the \
+                 server (interrupts, writing back pages) are not, and memory, caches and disks are shared."
+                    .to_owned(),
+            );
+        }
+        if settings.series.iter().any(|series| series.data_directory.is_some()) {
+            notes.push("Directories on one device share that device: compare them only if no other load uses it.".to_owned());
+        }
+        Study {
+            sweep: settings.sweep,
+            engine: self.state.done().last().map_or_else(|| place_name(&self.state), |(entry, _)| entry.engine.clone()),
+            finished: next(&self.state).is_none(),
+            limits: settings.limits,
+            series,
+            notes,
+        }
+    }
+}
+
+fn place_name(state: &State) -> String {
+    state.settings.plan.db().split([':', '?']).next().unwrap_or_default().to_owned()
+}
+
+fn series(state: &State, index: usize) -> study::Series {
+    let settings = &state.settings;
+    let of_series = || state.done().filter(|(entry, _)| entry.aim.series == index);
+    let mut points = of_series()
+        .map(|(entry, point)| Measured {
+            at: entry.aim.at,
+            passed: point.passed(),
+            point: point.clone(),
+            record: entry.record.clone(),
+        })
+        .collect::<Vec<_>>();
+    points.sort_by_key(|measured| (measured.at, measured.point.warehouses));
+    let passed = state.passed(index);
+    let (largest, finished) = match search::next(settings.from, settings.to, &passed) {
+        Next::Found(largest) => (largest, true),
+        Next::Try(_) => (passed.iter().filter(|(_, passed)| **passed).map(|(scale, _)| *scale).max(), false),
+    };
+    let finished = if settings.sweep == Kind::Load { remaining(state) == 0 } else { finished };
+    let file_system = of_series().find_map(|(entry, _)| entry.file_system.clone());
+    let here = settings.series.get(index);
+    let data_directory = here.and_then(|series| series.data_directory.as_ref()).map(|path| path.display().to_string());
+    let cpus = here.and_then(|series| series.cpus.clone());
+    let mut label = Vec::new();
+    if let Some(directory) = &data_directory {
+        label.push(file_system.as_ref().map_or(directory.clone(), |kind| format!("{directory} ({kind})")));
+    }
+    label.extend(cpus.iter().map(|cpus| format!("CPUs {cpus}")));
+    study::Series { label: label.join(", "), data_directory, file_system, cpus, finished, largest, points }
+}
+
+/// The point to be run next; none if the sweep is done.
+fn next(state: &State) -> Option<Aim> {
+    let settings = &state.settings;
+    match settings.sweep {
+        Kind::Load => {
+            let aims = settings.at.iter().map(|percent| Aim { series: 0, warehouses: None, at: Some(*percent) });
+            aims.into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim))
+        }
+        Kind::Warehouses => {
+            (0..settings.series.len()).find_map(|series| match search::next(settings.from, settings.to, &state.passed(series)) {
+                Next::Try(scale) => Some(Aim { series, warehouses: Some(scale), at: None }),
+                Next::Found(_) => None,
+            })
+        }
+    }
+}
+
+/// The most points that are left.
+fn remaining(state: &State) -> u32 {
+    let settings = &state.settings;
+    match settings.sweep {
+        Kind::Load => (settings.at.len() as u32).saturating_sub(state.done().count() as u32),
+        Kind::Warehouses => {
+            let left = |series| search::most_left(settings.from, settings.to, &state.passed(series));
+            (0..settings.series.len()).map(left).sum()
+        }
+    }
+}
+
+/// Points done and left, and the time they take.
+fn progress(state: &State) -> String {
+    let done = state.done().count();
+    let took = state.done().map(|(entry, _)| entry.seconds).sum::<f64>();
+    let plan = &state.settings.plan;
+    let planned = f64::from(plan.ramp_up.unwrap_or_default() + plan.duration.unwrap_or_default());
+    let each = if done > 0 { took / done as f64 } else { planned };
+    let left = remaining(state);
+    let most = if state.settings.sweep == Kind::Load { "" } else { "at most " };
+    let done = plural(done as u64, "point", "points");
+    format!("{done} done, {most}{left} left, about {}", seconds((each * f64::from(left)).round()))
+}
+
+/// The point in words.
+fn name(state: &State, aim: Aim) -> String {
+    let mut words = match (aim.warehouses, aim.at) {
+        (Some(warehouses), _) => plural(warehouses.into(), "warehouse", "warehouses"),
+        (None, at) => format!("{} % of the load", at.unwrap_or(100)),
+    };
+    if let Some(series) = state.settings.series.get(aim.series) {
+        if let Some(directory) = &series.data_directory {
+            words.push_str(&format!(" in {}", directory.display()));
+        }
+        if let Some(cpus) = &series.cpus {
+            words.push_str(&format!(" on CPUs {cpus}"));
+        }
+    }
+    words
+}
+
+fn directory_name(state: &State, aim: Aim) -> String {
+    let point = match (aim.warehouses, aim.at) {
+        (Some(warehouses), _) => format!("w{warehouses}"),
+        (None, at) => format!("load{}", at.unwrap_or(100)),
+    };
+    if state.settings.series.len() > 1 { format!("series{}-{point}", aim.series + 1) } else { point }
+}
+
+fn place_of(state: &State, aim: Aim, db: &str, directory: &Path) -> Result<Place, Error> {
+    let series = state.settings.series.get(aim.series).cloned().unwrap_or_default();
+    Place::of(db, &series, aim.warehouses, directory)
+}
+
+/// The record in a directory, if its run came to its end.
+fn whole(directory: &Path) -> Option<Record> {
+    let record = Record::open(directory).ok()?;
+    let ended = record.summary.as_ref().is_some_and(|summary| !summary.interrupted);
+    (record.header.status == Status::Complete && ended).then_some(record)
+}
+
+fn remove(directory: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::Usage(format!("cannot remove the partial record {}: {error}", directory.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Which points come first, for who wants to know before anything is done.
+pub(super) fn preview(directory: &Path, state: &State, db: &str) -> Result<String, Error> {
+    let settings = &state.settings;
+    let mut text = format!("{}\n", progress(state));
+    let mut line = |aim: Aim| -> Result<(), Error> {
+        let url = super::place::shown(place_of(state, aim, db, directory)?.url());
+        text.push_str(&format!("  {}: {url}\n", name(state, aim)));
+        Ok(())
+    };
+    match settings.sweep {
+        Kind::Load => {
+            let done = |aim: &Aim| state.done().any(|(entry, _)| entry.aim == *aim);
+            let aims = settings.at.iter().map(|percent| Aim { series: 0, warehouses: None, at: Some(*percent) });
+            aims.filter(|aim| !done(aim)).try_for_each(&mut line)?;
+        }
+        Kind::Warehouses => {
+            for series in 0..settings.series.len() {
+                let passed = state.passed(series);
+                let aim = |scale| Aim { series, warehouses: Some(scale), at: None };
+                let Next::Try(next) = search::next(settings.from, settings.to, &passed) else { continue };
+                if passed.values().all(|passed| *passed) {
+                    let further =
+                        search::doubling(settings.from, settings.to).into_iter().filter(|scale| !passed.contains_key(scale));
+                    further.map(aim).try_for_each(&mut line)?;
+                } else {
+                    line(aim(next))?;
+                }
+            }
+            text.push_str("Each comes only if those before it pass; then the gap between the last that passed and the first that failed is halved.\n");
+        }
+    }
+    Ok(text)
+}

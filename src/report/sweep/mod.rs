@@ -1,0 +1,62 @@
+//! How a sweep is told: text, JSON and a page, from its study alone.
+
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use minijinja::context;
+use minijinja::value::Serde;
+
+use super::{chart, html};
+use crate::record::{Error, writer};
+use crate::study::{Kind, Study};
+
+pub use table::{Table, tables, text};
+
+const PAGE: &str = include_str!("page.html");
+
+/// Names of the files of a sweep's report.
+pub mod file {
+    /// The tables as text.
+    pub const TEXT: &str = "sweep.txt";
+    /// The [`Study`](crate::study::Study).
+    pub const JSON: &str = "sweep.json";
+    /// The page.
+    pub const HTML: &str = "sweep.html";
+}
+
+/// Writes text, JSON and page into a sweep's directory, and says where the page is.
+///
+/// # Errors
+/// If they cannot be made or written.
+pub fn write(directory: &Path, study: &Study) -> Result<PathBuf, Error> {
+    writer::put(directory, file::TEXT, text(study).as_bytes())?;
+    let json =
+        serde_json::to_string_pretty(study).map_err(|error| Error::Write(format!("cannot write the sweep as JSON: {error}")))?;
+    writer::put(directory, file::JSON, json.as_bytes())?;
+    let page = page(study).map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", directory.display())))?;
+    writer::put(directory, file::HTML, page.as_bytes())?;
+    Ok(directory.join(file::HTML))
+}
+
+/// New-Orders a minute and the 90th percentile of New-Order's response time (clause 5.6.2).
+fn curve(study: &Study) -> Vec<(f64, f64)> {
+    let points = study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
+    points.filter_map(|point| Some((point.throughput, *point.p90_ms.get("new_order")?))).collect()
+}
+
+fn page(study: &Study) -> Result<String, minijinja::Error> {
+    let (what, chart) = match study.sweep {
+        Kind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
+        Kind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
+    };
+    let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));
+    let facts = context! {
+        title,
+        finished => study.finished,
+        chart => Serde(&chart),
+        tables => Serde(tables(study)),
+        notes => &study.notes,
+    };
+    html::page(PAGE, facts)
+}

@@ -1,0 +1,153 @@
+//! The table of a sweep, as people read it.
+
+use serde::Serialize;
+
+use crate::report::format::{plural, rate, significant, transaction};
+use crate::study::{Kind, Measured, Series, Study};
+
+/// Transaction types in the standard's order, as columns.
+const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
+
+/// A table with what it comes to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Table {
+    /// What sets its series apart; empty if there is only one.
+    pub title: String,
+    /// Heads of the columns. The first ones hold figures, the last one text.
+    pub columns: Vec<String>,
+    /// Rows.
+    pub rows: Vec<Vec<String>>,
+    /// What it comes to, in sentences.
+    pub sentences: Vec<String>,
+}
+
+/// One table for each series that has points.
+pub fn tables(study: &Study) -> Vec<Table> {
+    study.series.iter().filter(|series| !series.points.is_empty()).map(|series| table(study, series)).collect()
+}
+
+fn table(study: &Study, series: &Series) -> Table {
+    let metric = series.points.first().map_or("", |measured| measured.point.metric.as_str());
+    let leading: &[&str] = match study.sweep {
+        Kind::Load => &["load", "of full", "warehouses"],
+        Kind::Warehouses => &["warehouses"],
+    };
+    let types = TYPES.map(|name| format!("{} 90%", transaction(name)));
+    let columns = leading.iter().map(|name| (*name).to_owned()).chain([metric.to_owned(), "efficiency".to_owned()]);
+    let columns = columns.chain(types).chain(["result".to_owned()]).collect();
+    let full = series.points.iter().find(|measured| measured.at == Some(100)).map(|measured| measured.point.throughput);
+    let rows = series.points.iter().map(|measured| row(study.sweep, measured, full)).collect();
+    Table { title: series.label.clone(), columns, rows, sentences: sentences(study, series) }
+}
+
+fn row(sweep: Kind, measured: &Measured, full: Option<f64>) -> Vec<String> {
+    let point = &measured.point;
+    let percent = |share: f64| format!("{share:.1} %");
+    let mut row = match sweep {
+        Kind::Load => {
+            let share = full.filter(|full| *full > 0.0).map_or("-".to_owned(), |full| percent(100.0 * point.throughput / full));
+            vec![format!("{} %", measured.at.unwrap_or(100)), share, point.warehouses.to_string()]
+        }
+        Kind::Warehouses => vec![point.warehouses.to_string()],
+    };
+    row.extend([rate(point.throughput), percent(point.efficiency)]);
+    row.extend(TYPES.map(|name| point.p90_ms.get(name).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms)))));
+    let result = if measured.passed { "passed".to_owned() } else { point.broken.join("; ") };
+    // A lower load is not meant to be efficient, so that it is not judged.
+    let result = if sweep == Kind::Load && measured.at != Some(100) { point.pace.clone() } else { result };
+    row.push([&[result], point.notes.as_slice()].concat().join("; "));
+    row
+}
+
+fn sentences(study: &Study, series: &Series) -> Vec<String> {
+    if study.sweep == Kind::Load {
+        return Vec::new();
+    }
+    let mut sentences = Vec::new();
+    let passed = series.largest.and_then(|largest| series.points.iter().find(|measured| measured.point.warehouses == largest));
+    match passed {
+        Some(Measured { point, .. }) => {
+            let least = if series.finished { "The largest that passes" } else { "The largest so far that passed" };
+            sentences.push(format!(
+                "{least}: {} at {} {}.",
+                plural(point.warehouses.into(), "warehouse", "warehouses"),
+                rate(point.throughput),
+                point.metric
+            ));
+        }
+        None if series.finished => sentences.push("Not even the smallest number of warehouses passed.".to_owned()),
+        None => {}
+    }
+    let highest = series.points.iter().max_by(|one, other| one.point.throughput.total_cmp(&other.point.throughput));
+    if let Some(Measured { point, .. }) = highest {
+        sentences.push(format!(
+            "The highest throughput, passed or not: {} {} with {}.",
+            rate(point.throughput),
+            point.metric,
+            plural(point.warehouses.into(), "warehouse", "warehouses")
+        ));
+    }
+    sentences
+}
+
+/// All tables as text.
+pub fn text(study: &Study) -> String {
+    let mut text = String::new();
+    for table in tables(study) {
+        if !table.title.is_empty() {
+            text.push_str(&format!("{}\n", table.title));
+        }
+        let all = || std::iter::once(&table.columns).chain(&table.rows);
+        let width = |column: usize| all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let widths = (0..table.columns.len()).map(width).collect::<Vec<_>>();
+        for row in all() {
+            let last = row.len().saturating_sub(1);
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                if column == last { text.push_str(cell) } else { text.push_str(&format!("{cell:>width$}  ")) }
+            }
+            text.push('\n');
+        }
+        for sentence in &table.sentences {
+            text.push_str(&format!("{sentence}\n"));
+        }
+        text.push('\n');
+    }
+    for note in &study.notes {
+        text.push_str(&format!("{note}\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::point::{Limits, Point};
+    use crate::study::tests::summary;
+
+    fn measured(warehouses: u32, rate: f64) -> Measured {
+        let point = Point::of(&summary("standard", warehouses, rate, 10.0), &Limits::default());
+        Measured { at: None, passed: point.passed(), point, record: String::new() }
+    }
+
+    #[test]
+    fn tells_what_passed_and_what_did_not() {
+        let points = vec![measured(2, 25.0), measured(4, 30.0)];
+        let series = Series { largest: Some(2), finished: true, points, ..Series::default() };
+        let study = Study {
+            sweep: Kind::Warehouses,
+            engine: "SQLite 3".to_owned(),
+            finished: true,
+            limits: Limits::default(),
+            series: vec![series],
+            notes: vec!["A note.".to_owned()],
+        };
+        let text = text(&study);
+        let lines = text.lines().collect::<Vec<_>>();
+        assert!(lines[0].starts_with("warehouses  tpmC-gm  efficiency  New-Order 90%"), "{text}");
+        assert!(lines[1].contains("25") && lines[1].contains("97.2 %") && lines[1].contains("20.0 ms  passed"), "{text}");
+        assert!(lines[2].contains("efficiency: 58.3 % (limit >= 70 %)"), "{text}");
+        assert_eq!(lines[3], "The largest that passes: 2 warehouses at 25 tpmC-gm.");
+        assert_eq!(lines[4], "The highest throughput, passed or not: 30 tpmC-gm with 4 warehouses.");
+        assert_eq!(lines.last(), Some(&"A note."));
+    }
+}

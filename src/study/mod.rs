@@ -1,0 +1,126 @@
+//! What does it mean: which point of a sweep comes next, and what its points say together. Made from records alone.
+
+pub mod load;
+pub mod point;
+pub mod search;
+
+use serde::{Deserialize, Serialize};
+
+use point::{Limits, Point};
+
+/// What is varied in a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The load on one database (clause 5.6.2).
+    Load,
+    /// The number of warehouses.
+    Warehouses,
+}
+
+/// The points of a sweep, as far as it has come.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Study {
+    /// What was varied.
+    pub sweep: Kind,
+    /// The database: `PostgreSQL 15.13`.
+    pub engine: String,
+    /// Whether no point is left.
+    pub finished: bool,
+    /// What a point must keep.
+    pub limits: Limits,
+    /// One for each place and CPU set.
+    pub series: Vec<Series>,
+    /// What the reader should know of all of them.
+    pub notes: Vec<String>,
+}
+
+/// Points that differ in nothing but what is varied.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Series {
+    /// What sets it apart from the others; empty if there is only one.
+    pub label: String,
+    /// Where the database's files are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_directory: Option<String>,
+    /// In what file system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// CPUs that the private server is bound to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<String>,
+    /// Whether the largest number of warehouses is known.
+    pub finished: bool,
+    /// The largest number of warehouses that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub largest: Option<u32>,
+    /// In the order of what is varied.
+    pub points: Vec<Measured>,
+}
+
+/// A point and where its record is.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Percent of the full load; none where something else is varied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// Whether it keeps all limits.
+    pub passed: bool,
+    /// Its figures.
+    #[serde(flatten)]
+    pub point: Point,
+    /// Its record, below the sweep's directory.
+    pub record: String,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::engine::{Identity, Via};
+    use crate::record::summary::*;
+
+    /// A run's summary with this pace, scale, rate, and a mean response time that is all waiting, in milliseconds.
+    pub(crate) fn summary(pace: &str, scale: u32, rate: f64, response_ms: f64) -> Summary {
+        let types = [("new_order", 435), ("payment", 435), ("order_status", 44), ("delivery", 43), ("stock_level", 43)];
+        let transaction = |completed| TransactionSummary {
+            completed,
+            response_ms: Spread { mean: response_ms, p90: 2.0 * response_ms.min(1_000.0), ..Spread::default() },
+            ..TransactionSummary::default()
+        };
+        Summary {
+            workload: "tpcc".to_owned(),
+            engine: Identity { name: "SQLite".to_owned(), version: "3".to_owned(), url: "sqlite:x".to_owned() },
+            via: Via::Statements,
+            isolation: String::new(),
+            pace: pace.to_owned(),
+            scale,
+            clients: 8,
+            seed: 1,
+            population: None,
+            started: String::new(),
+            ramp_up_s: 0.0,
+            interval_s: 60.0,
+            interrupted: false,
+            new_orders_per_minute: Some(rate),
+            transactions_per_second: rate / 26.0,
+            metric: "tpmC-gm".to_owned(),
+            efficiency: None,
+            transactions: types.map(|(name, completed)| (name.to_owned(), transaction(completed))).into(),
+            pacing: None,
+            constants: Default::default(),
+            tallies: BTreeMap::new(),
+            maintenance: Vec::new(),
+            maintenance_notes: Vec::new(),
+            retries: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            database: DatabaseCount { agrees: Some(true), ..DatabaseCount::default() },
+            consistency: Consistency::default(),
+            verdict: Verdict::default(),
+            client: ClientCost::default(),
+            server: ServerCost::default(),
+            connections: Connections::default(),
+            record: String::new(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What one run of a sweep came to, and whether it keeps the limits.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::judge;
+use crate::plan::Pace;
+use crate::record::summary::Summary;
+use crate::workload::Workload;
+use crate::workload::tpcc::{Tpcc, timing};
+
+/// What a run must keep to pass, beside the response times of clause 5.2.5.3, equal counts and a consistent database.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// The least percent of the New-Orders that keying and think times allow; clause 4.1.3 asks for 9 of 12.86 a warehouse.
+    pub efficiency: f64,
+    /// The 90th percentile of New-Order's response time stays below this, in milliseconds; the standard's 5 s are always a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_order_ms: Option<f64>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { efficiency: 70.0, new_order_ms: None }
+    }
+}
+
+/// A run of a sweep in a few figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Its scale.
+    pub warehouses: u32,
+    /// Emulated terminals.
+    pub terminals: u64,
+    /// Sessions at the database.
+    pub clients: u32,
+    /// Keying and think times.
+    pub pace: String,
+    /// New-Orders a minute.
+    pub throughput: f64,
+    /// What the throughput is called.
+    pub metric: String,
+    /// Percent of the New-Orders that keying and think times allow.
+    pub efficiency: f64,
+    /// Length of the measurement interval in seconds.
+    pub interval_s: f64,
+    /// 90th percentile of response times by transaction type, in milliseconds; those that completed something.
+    pub p90_ms: BTreeMap<String, f64>,
+    /// What was not kept; empty if the point passed.
+    pub broken: Vec<String>,
+    /// What else the reader should know.
+    pub notes: Vec<String>,
+    /// Whether the database is inconsistent, or counts otherwise than its clients.
+    pub check_failed: bool,
+}
+
+/// The most New-Orders a minute and warehouse at a pace: 12.86 at the standard's (clause 4.1.3).
+pub fn ceiling(pace: Option<Pace>) -> f64 {
+    let (keying, think) = timing::means();
+    let round = |(of_keying, of_think): (f64, f64)| of_keying * keying + of_think * think;
+    let factors = pace.and_then(Pace::factors).map_or((1.0, 1.0), |(keying, think)| (keying.get(), think.get()));
+    Tpcc::CEILING * round((1.0, 1.0)) / round(factors)
+}
+
+impl Point {
+    /// From a run's summary.
+    pub fn of(summary: &Summary, limits: &Limits) -> Point {
+        let throughput = summary.new_orders_per_minute.unwrap_or(0.0);
+        let most = ceiling(summary.pace.parse().ok()) * f64::from(summary.scale.max(1));
+        let transactions = summary.transactions.iter().filter(|(_, transaction)| transaction.completed > 0);
+        let mut point = Point {
+            warehouses: summary.scale,
+            terminals: summary.client.terminals,
+            clients: summary.clients,
+            pace: summary.pace.clone(),
+            throughput,
+            metric: summary.metric.clone(),
+            efficiency: 100.0 * throughput / most,
+            interval_s: summary.interval_s,
+            p90_ms: transactions.map(|(name, transaction)| (name.clone(), transaction.response_ms.p90)).collect(),
+            broken: Vec::new(),
+            notes: Vec::new(),
+            check_failed: !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false),
+        };
+        point.broken = point.judge(summary, limits);
+        if summary.consistency.after.is_empty() {
+            point.notes.push("consistency was not checked after the run".to_owned());
+        }
+        if summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
+            point.notes.push("the driver was late: Graymark's own machine was a limit, not the database alone".to_owned());
+        }
+        point
+    }
+
+    /// Whether it keeps all limits.
+    pub fn passed(&self) -> bool {
+        self.broken.is_empty()
+    }
+
+    fn judge(&self, summary: &Summary, limits: &Limits) -> Vec<String> {
+        let mut broken = Vec::new();
+        for rule in judge::LIMITS {
+            let own = limits.new_order_ms.filter(|_| rule.transaction == Tpcc::TRANSACTIONS[Tpcc::HEADLINE]);
+            let limit = own.map_or(1e3 * rule.response_s, |own| own.min(1e3 * rule.response_s));
+            match self.p90_ms.get(rule.transaction) {
+                Some(p90) if *p90 < limit => {}
+                Some(p90) => broken.push(format!("90th percentile of {}: {p90:.1} ms (limit < {limit} ms)", rule.name)),
+                None => broken.push(format!("no {} was completed", rule.name)),
+            }
+        }
+        if self.efficiency < limits.efficiency {
+            broken.push(format!("efficiency: {:.1} % (limit >= {} %)", self.efficiency, limits.efficiency));
+        }
+        match summary.database.agrees {
+            Some(true) => {}
+            Some(false) => broken.push("client and database disagree".to_owned()),
+            None => broken.push("the database was not asked for its counts".to_owned()),
+        }
+        if !summary.consistency.failed.is_empty() {
+            broken.push(format!("inconsistent: {}", summary.consistency.failed.join(", ")));
+        }
+        broken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::summary;
+    use super::*;
+
+    fn broken(change: impl FnOnce(&mut Summary), limits: Limits) -> Vec<String> {
+        let mut summary = summary("standard", 10, 120.0, 50.0);
+        change(&mut summary);
+        let point = Point::of(&summary, &limits);
+        assert_eq!(point.passed(), point.broken.is_empty());
+        point.broken
+    }
+
+    #[test]
+    fn a_point_passes_unless_a_limit_is_broken() {
+        assert_eq!(broken(|_| {}, Limits::default()), Vec::<String>::new());
+        let told = |text: &str, change: fn(&mut Summary)| {
+            let broken = broken(change, Limits::default());
+            assert!(broken.len() == 1 && broken[0].contains(text), "{broken:?}");
+        };
+        told("efficiency", |summary| summary.new_orders_per_minute = Some(89.9));
+        told("Payment: 5000.0 ms", |summary| {
+            summary.transactions.get_mut("payment").unwrap().response_ms.p90 = 5_000.0;
+        });
+        told("no Delivery", |summary| summary.transactions.get_mut("delivery").unwrap().completed = 0);
+        told("disagree", |summary| summary.database.agrees = Some(false));
+        told("not asked", |summary| summary.database.agrees = None);
+        told("3.3.2.1", |summary| summary.consistency.failed = vec!["3.3.2.1".to_owned()]);
+        let strict = Limits { efficiency: 0.0, new_order_ms: Some(150.0) };
+        assert_eq!(broken(|_| {}, strict), Vec::<String>::new());
+        let slow = broken(|summary| summary.transactions.get_mut("new_order").unwrap().response_ms.p90 = 150.0, strict);
+        assert!(slow.len() == 1, "{slow:?}");
+    }
+
+    #[test]
+    fn efficiency_is_by_the_pace() {
+        let of = |pace: &str| ceiling(pace.parse().ok());
+        assert!((of("standard") - 12.86).abs() < 1e-9);
+        assert!((of("standard*0.01") - 1286.0).abs() < 1e-6);
+        assert!(of("think*2") < 12.86 && of("think*2") > 6.43);
+    }
+}

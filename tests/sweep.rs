@@ -1,0 +1,182 @@
+//! A user sweeps the load of a database, and searches the largest number of warehouses that it can serve.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const GRAYMARK: &str = env!("CARGO_BIN_EXE_graymark");
+/// Two sessions of 20 ms serve 100 transactions a second, which are 100 × 10/23 × 60 = 2,609 New-Orders a minute. At a hundredth of the
+/// standard's times a warehouse asks for about 1,286 of them, so that 70 % of this are 2.9 warehouses.
+const CAPACITY: [&str; 10] =
+    ["--db", "simulated:service=20ms", "--clients", "2", "--pace", "standard*0.01", "--ramp-up", "1s", "--duration", "2s"];
+
+fn graymark(arguments: &[&str], directory: &Path) -> Command {
+    let mut command = Command::new(GRAYMARK);
+    command.args(arguments).arg("--out").arg(directory).env_remove("GRAYMARK_DB");
+    command
+}
+
+fn run(arguments: &[&str], directory: &Path) -> Output {
+    graymark(arguments, directory).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn search<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["sweep", "warehouses", "--to", "16"], &CAPACITY[..], more].concat()
+}
+
+fn records(directory: &Path) -> Vec<(String, String)> {
+    let points = std::fs::read_dir(directory.join("points")).into_iter().flatten().flatten();
+    let mut records = points
+        .filter_map(|entry| {
+            let header = std::fs::read_to_string(entry.path().join("record.json")).ok()?;
+            let header: Value = serde_json::from_str(&header).unwrap();
+            let complete = header["status"] == "complete";
+            complete.then(|| (entry.file_name().into_string().unwrap(), header["started"].to_string()))
+        })
+        .collect::<Vec<_>>();
+    records.sort();
+    records
+}
+
+#[test]
+fn the_largest_number_of_warehouses_is_what_the_capacity_allows() {
+    let place = TempDir::new().unwrap();
+    let out = place.path().join("sweep");
+    let dry = run(&search(&["--dry-run"]), &out);
+    let text = String::from_utf8(dry.stdout).unwrap();
+    assert!(dry.status.success() && text.contains("1 warehouse: simulated:") && text.contains("16 warehouses"), "{text}");
+    assert!(!out.exists());
+
+    let sweep = json(&run(&search(&["--json"]), &out));
+    let largest = sweep["series"][0]["largest"].as_u64().unwrap();
+    assert!((2..=3).contains(&largest), "{sweep}");
+    assert_eq!(sweep["finished"], true);
+    let points = sweep["series"][0]["points"].as_array().unwrap();
+    let tried = points.iter().map(|point| point["warehouses"].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(tried, [1, 2, 3, 4], "doubling up to the first failure, then the gap");
+    let failed = points.last().unwrap();
+    assert!(failed["broken"][0].as_str().unwrap().contains("efficiency"), "{failed}");
+    let capacity = failed["throughput"].as_f64().unwrap();
+    assert!((2_000.0..=3_000.0).contains(&capacity), "{failed}");
+    for file in ["sweep.toml", "sweep.txt", "sweep.json"] {
+        assert!(out.join(file).is_file(), "{file}");
+    }
+    let page = std::fs::read_to_string(out.join("sweep.html")).unwrap();
+    assert!(page.contains("Throughput over warehouses") && page.contains("<svg"), "{page}");
+
+    // A sweep that is done stays as it is, and one with other options is not mixed with it.
+    let before = records(&out);
+    assert_eq!(json(&run(&search(&["--json"]), &out))["series"], sweep["series"]);
+    assert_eq!(records(&out), before);
+    let other = run(&search(&["--efficiency", "80"]), &out);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&other.stderr).contains("other options"));
+}
+
+#[test]
+fn a_killed_sweep_repeats_no_finished_point_and_loses_none() {
+    let place = TempDir::new().unwrap();
+    let out = place.path().join("sweep");
+    let mut child = graymark(&search(&[]), &out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(120);
+    while records(&out).is_empty() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // In the middle of a later point: one is whole, and another has begun.
+    while !out.join("points/w2/record.json").exists() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = records(&out);
+    assert!(!before.is_empty());
+
+    let mut resume = Command::new(GRAYMARK);
+    resume.args(["sweep", "resume", "--json"]).arg(&out).env_remove("GRAYMARK_DB");
+    let sweep = json(&resume.output().unwrap());
+    assert_eq!(sweep["finished"], true);
+    let after = records(&out);
+    assert!(before.iter().all(|record| after.contains(record)), "{before:?} {after:?}");
+    assert_eq!(after.len(), sweep["series"][0]["points"].as_array().unwrap().len());
+}
+
+#[test]
+fn an_interrupted_sweep_exits_with_130_and_says_how_to_go_on() {
+    let place = TempDir::new().unwrap();
+    let out = place.path().join("sweep");
+    let child = graymark(&search(&[]), &out).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(120);
+    while !out.join("points/w1/events.jsonl").exists() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("graymark sweep resume"));
+    assert!(out.join("sweep.toml").is_file());
+}
+
+#[test]
+fn three_loads_give_three_points_of_the_curve() {
+    let place = TempDir::new().unwrap();
+    let out = place.path().join("sweep");
+    let load = "sweep load --db simulated:service=2ms -w 4 --pace standard*0.01 --ramp-up 1s --duration 4s --json";
+    let sweep = json(&run(&load.split(' ').collect::<Vec<_>>(), &out));
+    let points = sweep["series"][0]["points"].as_array().unwrap();
+    let full = points.last().unwrap()["throughput"].as_f64().unwrap();
+    assert_eq!(points.len(), 3);
+    for (point, percent) in points.iter().zip([50.0, 80.0, 100.0]) {
+        assert_eq!(point["at"], percent as u64);
+        let share = 100.0 * point["throughput"].as_f64().unwrap() / full;
+        assert!((share - percent).abs() < 8.0, "{share} instead of {percent}");
+    }
+    assert_eq!(points[2]["pace"], "standard*0.01");
+    assert!(points[0]["pace"].as_str().unwrap().starts_with("keying*0.01,think*0.0"), "{points:?}");
+    let page = std::fs::read_to_string(out.join("sweep.html")).unwrap();
+    assert!(page.contains("Response time against throughput") && page.contains("<svg"), "{page}");
+}
+
+#[test]
+fn each_scale_gets_a_file_that_goes_with_its_point() {
+    let place = TempDir::new().unwrap();
+    let out = place.path().join("sweep");
+    let db = format!("sqlite:{}?synchronous=off", place.path().join("tpcc.db").display());
+    let arguments =
+        ["sweep", "warehouses", "--to", "1", "--db", &db, "--pace", "standard*0.01", "--ramp-up", "1s", "--duration", "2s"];
+    let sweep = json(&run(&[&arguments[..], &["--efficiency", "0", "--json"]].concat(), &out));
+    let point = &sweep["series"][0]["points"][0];
+    assert!(point["throughput"].as_f64().unwrap() > 0.0, "{sweep}");
+    assert_eq!(point["check_failed"], false);
+    let left = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
+    assert_eq!(left, ["sweep"], "its database is removed");
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_done() {
+    let place = TempDir::new().unwrap();
+    let out = place.path().join("sweep");
+    for (arguments, text) in [
+        ("sweep warehouses --to 4 -w 2", "--from and --to"),
+        ("sweep warehouses --from 5 --to 4", "larger"),
+        ("sweep warehouses --to 4 --pace none", "think times"),
+        ("sweep warehouses --to 4 --db postgres://localhost/db", "--replace"),
+        ("sweep warehouses --to 4 --db simulated:service=1ms --cpus 0", "private server"),
+        ("sweep warehouses --to 4 --db simulated:service=1ms --data-directory x", "--data-directory"),
+        ("sweep load --at 0", "0"),
+    ] {
+        let output = run(&arguments.split(' ').collect::<Vec<_>>(), &out);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {error}");
+        assert!(error.contains(text) && error.lines().count() == 1, "{arguments}: {error}");
+        assert!(!out.exists());
+    }
+}
