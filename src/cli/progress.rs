@@ -120,7 +120,7 @@ impl RestoreProgress {
     pub(super) fn step(&self, step: &LoadStep) {
         match (step, &self.bar) {
             (LoadStep::Phase(name), Some(bar)) => bar.set_message(*name),
-            (LoadStep::Phase(name), None) => eprintln!("restore: {name}"),
+            (LoadStep::Phase(name), None) => tell!("restore: {name}"),
             (LoadStep::Rows { rows, .. }, Some(bar)) => bar.inc(*rows),
             (LoadStep::Rows { .. }, None) => {}
         }

@@ -16,8 +16,12 @@ impl Controllers {
         let mut agenda = Vec::new();
         if let Some(every) = self.checkpoint.filter(|every| *every > 0) {
             // Clause 5.5.2.2 wants one before the interval, in steady state; the next opens the interval.
-            if schedule.ramp_up > 1 {
-                agenda.push((schedule.ramp_up / 2, MaintenanceKind::Checkpoint));
+            if begin > every {
+                agenda.extend(
+                    (begin % every..begin).step_by(every as usize).filter(|at| *at > 0).map(|at| (at, MaintenanceKind::Checkpoint)),
+                );
+            } else if begin > 1 {
+                agenda.push((begin / 2, MaintenanceKind::Checkpoint));
             }
             agenda.extend((begin..end).step_by(every as usize).map(|at| (at, MaintenanceKind::Checkpoint)));
         }
@@ -96,6 +100,15 @@ mod tests {
         let agenda = controllers.agenda(&schedule(1_200, 7_200));
         let times = agenda.iter().map(|(at, _)| *at).collect::<Vec<_>>();
         assert_eq!(times, [600, 1_200, 2_940, 4_680, 6_420, 8_160]);
+    }
+
+    #[test]
+    fn a_long_ramp_up_has_checkpoints_all_along() {
+        let controllers = Controllers { checkpoint: Some(1_000), ..Controllers::default() };
+        let times = |ramp_up| controllers.agenda(&schedule(ramp_up, 1_500)).iter().map(|(at, _)| *at).collect::<Vec<_>>();
+        assert_eq!(times(2_500), [500, 1_500, 2_500, 3_500]);
+        assert_eq!(times(2_000), [1_000, 2_000, 3_000]);
+        assert_eq!(times(1_000), [500, 1_000, 2_000]);
     }
 
     #[test]

@@ -376,7 +376,7 @@ async fn declare<W: Port>(client: &Client, key: &Named<'_>, kind: Declared) -> R
 }
 
 /// Works through a list with several clients at a time.
-async fn side_by_side<T>(
+pub(super) async fn side_by_side<T>(
     clients: &[Client],
     items: &[T],
     work: impl AsyncFn(&Client, &T) -> Result<(), Error>,

@@ -1,24 +1,31 @@
 //! Takes back what transactions did to a loaded population, in one transaction; then leaves the tables as a load leaves them, vacuumed
 //! and analyzed; then verifies.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::time::Instant;
 
 use futures_util::SinkExt;
+use futures_util::future::try_join_all;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::connect::Target;
 use super::copy::CopyRows;
 use super::failure::of_command;
-use super::load::{self, Lock, claim, release};
+use super::load::{self, Lock, claim, release, side_by_side};
 use super::{Port, catalog, check};
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
+use crate::engine::sql::script::Named;
 use crate::engine::{Error, LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
 /// Keys that are fetched at once.
 const BATCH: usize = 20_000;
+
+/// Tables that are vacuumed, and conditions that are verified, at the same time.
+const SIDE_BY_SIDE: usize = 4;
 
 /// What holds for the transaction: others who write are not waited for long, sorts and temporary tables have some memory, and plans with
 /// costs in the millions are not compiled.
@@ -43,24 +50,38 @@ pub async fn restore<W: Port>(
     undo::<W>(&client, &script, &parts, &mut population.rows(), &mut progress).await.map_err(|error| refused(&error))?;
     progress.phase("undo");
 
+    let clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
     // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead rows behind.
     progress.step("vacuum");
-    for table in W::TABLES {
-        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {}.{}", W::NAME, table.name)).await;
-        done.map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
-    }
+    let mut tables: Vec<usize> = (0..W::TABLES.len()).collect();
+    tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
+    let vacuum = async |client: &Client, table: &usize| {
+        let name = W::TABLES[*table].name;
+        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {}.{name}", W::NAME)).await;
+        done.map_err(|error| of_command(&format!("cannot vacuum {name}"), &error))
+    };
+    side_by_side(&clients, &tables, vacuum).await?;
     progress.phase("vacuum");
 
     progress.step("verify");
     let began = Instant::now();
-    let mut counted = Vec::new();
-    for table in W::TABLES {
-        counted.push(load::count(&client, W::NAME, table.name).await?);
-    }
-    progress.found(parts.cardinality::<W>(&counted, began.elapsed().as_secs_f64()));
-    for condition in &script.conditions {
-        progress.found(check::condition_holds::<W>(&client, condition).await?);
-    }
+    let counted = RefCell::new(vec![0; W::TABLES.len()]);
+    let count = async |client: &Client, table: &usize| {
+        let rows = load::count(client, W::NAME, W::TABLES[*table].name).await?;
+        counted.borrow_mut()[*table] = rows;
+        Ok(())
+    };
+    side_by_side(&clients, &tables, count).await?;
+    progress.found(parts.cardinality::<W>(&counted.borrow(), began.elapsed().as_secs_f64()));
+    let found = RefCell::new(BTreeMap::new());
+    let conditions: Vec<_> = script.conditions.iter().enumerate().collect();
+    let check = async |client: &Client, (place, condition): &(usize, &Named<'static>)| {
+        let finding = check::condition_holds::<W>(client, condition).await?;
+        found.borrow_mut().insert(*place, finding);
+        Ok(())
+    };
+    side_by_side(&clients, &conditions, check).await?;
+    found.into_inner().into_values().for_each(|finding| progress.found(finding));
     progress.phase("verify");
     release(&guard).await?;
     Ok(progress.end())

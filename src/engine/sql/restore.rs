@@ -107,11 +107,16 @@ impl Parts {
         self.0.get(&(table, number)).filter(|part| unit < part.units).map(|part| (part, unit))
     }
 
+    /// Rows of a table.
+    pub fn rows(&self, table: usize) -> u64 {
+        self.0.values().filter(|part| part.table == table).map(|part| part.rows).sum()
+    }
+
     /// The finding that each table has the rows of the population. `counted` is in the order of [`Workload::TABLES`].
     pub fn cardinality<W: Workload>(&self, counted: &[u64], seconds: f64) -> Finding {
-        let due = |table: usize| self.0.values().filter(|part| part.table == table).map(|part| part.rows).sum::<u64>();
         let differing = |(number, (table, rows)): (usize, (&Table, &u64))| {
-            (due(number) != *rows).then(|| format!("table={} rows={rows} loaded={}", table.name, due(number)))
+            let loaded = self.rows(number);
+            (loaded != *rows).then(|| format!("table={} rows={rows} loaded={loaded}", table.name))
         };
         let examples: Vec<String> = W::TABLES.iter().zip(counted).enumerate().filter_map(differing).collect();
         Finding {
@@ -234,9 +239,7 @@ mod tests {
         for (number, unit) in [(1, 100_000), (1, -1), (2, 0), (0, 0), (-1, 0)] {
             assert!(parts.find(schema::STOCK, number, unit).is_none(), "{number} {unit}");
         }
-        let mut counted: Vec<u64> = (0..Tpcc::TABLES.len())
-            .map(|table| parts.0.values().filter(|part| part.table == table).map(|part| part.rows).sum())
-            .collect();
+        let mut counted: Vec<u64> = (0..Tpcc::TABLES.len()).map(|table| parts.rows(table)).collect();
         assert!(parts.cardinality::<Tpcc>(&counted, 0.0).held());
         counted[schema::HISTORY] -= 1;
         let finding = parts.cardinality::<Tpcc>(&counted, 0.0);

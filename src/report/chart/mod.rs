@@ -20,9 +20,6 @@ const FREQUENCY_BINS: u32 = 40;
 /// No time in a chart is longer than this, in milliseconds, nor any shorter than a microsecond: it keeps axes finite.
 const TIMES_MS: (f64, f64) = (0.001, 1e9);
 
-/// Marks of checkpoints are drawn in this.
-const CHECKPOINT: Tone = Tone::Series(1);
-
 /// A chart for a page.
 #[derive(Debug, serde::Serialize)]
 pub struct Chart {
@@ -51,12 +48,17 @@ pub struct Timeline<'a> {
     interval: Option<(f64, f64)>,
 }
 
+/// Seconds of a bin in a chart over so many seconds.
+fn bin_width(seconds: u32) -> u32 {
+    seconds.div_ceil(TIME_BINS)
+}
+
 impl<'a> Timeline<'a> {
     /// Of a record; none if not even a second was measured.
     pub fn of(record: &'a Record) -> Option<Timeline<'a>> {
         let last = record.series.last()?.second;
         let seconds = last.saturating_add(1);
-        let width = seconds.div_ceil(TIME_BINS);
+        let width = bin_width(seconds);
         let mut measured = record.series.iter().filter(|row| row.phase == Phase::Measurement).map(|row| f64::from(row.second));
         let interval = measured.next().map(|first| (first, measured.next_back().unwrap_or(first) + 1.0));
         let end = f64::from(seconds);
@@ -104,11 +106,7 @@ impl<'a> Timeline<'a> {
             let x = (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
             Layer::Mark { x, label: label.to_owned(), row, tone }
         };
-        let mut layers = Vec::new();
-        for (number, start) in self.checkpoints().enumerate() {
-            // All look alike, so that one name is enough.
-            layers.push(mark(start, if number == 0 { "checkpoint" } else { "" }, 1, CHECKPOINT));
-        }
+        let mut layers: Vec<Layer> = self.checkpoints().map(|start| mark(start, "", 1, Tone::Faint)).collect();
         if let Some((open, close)) = self.interval {
             layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
         }
@@ -126,7 +124,7 @@ impl<'a> Timeline<'a> {
         let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
-        let checkpoints = if self.checkpoints().next().is_some() { " Starts of checkpoints are marked." } else { "" };
+        let checkpoints = if self.checkpoints().next().is_some() { " Shorter grey lines are starts of checkpoints." } else { "" };
         format!("What is outside of the measurement interval has a grey background.{outages}{checkpoints}{bins}")
     }
 }
@@ -231,7 +229,7 @@ pub fn frequencies(record: &Record) -> Vec<Chart> {
     let charts = responses(record).into_iter().filter_map(|(index, histogram)| {
         let name = super::format::transaction(names.get(index)?);
         let p90 = histogram.value_at_quantile(0.9) as f64;
-        frequency(name, "response time, ms", "transactions", Tone::Series(index), histogram, 4.0 * p90)
+        frequency(name, "response time", MS, "transactions", Tone::Series(index), histogram, 4.0 * p90)
     });
     charts.collect()
 }
@@ -240,24 +238,38 @@ pub fn frequencies(record: &Record) -> Vec<Chart> {
 /// queueing to end; and of what transactions waited in the queue and the driver was late by.
 pub fn waiting(record: &Record) -> Vec<Chart> {
     let chart = |what: Waiting, title: &str, axis: &str, counted: &str, tone: usize| {
+        let unit = if what == Waiting::Think { S } else { MS };
         let histogram = record.waiting(what).filter(|histogram| !histogram.is_empty())?;
         let end = match what {
             Waiting::Think => histogram.mean(),
             _ => histogram.value_at_quantile(0.9) as f64,
         };
-        frequency(title.to_owned(), axis, counted, Tone::Series(tone), histogram, 4.0 * end)
+        frequency(title.to_owned(), axis, unit, counted, Tone::Series(tone), histogram, 4.0 * end)
     };
     let charts = [
-        chart(Waiting::Think, "Think time after New-Order", "think time, ms", "think times", 0),
-        chart(Waiting::Deferred, "Delivery from queueing to end", "time, ms", "Deliveries", 3),
-        chart(Waiting::Queue, "Wait in the queue", "wait, ms", "transactions", 2),
-        chart(Waiting::Lateness, "Lateness of the driver", "lateness, ms", "transactions", 4),
+        chart(Waiting::Think, "Think time after New-Order", "think time", "think times", 0),
+        chart(Waiting::Deferred, "Delivery from queueing to end", "time", "Deliveries", 3),
+        chart(Waiting::Queue, "Wait in the queue", "wait", "transactions", 2),
+        chart(Waiting::Lateness, "Lateness of the driver", "lateness", "transactions", 4),
     ];
     charts.into_iter().flatten().collect()
 }
 
-/// Bins of equal width from 0 to `end` microseconds.
-fn frequency(title: String, axis: &str, counted: &str, tone: Tone, histogram: &Histogram<u64>, end: f64) -> Option<Chart> {
+/// A unit of time: its name, and its length in microseconds.
+type Unit = (&'static str, f64);
+const MS: Unit = ("ms", 1e3);
+const S: Unit = ("s", 1e6);
+
+/// Bins of equal width from 0 to `end` microseconds, told in a unit.
+fn frequency(
+    title: String,
+    axis: &str,
+    (unit, us_each): Unit,
+    counted: &str,
+    tone: Tone,
+    histogram: &Histogram<u64>,
+    end: f64,
+) -> Option<Chart> {
     let p90 = histogram.value_at_quantile(0.9) as f64;
     // Times are whole microseconds, so no bin is narrower than one.
     let end = end.max(f64::from(FREQUENCY_BINS));
@@ -271,23 +283,28 @@ fn frequency(title: String, axis: &str, counted: &str, tone: Tone, histogram: &H
             None => beyond = beyond.saturating_add(step.count_at_value()),
         }
     }
-    let ms = |us: f64| us / 1e3;
+    let told = |us: f64| us / us_each;
     let highest = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let bars = bins.iter().enumerate().map(|(bin, &number)| (ms(bin as f64 * width), ms((bin + 1) as f64 * width), number as f64));
+    let bars =
+        bins.iter().enumerate().map(|(bin, &number)| (told(bin as f64 * width), told((bin + 1) as f64 * width), number as f64));
     let mark = |us: f64, label: &str, row| {
-        let label = format!("{label} {}", significant(ms(us)));
-        Layer::Mark { x: ms(us).min(ms(end)), label, row, tone: Tone::Ink }
+        let label = format!("{label} {}", significant(told(us)));
+        Layer::Mark { x: told(us).min(told(end)), label, row, tone: Tone::Ink }
     };
     let layers = vec![Layer::Bars { bars: bars.collect(), tone }, mark(histogram.mean(), "mean", 0), mark(p90, "90%", 1)];
-    let plot = Plot { x: Axis::linear(axis.to_owned(), ms(end)), y: Axis::counting(counted.to_owned(), highest * 1.25), layers };
+    let plot = Plot {
+        x: Axis::linear(format!("{axis}, {unit}"), told(end)),
+        y: Axis::counting(counted.to_owned(), highest * 1.25),
+        layers,
+    };
     let beyond = if beyond > 0 { format!(" {} took longer than the chart shows.", count(beyond)) } else { String::new() };
     let caption = format!(
-        "{} {counted}: mean {} ms, 90th percentile {} ms, maximum {} ms. Bins of {} ms.{beyond}",
+        "{} {counted}: mean {} {unit}, 90th percentile {} {unit}, maximum {} {unit}. Bins of {} {unit}.{beyond}",
         count(histogram.len()),
-        significant(ms(histogram.mean())),
-        significant(ms(p90)),
-        significant(ms(histogram.max() as f64)),
-        significant(ms(width)),
+        significant(told(histogram.mean())),
+        significant(told(p90)),
+        significant(told(histogram.max() as f64)),
+        significant(told(width)),
     );
     let narrow = plot.draw(plot::NARROW)?;
     Some(Chart { title, caption, legend: Vec::new(), narrow, wide: String::new() })
@@ -335,6 +352,30 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Clause 5.6.4: at least 240 bins, none longer than 30 s, in any run that has as many seconds and is not longer than the standard's
+    /// eight hours. Clauses 5.6.1 and 5.6.3: at least 20 bins.
+    #[test]
+    fn charts_are_as_fine_as_the_standard_asks() {
+        for seconds in 240..=8 * 3_600 {
+            let width = bin_width(seconds);
+            assert!(width <= 30 && seconds.div_ceil(width) >= 240, "{seconds} s in bins of {width} s");
+        }
+        const { assert!(FREQUENCY_BINS >= 20) };
+    }
+
+    #[test]
+    fn a_frequency_distribution_reaches_as_far_as_it_is_told_and_counts_what_lies_beyond() {
+        let mut histogram = Histogram::new(3).unwrap();
+        for think in [6_000_000, 12_000_000, 18_000_000, 60_000_000] {
+            histogram.record(think).unwrap();
+        }
+        let chart = |end| frequency("t".into(), "think time", S, "think times", Tone::Ink, &histogram, end).unwrap();
+        let caption = chart(4.0 * histogram.mean()).caption;
+        assert!(caption.starts_with("4 think times: mean 24.0 s,") && caption.contains("Bins of 2.40 s."), "{caption}");
+        assert!(!caption.contains("longer than the chart"), "{caption}");
+        assert!(chart(20e6).caption.ends_with(" 1 took longer than the chart shows."));
+    }
 
     #[test]
     fn runs_make_a_curve_of_response_time_against_throughput() {

@@ -34,6 +34,8 @@ const ROW: u32 = 20;
 pub enum Tone {
     /// The colour of the text.
     Ink,
+    /// Between the colours of text and page, whatever these are.
+    Faint,
     /// The colour of something bad.
     Alarm,
     /// One of [`COLOURS`].
@@ -44,6 +46,7 @@ impl Tone {
     fn colour(self) -> RGBColor {
         match self {
             Tone::Ink => INK,
+            Tone::Faint => RGBColor(128, 128, 128),
             Tone::Alarm => RGBColor(204, 0, 51),
             Tone::Series(index) => COLOURS[index % COLOURS.len()],
         }
