@@ -180,17 +180,9 @@ impl Job {
         })?;
         self.interrupt.running(false);
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
-        let mut interrupted = self.interrupt.stop.requested();
+        let interrupted = self.interrupt.stop.requested();
         let effects_after = runtime.block_on(engine.effects())?;
-        let after = match plan.check {
-            None | Some(Check::None) => Vec::new(),
-            Some(_) if interrupted => Vec::new(),
-            Some(_) => self.check::<W, E>(runtime, &*engine, "after")?.unwrap_or_else(|| {
-                interrupted = true;
-                Vec::new()
-            }),
-        };
-        let measurements = Measurements {
+        let mut measurements = Measurements {
             started,
             schedule,
             constants: W::constants(&terminals),
@@ -200,13 +192,22 @@ impl Job {
             effects_after,
             usage: (usage_before, usage),
             server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
-            findings: (before, after),
+            findings: (before, Vec::new()),
             interrupted,
             maintenance,
             maintenance_notes,
         };
-        let summary = summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory());
+        // A result that took hours is kept before a check that takes minutes and may be interrupted.
+        let mut summary = summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory());
         record.put_json(file::SUMMARY, &summary)?;
+        if !interrupted && matches!(plan.check, Some(Check::After | Check::Both)) {
+            match self.check::<W, E>(runtime, &*engine, "after")? {
+                Some(findings) => measurements.findings.1 = findings,
+                None => measurements.interrupted = true,
+            }
+            summary = summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory());
+            record.put_json(file::SUMMARY, &summary)?;
+        }
         Ok(Some(summary))
     }
 

@@ -43,10 +43,10 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
     plan: &Plan,
     manifest: &Manifest,
     engine: &E,
-    measured: Measurements,
+    measured: &Measurements,
     record: &Path,
 ) -> Summary {
-    let Measurements { started, schedule, interval, totals, .. } = &measured;
+    let Measurements { started, schedule, interval, totals, .. } = measured;
     let minutes = totals.interval_s / 60.0;
     let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
     let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.response.len());
@@ -77,10 +77,10 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         transactions: transactions::<W>(interval, completed),
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
-        database: database::<W>(&measured),
+        database: database::<W>(measured),
         consistency: consistency(&measured.findings),
         verdict: Verdict::default(),
-        client: client(&measured),
+        client: client(measured),
         server: ServerCost {
             cpu_s: measured.server_cpu_s,
             cpu_us_per_transaction: measured.server_cpu_s.map(|cpu| 1e6 * per(1, totals.completed as f64) * cpu),
