@@ -88,7 +88,7 @@ impl TryFrom<String> for Pace {
     type Error = String;
 
     fn try_from(text: String) -> Result<Pace, String> {
-        text.parse()
+        text.parse().map_err(|why| format!("`{text}` is no pace: {why}"))
     }
 }
 
