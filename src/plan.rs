@@ -8,7 +8,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{Error, Via};
+use crate::engine::{Error, Isolation, Via};
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,18 +136,6 @@ impl FromStr for Factor {
     fn from_str(text: &str) -> Result<Factor, String> {
         text.parse().ok().and_then(Factor::new).ok_or_else(|| format!("`{text}` is no number from 0.0001 to 1000"))
     }
-}
-
-/// Isolation level of the sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Isolation {
-    /// Row locks and single-statement reads make it enough for clause 3.4; see docs/isolation.md.
-    ReadCommitted,
-    /// One snapshot a transaction.
-    RepeatableRead,
-    /// As if one after the other.
-    Serializable,
 }
 
 /// When the consistency conditions are checked.

@@ -8,11 +8,11 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Mutex;
 
+use graymark::engine::Isolation;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::postgres::{Connection, Port, Postgres};
 use graymark::engine::server::postgres::{Options, Server};
 use graymark::engine::{Engine, Error, Failure, Holding, LoadStep, Manifest, RetryReason, Session, Via};
-use graymark::plan::Isolation;
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::{Tpcc, UNUSED_ITEM};
@@ -352,7 +352,7 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
         assert!(!unnamed.is_empty() && unnamed.iter().all(String::is_empty), "{unnamed:?}");
     }
     let through = format!("{}&pooler=on", server.url());
-    let stricter = graymark::engine::registry::Options { isolation: Isolation::Serializable, ..options(&through, Via::Procedures) };
+    let stricter = graymark::engine::Options { isolation: Isolation::Serializable, ..options(&through, Via::Procedures) };
     let error = runtime().block_on(Postgres::open(stricter)).unwrap_err();
     assert!(matches!(&error, Error::Usage(text) if text.contains("default_transaction_isolation")), "{error}");
 }
@@ -535,7 +535,7 @@ fn what_a_database_refuses_is_told_apart() {
             user.batch_execute(&format!("ALTER DATABASE postgres RESET lock_timeout; {hold}")).await.unwrap();
             assert_eq!(reason(impatient.execute(&payment).await), RetryReason::LockTimeout);
 
-            let serializable = graymark::engine::registry::Options { isolation: Isolation::Serializable, ..options(&url, via) };
+            let serializable = graymark::engine::Options { isolation: Isolation::Serializable, ..options(&url, via) };
             let serializable = Postgres::open(serializable).await.unwrap();
             let mut strict = Engine::<Tpcc>::open_session(&serializable).await.unwrap();
             let change = async {
@@ -586,7 +586,7 @@ fn a_database_that_may_not_be_written_says_so() {
         assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Nothing);
         // A server that is there tells its CPU time if it is on this machine.
         assert_eq!(Engine::<Tpcc>::server_cpu_seconds(&engine).is_some(), cfg!(target_os = "linux"));
-        let settings = graymark::engine::registry::Options {
+        let settings = graymark::engine::Options {
             settings: [("fsync".to_owned(), "off".to_owned())].into(),
             ..options(&server.url(), Via::Procedures)
         };

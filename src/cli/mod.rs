@@ -27,9 +27,10 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
-use crate::engine::registry::{self, Options, Visitor};
+use crate::engine::registry::{self, Visitor};
 use crate::engine::{Engine, Error};
-use crate::plan::{Isolation, Plan};
+use crate::engine::{Isolation, Options};
+use crate::plan::Plan;
 use crate::record;
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;

@@ -4,6 +4,7 @@
 //! sessions that execute whole transactions, to count, to check and to describe itself.
 
 pub mod failure;
+pub mod options;
 pub mod postgres;
 pub mod registry;
 pub mod server;
@@ -16,20 +17,11 @@ use std::future::Future;
 use std::path::PathBuf;
 
 pub use failure::{Error, Failure, RetryReason};
+pub use options::{Isolation, Options, Via};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
-
-/// How transactions are spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Via {
-    /// One call of a stored procedure a transaction.
-    Procedures,
-    /// Statements sent by the client, prepared and pipelined.
-    Statements,
-}
 
 /// Who a database is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,30 +1,12 @@
 //! The engines there are, by the scheme of a URL.
 
-use std::collections::BTreeMap;
-
 use tokio::runtime::Runtime;
 
 use super::postgres::Postgres;
 use super::simulated::Simulated;
 use super::sqlite::{self, Sqlite};
-use super::{Engine, Error, Via};
-use crate::plan::Isolation;
+use super::{Engine, Error, Options};
 use crate::workload::tpcc::Tpcc;
-
-/// What an engine is opened with.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where it is; it may hold a password, so it is never shown.
-    pub url: String,
-    /// How transactions are to be spoken; none lets the engine choose its fastest way.
-    pub via: Option<Via>,
-    /// The scale that is asked for, if any: an engine without a database holds whatever is asked.
-    pub scale: Option<u32>,
-    /// Isolation level of the sessions.
-    pub isolation: Isolation,
-    /// Settings of a private server.
-    pub settings: BTreeMap<String, String>,
-}
 
 /// Does something with an engine of any kind.
 pub trait Visitor {

@@ -4,8 +4,7 @@ use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
 
-use super::facts::Line;
-use super::format::{count, plain, plural, seconds, significant};
+use super::format::{Line, count, plain, plural, seconds, significant};
 use crate::judge::{DEFERRED_LIMIT_S, LIMITS, Limits};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::record::summary::{PacingSummary, Range, State, Summary};

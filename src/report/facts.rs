@@ -3,15 +3,12 @@
 use serde::Serialize;
 
 use super::accounting::{self, Accounting};
-use super::format::{bytes, count, plain, plural, rate, seconds, significant, transaction};
+use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use crate::drive::event::Phase;
 use crate::engine::{Finding, LoadReport, RestoreReport, Via};
 use crate::record::environment::Environment;
 use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
 use crate::record::{Clock, Record, Status};
-
-/// A label and what it says.
-pub type Line = (&'static str, String);
 
 /// All that a report tells.
 #[derive(Debug, Serialize)]

@@ -1,5 +1,8 @@
 //! Figures as people read them.
 
+/// A label and what it says.
+pub type Line = (&'static str, String);
+
 /// A count with its thousands set off: `12,345`.
 pub fn count(number: impl Into<i128>) -> String {
     let number = number.into();

@@ -1,8 +1,8 @@
 //! The report as text: at most [`WIDTH`] columns, no colours.
 
 use super::accounting::Accounting;
-use super::facts::{self, Check, Facts, Line, TransactionFacts, VerdictFacts};
-use super::format::{plain, plural};
+use super::facts::{self, Check, Facts, TransactionFacts, VerdictFacts};
+use super::format::{Line, plain, plural};
 use crate::engine::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.

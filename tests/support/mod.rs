@@ -2,12 +2,12 @@
 
 pub mod command;
 
+use graymark::engine::Isolation;
+use graymark::engine::Options;
 use graymark::engine::postgres::Postgres;
 use graymark::engine::postgres::connect::Target;
-use graymark::engine::registry::Options;
 use graymark::engine::server;
 use graymark::engine::{Error, Via};
-use graymark::plan::Isolation;
 use graymark::workload::Workload;
 use graymark::workload::tpcc::Tpcc;
 

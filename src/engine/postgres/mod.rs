@@ -21,13 +21,12 @@ use std::path::PathBuf;
 pub use connection::{Command, Connection};
 use tokio_postgres::Client;
 
-use crate::engine::registry::Options;
 use crate::engine::server::{self, cpu};
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
 };
+use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
-use crate::plan::Isolation;
 use crate::workload::Workload;
 
 /// What a workload brings to run on PostgreSQL: its SQL, and its transactions over a connection.

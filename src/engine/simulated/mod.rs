@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::registry::Options;
+use super::Options;
 use super::{
     Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
 };
@@ -219,7 +219,7 @@ impl<W: Port> Session<W> for Idle<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Isolation;
+    use crate::engine::Isolation;
 
     fn open(url: &str) -> Result<Simulated, Error> {
         let options =

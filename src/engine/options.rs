@@ -1,0 +1,42 @@
+//! What an engine is opened with.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// How transactions are spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// One call of a stored procedure a transaction.
+    Procedures,
+    /// Statements sent by the client, prepared and pipelined.
+    Statements,
+}
+
+/// Isolation level of the sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Row locks and single-statement reads make it enough for clause 3.4; see docs/isolation.md.
+    ReadCommitted,
+    /// One snapshot a transaction.
+    RepeatableRead,
+    /// As if one after the other.
+    Serializable,
+}
+
+/// What an engine is opened with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it is; it may hold a password, so it is never shown.
+    pub url: String,
+    /// How transactions are to be spoken; none lets the engine choose its fastest way.
+    pub via: Option<Via>,
+    /// The scale that is asked for, if any: an engine without a database holds whatever is asked.
+    pub scale: Option<u32>,
+    /// Isolation level of the sessions.
+    pub isolation: Isolation,
+    /// Settings of a private server.
+    pub settings: BTreeMap<String, String>,
+}
