@@ -12,7 +12,7 @@ mod paced;
 mod queue;
 mod stop;
 mod thread;
-mod wheel;
+pub mod wheel;
 mod worker;
 
 use std::collections::BTreeMap;

@@ -118,7 +118,8 @@ fn ordered(row: &tokio_postgres::Row, input: &input::NewOrder) -> Result<output:
     for (number, ((i_name, i_price), (s_quantity, brand))) in numbers.into_iter().zip(replies) {
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let line = place.and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
-        let (ordered, line) = line.ok_or_else(|| Failure::Invalid(format!("New-Order: line {number} came back unasked or twice")))?;
+        let (ordered, line) =
+            line.ok_or_else(|| Failure::Invalid(format!("New-Order: line {number} came back unasked or twice")))?;
         let amount = i_price.0.checked_mul(i64::from(ordered.quantity)).map(Money);
         let ol_amount = amount.ok_or_else(|| Failure::Invalid(format!("New-Order: {i_price} is no price")))?;
         sum += ol_amount;
