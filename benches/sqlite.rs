@@ -26,6 +26,7 @@ use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::input::Input;
 use graymark::workload::value::{Money, Rate, Timestamp, Value};
 use graymark::workload::{Terminal as _, Workload};
+use rusqlite::config::DbConfig;
 use rusqlite::types::Value as Owned;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -236,6 +237,7 @@ fn replay(file: &Path, synchronous: Synchronous, tape: &[Step]) -> Result<()> {
     let connection = rusqlite::Connection::open(file)?;
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", if synchronous == Synchronous::Full { "full" } else { "off" })?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?; // as a session of Graymark
     let texts = Statement::load(TPCC_STATEMENTS)?.into_iter().chain(["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"]);
     let mut statements = texts.map(|sql| connection.prepare(sql)).collect::<rusqlite::Result<Vec<_>>>()?;
     for step in tape {
