@@ -13,6 +13,15 @@ const TERMINALS: u64 = 10;
 const CYCLE_S: f64 = 10.0;
 /// Nine in ten responses are faster, in seconds.
 const RESPONSE_S: f64 = 2.0;
+/// Nothing is keyed in, and the think time is what the response leaves of the time from entry to entry.
+pub(super) const LIMITS: [super::Limits; 1] = [super::Limits {
+    transaction: "debit_credit",
+    name: "Debit-Credit",
+    share: None,
+    keying_s: 0.0,
+    think_s: 0.0,
+    response_s: RESPONSE_S,
+}];
 /// The shortest measurement interval in seconds.
 const SHORTEST_S: f64 = 900.0;
 /// Seconds of an eight-hour day, in which history grows.
@@ -21,7 +30,7 @@ const DAY_S: f64 = 8.0 * 3_600.0;
 const HISTORY_ROW: f64 = 50.0;
 
 /// What the profiles' sources ask for.
-struct Limits {
+struct Scaling {
     /// Branches for each transaction a second.
     branches: f64,
     /// Days that the history goes back.
@@ -30,21 +39,21 @@ struct Limits {
 
 /// TPC-A has 90 days, TPC-B 30; both have a branch of 100,000 accounts for each transaction a second. The DebitCredit of 1985, whose branches
 /// Gray and Levine use, has ten branches of 10,000.
-fn limits(profile: &str) -> Limits {
+fn scaling(profile: &str) -> Scaling {
     match profile {
-        "tpc-a" => Limits { branches: 1.0, days: 90.0 },
-        "tpc-b" => Limits { branches: 1.0, days: 30.0 },
-        _ => Limits { branches: 10.0, days: 90.0 },
+        "tpc-a" => Scaling { branches: 1.0, days: 90.0 },
+        "tpc-b" => Scaling { branches: 1.0, days: 30.0 },
+        _ => Scaling { branches: 10.0, days: 90.0 },
     }
 }
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let profile = summary.profile.as_deref().unwrap_or_default();
-    let limits = limits(profile);
+    let scaling = scaling(profile);
     vec![
-        branches(summary, &limits),
+        branches(summary, &scaling),
         rows(profile),
-        history(summary, &limits),
+        history(summary, &scaling),
         log(summary),
         messages(summary),
         terminals(summary),
@@ -65,11 +74,11 @@ fn worked(summary: &Summary) -> Option<&TransactionSummary> {
 
 const NO_TRANSACTION: &str = "no transaction was completed";
 
-fn branches(summary: &Summary, limits: &Limits) -> Clause {
+fn branches(summary: &Summary, scaling: &Scaling) -> Clause {
     let Some(tps) = summary.tps.filter(|tps| *tps > 0.0) else {
         return Rule::new("branches", "branches, tellers and accounts for the measured rate", "").not_tested(NO_TRANSACTION);
     };
-    let due = (limits.branches * tps).ceil();
+    let due = (scaling.branches * tps).ceil();
     let rule = Rule::new(
         "branches",
         "branches, tellers and accounts for the measured rate",
@@ -86,11 +95,11 @@ fn rows(profile: &str) -> Clause {
     }
 }
 
-fn history(summary: &Summary, limits: &Limits) -> Clause {
+fn history(summary: &Summary, scaling: &Scaling) -> Clause {
     let rule = |due: &str| Rule::new("history", "room for the history of the measured rate", due);
     let Some(tps) = summary.tps.filter(|tps| *tps > 0.0) else { return rule("").not_tested(NO_TRANSACTION) };
-    let due = tps * limits.days * DAY_S * HISTORY_ROW;
-    let rule = rule(&format!(">= {:.1} GB for {:.0} days of eight hours", due / 1e9, limits.days));
+    let due = tps * scaling.days * DAY_S * HISTORY_ROW;
+    let rule = rule(&format!(">= {:.1} GB for {:.0} days of eight hours", due / 1e9, scaling.days));
     match summary.storage.free_bytes {
         Some(free) => rule.is(free as f64 >= due, format!("{:.1} GB free", free as f64 / 1e9)),
         None => rule.not_tested("the database's files are not on this machine, or out of sight"),

@@ -18,6 +18,14 @@ pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
 use crate::record::summary::{Clause, State, Summary, Verdict};
 
+/// What the standard asks of each transaction type of a workload.
+pub fn limits(workload: &str) -> &'static [Limits] {
+    match workload {
+        "debitcredit" => &debitcredit::LIMITS,
+        _ => &LIMITS,
+    }
+}
+
 /// Judges a run by all of its summary but the verdict.
 pub fn judge(summary: &Summary) -> Verdict {
     let clauses = match summary.workload.as_str() {

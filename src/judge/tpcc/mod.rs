@@ -22,7 +22,7 @@ pub struct Limits {
     pub share: Option<f64>,
     /// The shortest keying time in seconds (clause 5.2.5.2).
     pub keying_s: f64,
-    /// The smallest mean of think times in seconds (clause 5.2.5.4).
+    /// The smallest mean of think times in seconds (clause 5.2.5.4); 0 where the standard sets none.
     pub think_s: f64,
     /// What the 90th percentile of response times must stay below, in seconds (clause 5.2.5.3).
     pub response_s: f64,
