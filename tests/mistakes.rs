@@ -70,7 +70,7 @@ fn plans_that_make_no_sense() {
         (b"clients = 2\nclientz = 3\n", "clientz"),
         (b"clients = 0\n", "clients"),
         (b"clients = 4294967295\n", "clients"),
-        (b"warehouses = 0\n", "warehouses"),
+        (b"warehouses = 0\n", "scale"),
         (b"duration = \"0s\"\n", "duration"),
         (b"duration = \"soon\"\n", "such as 90s"),
         (b"seed = \"x\"\n", "seed"),
