@@ -144,6 +144,8 @@ impl Run {
                 ]),
             },
             consistency: Consistency { held: 12, failed: Vec::new(), before: findings(), after: findings() },
+            price: None,
+            stages: Vec::new(),
             verdict: Verdict { valid: false, clauses: clauses() },
             client: ClientCost {
                 cpu_s: 21.4,
@@ -351,7 +353,7 @@ fn a_whole_run() {
 
 /// A paced run of 500 warehouses, judged.
 fn pace_summary(summary: &mut Summary) {
-    let upkeep = |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into() };
+    let upkeep = |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into(), rows: None };
     summary.pace = "standard".into();
     summary.metric = "tpmC-gm".into();
     summary.scale = 500;

@@ -22,7 +22,7 @@ fn finding(id: &str) -> Finding {
 }
 
 fn checkpoint_at(start_s: f64) -> Maintenance {
-    Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new() }
+    Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new(), rows: None }
 }
 
 /// A run of two hours at 200 warehouses that keeps every rule.
@@ -97,6 +97,8 @@ fn valid() -> Summary {
             before: vec![finding("3.3.2.1"), finding("cardinality")],
             after: vec![finding("3.3.2.1"), finding("cardinality")],
         },
+        price: None,
+        stages: Vec::new(),
         verdict: Verdict::default(),
         client: ClientCost { terminals: 2_000, ..ClientCost::default() },
         server: ServerCost::default(),

@@ -1,7 +1,7 @@
 //! Is the number honest: rules of the standard, one by one, from a summary alone.
 //!
 //! A run that leaves the standard runs all the same; its departures stand here. Judged is what a run can show of clauses 2 to 5 of
-//! TPC-C: durability and isolation need tests of their own, and a price is no matter of ours.
+//! TPC-C: durability and isolation need tests of their own. The [`price`] is reckoned, and not judged.
 //!
 //! - **States follow the limits of the standard strictly.** Many figures are of samples, and a short run may miss a limit by chance: the
 //!   note gives the standard error, and says if the deviation is within two of them. It is broken nevertheless.
@@ -13,6 +13,7 @@
 mod database;
 mod input;
 mod interval;
+pub mod price;
 mod scale;
 mod terminals;
 
