@@ -236,6 +236,12 @@ fn breaches() -> Vec<(Told, Change)> {
             }),
         ),
         (("5.5.1.2", "transactions that were still queued"), pacing(|pacing| pacing.unfinished = 1)),
+        (
+            ("5.5.1.2", "clients all through"),
+            change(|summary| {
+                summary.stages = [20, 21].map(|clients| StageSummary { clients, ..StageSummary::default() }).to_vec();
+            }),
+        ),
         (("5.5.2.1", "measurement interval"), change(|summary| summary.interrupted = true)),
         (
             ("5.5.2.1", "measurement interval"),
