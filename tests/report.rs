@@ -442,7 +442,7 @@ fn stage_summary(summary: &mut Summary) {
 fn a_run_in_stages_with_a_price() {
     let (text, page) = reports(&WHOLE, stage_summary);
     insta::assert_snapshot!("staged_text", text);
-    for words in ["Throughput against clients", "Response time against clients", "0.610 USD/NOPM", ">4*</th>"] {
+    for words in ["Throughput against clients", "Response time against clients", "0.610 USD&#x2f;NOPM", ">4*</th>"] {
         assert!(page.contains(words), "{words}");
     }
     // The clients of each stage stand in both charts over time, narrow and wide; the lines are of whole stages only.
