@@ -8,6 +8,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::registry::WorkloadName;
 use crate::engine::{Error, Isolation, Via};
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
@@ -170,10 +171,18 @@ pub struct Plan {
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub db: Option<String>,
-    /// Scale: warehouses [default: what is loaded, else 1]
-    #[arg(short = 'w', long = "warehouses", value_name = "N", value_parser = parse_scale)]
-    #[serde(default, rename = "warehouses", skip_serializing_if = "Option::is_none")]
+    /// The workload
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<WorkloadName>,
+    /// Scale: warehouses, branches [default: what is loaded, else 1]
+    #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", value_parser = parse_scale)]
+    #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
+    /// The workload's profile: of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2 [default: none]
     #[arg(long, value_name = "PACE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -255,6 +264,8 @@ pub struct Plan {
     pub set: Vec<(String, String)>,
 }
 
+/// No workload has more; see [`crate::workload::Workload::max_scale`].
+const MOST_SCALE: u32 = 1_000_000;
 const MOST_CLIENTS: u32 = 100_000;
 const MOST_THREADS: u32 = 1_024;
 const MOST_JOBS: u32 = 256;
@@ -264,8 +275,13 @@ const LONGEST: u64 = 30 * 86_400;
 /// Seconds of a stage when none are asked for.
 const STAGE_SECONDS: u32 = 30;
 
-/// The database of a plan that names none.
-pub const DEFAULT_DB: &str = "sqlite:graymark.db";
+/// The database of a plan that names none: a file for each workload, as SQLite has one table of a name.
+pub fn default_db(workload: WorkloadName) -> &'static str {
+    match workload {
+        WorkloadName::Tpcc => "sqlite:graymark.db",
+        WorkloadName::DebitCredit => "sqlite:graymark-debitcredit.db",
+    }
+}
 
 impl Plan {
     /// Reads a plan from a TOML file.
@@ -279,7 +295,7 @@ impl Plan {
             Error::Usage(format!("{} is not a plan, line {line}: {}", path.display(), error.message().lines().next().unwrap_or("")))
         })?;
         if let Some(scale) = plan.scale {
-            parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: warehouses: {why}", path.display())))?;
+            parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: scale: {why}", path.display())))?;
         }
         let limits = [
             ("clients", plan.clients, MOST_CLIENTS),
@@ -304,7 +320,9 @@ impl Plan {
             (other.clients, other.duration) = (None, None);
         }
         Plan {
+            workload: self.workload.or(other.workload),
             db: self.db.or(other.db),
+            profile: self.profile.or(other.profile),
             scale: self.scale.or(other.scale),
             pace: self.pace.or(other.pace),
             clients: self.clients.or(other.clients),
@@ -359,8 +377,8 @@ impl Plan {
     }
 
     /// The database's URL.
-    pub fn db(&self) -> &str {
-        self.db.as_deref().unwrap_or(DEFAULT_DB)
+    pub fn db(&self, workload: WorkloadName) -> &str {
+        self.db.as_deref().unwrap_or(default_db(workload))
     }
 
     /// Settings of a private server by name.
@@ -381,7 +399,7 @@ pub fn default_record(workload: &str, engine: &str, now: Timestamp) -> PathBuf {
 
 /// A scale: a whole number within what the keys can hold.
 pub(crate) fn parse_scale(text: &str) -> Result<u32, String> {
-    let most = <crate::workload::tpcc::Tpcc as crate::workload::Workload>::MAX_SCALE;
+    let most = MOST_SCALE;
     match text.parse::<u32>() {
         Ok(scale) if (1..=most).contains(&scale) => Ok(scale),
         _ => Err(format!("give a whole number from 1 to {most}")),

@@ -83,7 +83,7 @@ fn plans_that_make_no_sense() {
         (b"clients = 2\nclientz = 3\n", "clientz"),
         (b"clients = 0\n", "clients"),
         (b"clients = 4294967295\n", "clients"),
-        (b"warehouses = 0\n", "warehouses"),
+        (b"warehouses = 0\n", "scale"),
         (b"duration = \"0s\"\n", "duration"),
         (b"stages = [1, 0]\n", "stages"),
         (b"stages = [1, 4294967295]\n", "stages"),
@@ -143,7 +143,7 @@ fn tables_that_are_not_what_they_should_be() {
     let db = ["--db", "sqlite:loaded.db"];
     let with = |arguments: &[&str]| run(place.path(), &[arguments, &db].concat());
     for command in ["load", "bench", "run"] {
-        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "leave out -w", "graymark drop"]);
+        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "leave out -w", "graymark drop"]);
     }
     with(&["load", "--seed", "8"]).refused(USAGE, &["seed 7", "graymark drop"]);
     with(&["load", "--date", "2000-01-01T00:00:00Z"]).refused(USAGE, &["date", "graymark drop"]);
@@ -176,7 +176,7 @@ fn a_load_that_has_not_ended() {
     for command in ["check", "run"] {
         run(place.path(), &[command, "--db", "sqlite:half.db"]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
     }
-    run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2"]);
+    run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2"]);
     succeed(place.path(), &["load", "--db", "sqlite:half.db"]);
     succeed(place.path(), &["check", "--db", "sqlite:half.db"]);
 }
@@ -380,7 +380,7 @@ fn postgres_tables_that_are_not_what_they_should_be() {
         with(&[command]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
     }
     assert_eq!(with(&["load"]).code, Some(0));
-    with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "graymark drop"]);
+    with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "graymark drop"]);
     with(&["run", "--clients", "500"]).err.lines().last().map(|line| assert!(line.contains("fewer clients"), "{line}")).unwrap();
 
     block_on(async { client(&url).await.batch_execute("DROP TABLE tpcc.stock").await.unwrap() });

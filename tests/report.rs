@@ -121,6 +121,9 @@ impl Run {
             ramp_up_s: self.ramp_up.into(),
             interval_s: seconds,
             interrupted: self.interrupted,
+            profile: None,
+            tps: None,
+            storage: Default::default(),
             new_orders_per_minute: Some(60.0 * per_second(sum.transactions[0].completed)),
             transactions_per_second: per_second(all),
             metric: "NOPM".into(),
@@ -377,7 +380,7 @@ fn pace_summary(summary: &mut Summary) {
         upkeep(MaintenanceKind::Checkpoint, 360.0, 9.1, "4,096 buffers written"),
         upkeep(MaintenanceKind::Vacuum, 400.0, 21.5, "9 tables"),
     ];
-    summary.verdict = judge::tpcc(summary);
+    summary.verdict = judge::judge(summary);
 }
 
 #[test]
@@ -435,7 +438,7 @@ fn stage_summary(summary: &mut Summary) {
         metric: "USD/NOPM".into(),
         per_metric: Some(0.61),
     });
-    summary.verdict = judge::tpcc(summary);
+    summary.verdict = judge::judge(summary);
 }
 
 #[test]

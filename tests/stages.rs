@@ -252,6 +252,49 @@ fn warm_ups_and_stages_on_postgresql() {
     warm(place.path(), db, ROWS);
 }
 
+/// A workload without New-Orders, whose profile has think times unless stages leave them out.
+#[test]
+fn debitcredit_in_stages_warm_and_priced() {
+    let place = TempDir::new().unwrap();
+    fs::write(place.path().join("price.toml"), PRICE).unwrap();
+    let arguments = [
+        "bench",
+        "debitcredit",
+        "--profile",
+        "tpc-a",
+        "-b",
+        "1",
+        "--db",
+        "sqlite:bank.db",
+        "--ramp-up",
+        "0s",
+        "--stages",
+        "1,2",
+        "--stage-duration",
+        "1s",
+        "--warm",
+        "random",
+        "--price",
+        "price.toml",
+        "--out",
+        "record",
+        "--json",
+    ];
+    let summary = succeed(place.path(), &arguments).json();
+    let stages = summary["stages"].as_array().unwrap();
+    let completed = |of: &Value| of["completed"].as_u64().unwrap();
+    assert_eq!(stages.iter().map(completed).sum::<u64>(), completed(&summary["transactions"]["debit_credit"]));
+    assert!(stages.iter().all(|stage| stage["new_orders_per_minute"].is_null() && stage["whole"] == true), "{summary}");
+    assert_eq!((&summary["pace"], &summary["database"]["agrees"]), (&"none".into(), &true.into()));
+    let warm = &summary["maintenance"][0];
+    assert!(warm["rows"].as_u64().unwrap() <= 100_011 && warm["work"].as_str().unwrap().contains("3 tables"), "{warm}");
+    assert_eq!(summary["price"]["metric"], "EUR/tps");
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    assert!(clauses.iter().any(|clause| clause["id"] == "steady" && clause["state"] == "broken"), "{summary}");
+    let text = fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
+    assert!(text.contains("2 stages of 1 s, 1 to 2 clients") && text.contains("EUR/tps"), "{text}");
+}
+
 #[test]
 fn a_warm_up_of_nothing_is_told() {
     let place = TempDir::new().unwrap();

@@ -9,6 +9,7 @@ use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyl
 use crate::drive::event::{Event, Phase};
 use crate::engine::LoadStep;
 use crate::report::format::plural;
+use crate::workload::Headline;
 
 /// Seconds between two lines where standard error is no terminal.
 pub(super) const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -140,6 +141,7 @@ pub(super) struct RunProgress {
     bar: Option<ProgressBar>,
     last: Option<Instant>,
     headline: usize,
+    counts: Headline,
     total: u32,
     errors: u64,
     retries: u64,
@@ -147,15 +149,15 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown.
-    pub(super) fn new(seconds: u32, headline: usize) -> Self {
+    /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown, in what it `counts`.
+    pub(super) fn new(seconds: u32, headline: usize, counts: Headline) -> Self {
         let bar = on_terminal().then(|| {
             let bar = ProgressBar::new(u64::from(seconds));
             let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
             bar.set_style(style);
             bar
         });
-        RunProgress { bar, last: None, headline, total: seconds, errors: 0, retries: 0, lost: 0 }
+        RunProgress { bar, last: None, headline, counts, total: seconds, errors: 0, retries: 0, lost: 0 }
     }
 
     /// Shows what happened.
@@ -209,12 +211,15 @@ impl RunProgress {
         let all = interval.transactions.iter().map(|measured| measured.completed).sum::<u64>();
         let Some(measured) = interval.transactions.get(self.headline) else { return };
         let response = &measured.response;
+        let headline = match self.counts {
+            Headline::NewOrdersPerMinute => format!("{:>8} New-Orders/min  ", HumanCount(measured.completed * 60)),
+            Headline::TransactionsPerSecond => String::new(),
+        };
         let line = format!(
-            "{:12} {:>5}/{} s  {:>8} New-Orders/min  {:>7} tx/s  p50 {:.2} ms  p90 {:.2} ms  max {:.1} ms  errors {}  retries {}",
+            "{:12} {:>5}/{} s  {headline}{:>7} tx/s  p50 {:.2} ms  p90 {:.2} ms  max {:.1} ms  errors {}  retries {}",
             phase_name(phase),
             second + 1,
             self.total,
-            HumanCount(measured.completed * 60),
             HumanCount(all),
             response.value_at_quantile(0.5) as f64 / 1e3,
             response.value_at_quantile(0.9) as f64 / 1e3,

@@ -11,7 +11,7 @@ use super::progress::RunProgress;
 use super::stages::{self, StageMeter};
 use super::summary::{Measurements, summarise};
 use super::warm::{self, Warmed};
-use super::{Ended, RunArgs, WorkloadName, check, load, price, seed, with_engine};
+use super::{Ended, RunArgs, check, load, price, seed, with_engine};
 use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
@@ -22,8 +22,7 @@ use crate::record::environment::Environment;
 use crate::record::summary::Summary;
 use crate::record::{Record, RecordWriter, Status, file};
 use crate::report::{self, facts::Facts};
-use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
+use crate::workload::{Users, Workload};
 
 /// Whether the tables are loaded first if they are absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,12 +56,13 @@ pub(super) enum Told {
 }
 
 /// Runs a plan; whoever else goes on afterwards hears of the same interrupt.
-pub(super) fn start(args: RunArgs, extent: Extent, told: Told, interrupt: Interrupt) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = args.workload;
+pub(super) fn start(mut args: RunArgs, extent: Extent, told: Told, interrupt: Interrupt) -> Result<Ended, Error> {
+    let workload = args.workload.or(args.plan.workload).unwrap_or_default();
+    args.plan.workload = Some(workload);
     stages::of(&args.plan)?;
     let price = args.price.as_deref().map(price::File::read).transpose()?;
-    let options = load::options(&args.plan);
-    with_engine(options, Job { args, price, extent, told, interrupt })
+    let options = load::options(workload, &args.plan);
+    with_engine(workload, options, Job { args, price, extent, told, interrupt })
 }
 
 struct Job {
@@ -76,13 +76,7 @@ struct Job {
 impl Visitor for Job {
     type Output = Ended;
 
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        self.job::<Tpcc, E>(runtime, engine)
-    }
-}
-
-impl Job {
-    fn job<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+    fn visit<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let started = Timestamp::now();
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
         let ready = self.ready::<W, E>(runtime, &engine)?;
@@ -112,7 +106,9 @@ impl Job {
         }
         Ok(self.ended(&summary))
     }
+}
 
+impl Job {
     /// Loads if need be, runs, counts and checks; none if it was interrupted before the run.
     fn measure<W: Workload, E: Engine<W>>(
         &mut self,
@@ -129,7 +125,7 @@ impl Job {
                 None => return Ok(None),
             },
         };
-        self.settle(&engine.identity().url, &manifest);
+        self.settle::<W>(&engine.identity().url, &manifest)?;
         let plan = self.args.plan.clone();
         record.put_text(file::PLAN, &plan.to_toml()?)?;
         if let Some(price) = &self.price {
@@ -170,7 +166,7 @@ impl Job {
         let schedule = Schedule { shown, ..schedule::<W>(&plan, &stages, manifest.scale) };
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
-        let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
+        let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
         let mut meter = StageMeter::new(&stages, &schedule);
         let started = Timestamp::now();
@@ -234,7 +230,8 @@ impl Job {
                 Err(Error::Usage("--show-terminal follows a terminal: add --pace standard".to_owned()))
             }
             Some((unit, _)) if unit > scale => {
-                Err(Error::Usage(format!("there is no terminal of warehouse {unit}: the database has {scale} {}", W::SCALE_UNIT)))
+                let (one, units) = (W::SCALE_UNIT.0, check::unit::<W>(scale));
+                Err(Error::Usage(format!("there is no terminal of {one} {unit}: the database has {scale} {units}")))
             }
             Some((unit, terminal)) => Ok(Some((unit - 1) * W::TERMINALS + terminal - 1)),
         }
@@ -248,24 +245,28 @@ impl Job {
     /// The population to run on; none if it has to be loaded first.
     fn ready<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<Manifest>, Error> {
         let there = runtime.block_on(engine.holding())?;
+        let loaded = if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &there { Some(manifest) } else { None };
+        pace::<W>(&self.args.plan, profile::<W>(&self.args.plan, loaded)?)?;
         if self.extent == Extent::Bench && !matches!(there, Holding::Complete(_)) {
             return Ok(None);
         }
         let url = &engine.identity().url;
         let manifest = check::complete::<W>(there, url)?;
-        load::agree(&self.args.plan, &manifest, url)?;
+        load::agree::<W>(&self.args.plan, &manifest, url)?;
         Ok(Some(manifest))
     }
 
     /// Fills in whatever the plan leaves open.
-    fn settle(&mut self, url: &str, manifest: &Manifest) {
+    fn settle<W: Workload>(&mut self, url: &str, manifest: &Manifest) -> Result<(), Error> {
         let plan = std::mem::take(&mut self.args.plan);
-        let paced = plan.pace.and_then(Pace::factors).is_some();
-        // A plan whose stages do not go with the rest of it was refused.
-        let stage_duration = plan.staged().ok().flatten().map(|(_, seconds)| seconds);
-        self.args.plan = Plan { db: Some(url.to_owned()), ..plan }.or(Plan {
+        let stage_duration = plan.staged()?.map(|(_, seconds)| seconds);
+        let profile = profile::<W>(&plan, Some(manifest))?;
+        let pace = pace::<W>(&plan, profile)?;
+        let paced = pace.factors().is_some();
+        let name = (W::PROFILES.len() > 1).then(|| W::PROFILES[profile].to_owned());
+        self.args.plan = Plan { db: Some(url.to_owned()), profile: name, ..plan }.or(Plan {
             scale: Some(manifest.scale),
-            pace: Some(Pace::None),
+            pace: Some(pace),
             clients: Some(if paced { manifest.scale.div_ceil(100).clamp(8, 1_000) } else { 4 }),
             ramp_up: Some(if paced { 60 } else { 10 }),
             checkpoint: paced.then_some(20 * 60),
@@ -275,6 +276,7 @@ impl Job {
             check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
             ..Plan::default()
         });
+        Ok(())
     }
 
     fn check<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E, when: &str) -> Result<Option<Vec<Finding>>, Error> {
@@ -296,6 +298,28 @@ impl Job {
         } else {
             Ended::Held
         }
+    }
+}
+
+/// The profile that a run has: the database's, else the one that is asked for, else the usual one.
+fn profile<W: Workload>(plan: &Plan, manifest: Option<&Manifest>) -> Result<usize, Error> {
+    let asked = load::profile::<W>(plan.profile.as_deref())?;
+    Ok(manifest.and_then(|manifest| W::profile(&manifest.parameters)).or(asked).unwrap_or_default())
+}
+
+/// The pace that is asked for, else the profile's usual one.
+fn pace<W: Workload>(plan: &Plan, profile: usize) -> Result<Pace, Error> {
+    match (W::users(profile), plan.pace) {
+        (Users::None, Some(pace)) if pace.factors().is_some() => {
+            let name = W::PROFILES.get(profile).copied().unwrap_or_default();
+            Err(Error::Usage(format!(
+                "the profile {name} has no terminals that could think: leave out --pace, or give another --profile"
+            )))
+        }
+        (_, Some(pace)) => Ok(pace),
+        // Stages add clients without think time.
+        (Users::Usual, None) if plan.stages.is_empty() => Ok(Pace::Standard),
+        (_, None) => Ok(Pace::None),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::engine::{Engine, Error};
 use crate::measure::{Interval, process};
 use crate::plan::Plan;
 use crate::record::summary::{Spread, StageSummary};
-use crate::workload::Workload;
+use crate::workload::{Headline, Workload};
 
 /// The stages of a plan; none of them without.
 ///
@@ -67,7 +67,7 @@ impl StageMeter {
     /// What the stages came to that had begun when the measurement interval ended, after so many seconds.
     pub(super) fn summaries<W: Workload>(&self, interval_s: f64) -> Vec<StageSummary> {
         let full = f64::from(self.stages.seconds());
-        let new_orders = W::TRANSACTIONS.get(W::HEADLINE) == Some(&"new_order");
+        let new_orders = W::COUNTS == Headline::NewOrdersPerMinute;
         let per = |count: f64, seconds: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
         let stage = |(number, (clients, sum)): (usize, (&u32, &Interval))| {
             let before = number as f64 * full;

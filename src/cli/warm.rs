@@ -36,7 +36,8 @@ pub(super) fn up<W: Workload, E: Engine<W>>(
         runtime.block_on(interrupt.or(engine.maintain(MaintenanceKind::WarmUp)))
     } else {
         tell!("warm: reading rows at random");
-        let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
+        let profile = W::profile(&manifest.parameters).unwrap_or_default();
+        let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
         let progress = Progress::new();
         let told = |rows, most| progress.rows(rows, most);
         let upkeep = runtime.block_on(interrupt.or(engine.warm_up(&population, seed, &told)));

@@ -194,6 +194,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn blocking(&self) -> bool;
     /// Where it keeps its files, if that is on this machine and can be known.
     fn data_directory(&self) -> Option<PathBuf>;
+    /// Where it keeps its log, likewise.
+    fn log_directory(&self) -> Option<PathBuf> {
+        None
+    }
     /// Settings that matter to the result, by name, as the database states them.
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.

@@ -100,7 +100,7 @@ struct Draw<W: Workload> {
 
 impl<W: Workload> Draw<W> {
     fn new(population: &W::Population, seed: u64) -> Self {
-        let sinks: Vec<Option<KeySink>> = W::TABLES.iter().map(|table| key(table).map(KeySink::new)).collect();
+        let sinks: Vec<Option<KeySink>> = population.tables().iter().map(|table| key(table).map(KeySink::new)).collect();
         let mut sum = 0;
         let with_key = population.parts().into_iter().filter(|part| sinks.get(part.table).is_some_and(Option::is_some));
         let parts = with_key.map(|part| {
@@ -233,7 +233,7 @@ mod tests {
     fn warm(room: usize) -> Warmed {
         let clock = Cell::new(Duration::ZERO);
         let mut cache = Cache::new(room, &clock);
-        let population = Tpcc::population(1, 7, Timestamp(0));
+        let population = Tpcc::population(1, 7, Timestamp(0), 0);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let most = std::sync::atomic::AtomicU64::new(0);
         let told = |rows: u64, all: u64| {
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn it_does_not_go_on_for_ever() {
         let clock = Cell::new(LONGEST - Duration::from_micros(1));
-        let draw = Draw::<Tpcc>::new(&Tpcc::population(1, 7, Timestamp(0)), 3);
+        let draw = Draw::<Tpcc>::new(&Tpcc::population(1, 7, Timestamp(0), 0), 3);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let mut cache = Cache::new(0, &clock);
         let upkeep = runtime.block_on(in_tenths(draw, &mut cache, &|_, _| {}, &|| clock.get())).unwrap();

@@ -107,7 +107,7 @@ impl PriceList {
     pub fn of(&self, summary: &Summary) -> PriceSummary {
         let total = self.cents().div_ceil(100);
         let measured = summary.interval_s > 0.0;
-        let figure = summary.new_orders_per_minute.unwrap_or(summary.transactions_per_second);
+        let figure = summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second);
         PriceSummary {
             currency: self.currency.clone(),
             years: self.years,

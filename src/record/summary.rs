@@ -20,6 +20,9 @@ pub struct Summary {
     pub via: Via,
     /// Isolation level that the sessions asked for.
     pub isolation: String,
+    /// Which of its profiles, where it has several: `gray`, `tpc-b`, `tpc-a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// `none`, `standard`.
     pub pace: String,
     /// Warehouses, branches.
@@ -42,11 +45,15 @@ pub struct Summary {
     /// Completed New-Orders a minute in the interval, rolled-back ones included (clause 5.4.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders_per_minute: Option<f64>,
+    /// Of DebitCredit: completed transactions a second in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tps: Option<f64>,
     /// Transactions of all types a second in the interval.
     pub transactions_per_second: f64,
     /// What the headline figure is called: `NOPM` without think time.
     pub metric: String,
-    /// With pace: percent of the 12.86 New-Orders a minute and warehouse that clause 4.1.3 allows.
+    /// With pace: percent of what it allows: of TPC-C 12.86 New-Orders a minute and warehouse (clause 4.1.3), of DebitCredit one transaction a
+    /// second and branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<f64>,
     /// By transaction type.
@@ -87,6 +94,9 @@ pub struct Summary {
     pub client: ClientCost,
     /// What the server cost.
     pub server: ServerCost,
+    /// Where the database keeps its files.
+    #[serde(default)]
+    pub storage: Storage,
     /// Connections lost and what that did.
     pub connections: Connections,
     /// Where the record is.
@@ -360,6 +370,17 @@ pub struct ServerCost {
     /// `cpu_s` over the transactions of the whole run, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us_per_transaction: Option<f64>,
+}
+
+/// Where the database keeps its files, as far as that is on this machine and can be known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storage {
+    /// Bytes that are free after the run where the data is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
+    /// Whether the log is on another device than the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_apart: Option<bool>,
 }
 
 /// Connections lost, over the whole run.

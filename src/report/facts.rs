@@ -206,11 +206,20 @@ fn headline(summary: &Summary) -> Option<Headline> {
         "tpmC-gm" => {
             "New-Orders a minute with keying and think times, in a run that FAILED rules of TPC-C: no result by these rules, nor to be compared with published tpmC"
         }
-        "tps" => "transactions completed a second",
+        "tps" if summary.profile.as_deref() == Some("gray") => {
+            "DebitCredits a second as Gray and Levine measured them: without messages, terminals and the standard's scaling, so that they are no tpsA or tpsB"
+        }
+        "tps" => "transactions a second without the think times of the standard: no tpsA, nor to be compared with one",
+        "tpsA-gm" | "tpsB-gm" if summary.verdict.valid => {
+            "transactions a second by rules that stem from TPC's, measured by Graymark and not audited: not to be compared with published results"
+        }
+        "tpsA-gm" | "tpsB-gm" => {
+            "transactions a second in a run that FAILED rules of DebitCredit: no result by these rules, nor to be compared with published results"
+        }
         _ => "",
     };
     Some(Headline {
-        figure: rate(summary.new_orders_per_minute.unwrap_or(summary.transactions_per_second)),
+        figure: rate(summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second)),
         metric: plain(&summary.metric),
         meaning: format!("{meaning}{}", stages::meaning(summary)),
     })
@@ -299,17 +308,22 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Engine", format!("{} {}", plain(&summary.engine.name), plain(&summary.engine.version))),
         ("URL", plain(&summary.engine.url)),
         ("Scale", scale),
+        ("Profile", summary.profile.as_deref().map(plain).unwrap_or_default()),
         ("Clients", plural(summary.clients.into(), "session", "sessions")),
         ("Via", format!("{via}, isolation {}", plain(&summary.isolation))),
         ("Pace", pace),
         ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
         ("Seed", summary.seed.to_string()),
     ];
+    lines.retain(|(_, value)| !value.is_empty());
     lines.extend(stages::line(summary).map(|stages| ("Stages", stages)));
     lines.extend(warm_ups(summary));
     if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
-        lines
-            .push(("Efficiency", format!("{efficiency:.1} % of the 12.86 New-Orders a minute and warehouse that the pace allows")));
+        let most = match summary.workload.as_str() {
+            "debitcredit" => "transaction a second and branch that ten terminals with an entry every 10 s make",
+            _ => "12.86 New-Orders a minute and warehouse that the pace allows",
+        };
+        lines.push(("Efficiency", format!("{efficiency:.1} % of the {most}")));
     }
     if measured {
         lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));

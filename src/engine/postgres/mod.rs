@@ -5,6 +5,7 @@ mod check;
 pub mod connect;
 mod connection;
 mod copy;
+mod debitcredit;
 mod failure;
 mod load;
 mod local;
@@ -35,8 +36,6 @@ pub trait Port: Workload {
     /// Its sessions.
     type Session: Session<Self>;
 
-    /// Makes its schema, called [`Workload::NAME`], and its tables in it, without keys.
-    const SCHEMA: &'static str;
     /// Its keys and indexes, each statement under the name of the index that it makes. Largest tables first.
     const KEYS: &'static str;
     /// Its foreign keys, each statement under the name of the constraint that it makes.
@@ -52,6 +51,8 @@ pub trait Port: Workload {
     /// The query of its effects, under the name `effects`.
     const EFFECTS_SQL: &'static str;
 
+    /// Makes its schema, called [`Workload::NAME`], and the tables of a profile in it, without keys.
+    fn schema(profile: usize) -> &'static str;
     /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
     /// A session over a connection that has these commands.
@@ -174,6 +175,10 @@ impl<W: Port> Engine<W> for Postgres {
             // A postmaster works in its data directory.
             None => std::fs::read_link(format!("/proc/{}/cwd", self.postmaster?)).ok(),
         }
+    }
+
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Postgres as Engine<W>>::data_directory(self).map(|data| data.join("pg_wal"))
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {

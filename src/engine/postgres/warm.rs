@@ -6,7 +6,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::failure::of_command;
 use crate::engine::warm::{self, Reader};
 use crate::engine::{Error, Upkeep};
-use crate::workload::{Table, Workload};
+use crate::workload::{Population, Table, Workload};
 
 /// Warms up at random.
 pub async fn at_random<W: Workload>(
@@ -15,7 +15,7 @@ pub async fn at_random<W: Workload>(
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<Upkeep, Error> {
-    let statements = W::TABLES.iter().map(|table| (table, statement(W::NAME, table))).collect();
+    let statements = population.tables().iter().map(|table| (table, statement(W::NAME, table))).collect();
     warm::at_random::<W>(population, seed, &mut Rows { client, statements }, told).await
 }
 

@@ -1,6 +1,7 @@
 //! No database at all: transactions that take a given time and do nothing. It drives everything else of Graymark, and so shows what the
 //! driver itself costs and how honest its clock is.
 
+mod debitcredit;
 mod tpcc;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use super::{
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
+use crate::workload::value::Timestamp;
 
 /// How long a transaction takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +42,7 @@ pub struct Simulated {
     service: Service,
     stall: Option<Stall>,
     scale: u32,
+    profile: Option<String>,
     opened: Instant,
     effects: Arc<Vec<AtomicI64>>,
 }
@@ -75,6 +78,7 @@ impl Simulated {
             service: if exponential { Service::Exponential(service) } else { Service::Constant(service) },
             stall: stall.map(|length| Stall { length, every }),
             scale: options.scale.unwrap_or(1),
+            profile: options.profile,
             opened: Instant::now(),
             effects: Arc::new((0..EFFECTS).map(|_| AtomicI64::new(0)).collect()),
         })
@@ -83,8 +87,8 @@ impl Simulated {
 
 /// Makes the answer that a database would have given, as far as counting is concerned.
 pub trait Port: Workload {
-    /// An output that fits the input.
-    fn answer(input: &Self::Input) -> Self::Output;
+    /// An output that fits the input; a failure if the input cannot be read.
+    fn answer(input: &Self::Input) -> Result<Self::Output, Failure>;
 }
 
 impl<W: Port> Engine<W> for Simulated {
@@ -119,7 +123,8 @@ impl<W: Port> Engine<W> for Simulated {
     }
 
     async fn holding(&self) -> Result<Holding, Error> {
-        let population = W::population(self.scale, 0, crate::workload::value::Timestamp(0));
+        let profile = self.profile.as_deref().and_then(|name| W::PROFILES.iter().position(|known| *known == name));
+        let population = W::population(self.scale, 0, Timestamp(0), profile.unwrap_or_default());
         let parameters = W::parameters(&population);
         Ok(Holding::Complete(Manifest { format: 1, scale: self.scale, seed: 0, date: 0, foreign_keys: false, parameters }))
     }
@@ -210,7 +215,7 @@ impl<W: Port> Session<W> for Idle<W> {
         } else {
             tokio::task::yield_now().await;
         }
-        let output = W::answer(input);
+        let output = W::answer(input)?;
         self.scratch.fill(0);
         W::count(&output, &mut self.scratch);
         for (sum, count) in self.effects.iter().zip(&self.scratch).filter(|(_, count)| **count > 0) {
@@ -226,8 +231,14 @@ mod tests {
     use crate::engine::Isolation;
 
     fn open(url: &str) -> Result<Simulated, Error> {
-        let options =
-            Options { url: url.to_owned(), via: None, scale: None, isolation: Isolation::ReadCommitted, settings: BTreeMap::new() };
+        let options = Options {
+            url: url.to_owned(),
+            via: None,
+            scale: None,
+            profile: None,
+            isolation: Isolation::ReadCommitted,
+            settings: BTreeMap::new(),
+        };
         Simulated::open(options)
     }
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod connection;
+mod debitcredit;
 mod failure;
 mod load;
 mod maintain;
@@ -30,8 +31,6 @@ pub trait Port: Workload {
     /// Its sessions.
     type Session: Session<Self>;
 
-    /// The named statements that make its tables and, with the note `phase: keys`, its indexes. A statement has the name of what it makes.
-    const SCHEMA: &'static str;
     /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
     const RESTORE: &'static str;
     /// The named queries of its consistency conditions.
@@ -39,6 +38,9 @@ pub trait Port: Workload {
     /// The query of its effects.
     const EFFECTS_SQL: &'static str;
 
+    /// The named statements that make a profile's tables and, with the note `phase: keys`, its indexes. A statement has the name of what it
+    /// makes.
+    fn schema(profile: usize) -> &'static str;
     /// The statements of its transactions in the order of their numbers.
     fn statements() -> Result<Vec<&'static str>, String>;
     /// A session over a connection that has these statements.
@@ -121,6 +123,11 @@ impl<W: Port> Engine<W> for Sqlite {
 
     fn data_directory(&self) -> Option<PathBuf> {
         std::path::absolute(&self.options.file).ok()?.parent().map(Path::to_owned)
+    }
+
+    /// The log is a file beside the data.
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Sqlite as Engine<W>>::data_directory(self)
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {

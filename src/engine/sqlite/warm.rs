@@ -5,7 +5,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::Sqlite;
 use crate::engine::warm::{self, Reader};
 use crate::engine::{Error, Upkeep};
-use crate::workload::Workload;
+use crate::workload::{Population, Workload};
 
 /// Warms up at random.
 pub(super) async fn at_random<W: Workload>(
@@ -14,7 +14,7 @@ pub(super) async fn at_random<W: Workload>(
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<Upkeep, Error> {
-    let statements = W::TABLES.iter().map(|table| {
+    let statements = population.tables().iter().map(|table| {
         let wanted = table.primary_key.iter().zip(1..).map(|(column, number)| format!("{column} = ?{number}"));
         // To find the last column SQLite has to read the whole row.
         let last = table.columns.last().map_or("*", |column| column.name);

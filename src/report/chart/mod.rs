@@ -252,8 +252,10 @@ pub fn waiting(record: &Record) -> Vec<Chart> {
         };
         frequency(title.to_owned(), axis, unit, counted, Tone::Series(tone), histogram, 4.0 * end)
     };
+    let of_tpcc = record.header.transactions.iter().any(|name| name == "new_order");
+    let think = if of_tpcc { "Think time after New-Order" } else { "Think time" };
     let charts = [
-        chart(Waiting::Think, "Think time after New-Order", "think time", "think times", 0),
+        chart(Waiting::Think, think, "think time", "think times", 0),
         chart(Waiting::Deferred, "Delivery from queueing to end", "time", "Deliveries", 3),
         chart(Waiting::Queue, "Wait in the queue", "wait", "transactions", 2),
         chart(Waiting::Lateness, "Lateness of the driver", "lateness", "transactions", 4),

@@ -13,7 +13,6 @@ const APART_S: f64 = 1_800.0;
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let mut clauses = vec![unfinished(summary), length(summary)];
-    clauses.extend(staged(summary));
     clauses.extend(checkpoints(summary));
     clauses
 }
@@ -25,19 +24,6 @@ fn unfinished(summary: &Summary) -> Clause {
         Some(pacing) => rule.is(pacing.unfinished == 0, pacing.unfinished.to_string()),
         None => rule.not_tested("a closed loop offers only what the database takes"),
     }
-}
-
-/// Clause 5.5.1.2: an interval whose load changes by plan is in no steady state. Only of runs in stages.
-fn staged(summary: &Summary) -> Option<Clause> {
-    let clients = summary.stages.iter().map(|stage| stage.clients);
-    let (fewest, most) = (clients.clone().min()?, clients.max()?);
-    let rule = Rule::new("5.5.1.2", "clients all through the interval", "one number");
-    let stages = summary.stages.len();
-    let clause = rule.is(fewest == most, if fewest == most { most.to_string() } else { format!("{fewest} to {most}") });
-    Some(noted(
-        clause,
-        format!("{stages} stages: the figure is over all of them, and no rate of a steady state unless they are alike"),
-    ))
 }
 
 /// Clause 5.5.2.1.
