@@ -7,6 +7,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
+use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::summary::{Measurements, summarise};
@@ -165,6 +166,7 @@ impl Job {
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        let mut course = Course::default();
         let started = Timestamp::now();
         self.interrupt.running(true);
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
@@ -175,6 +177,7 @@ impl Job {
                 Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => maintenance_notes.push(why.clone()),
                 _ => {}
             }
+            course.event(event);
             progress.event(event);
             record.event(event);
         })?;
@@ -187,6 +190,7 @@ impl Job {
             schedule,
             constants: W::constants(&terminals),
             interval,
+            course,
             totals,
             effects_before,
             effects_after,

@@ -21,11 +21,11 @@ struct Collector<'a> {
     totals: Totals,
 }
 
-/// Listens until all threads have ended: `threads` that measure, and `controllers` that do not.
+/// Listens until all threads have ended: `threads` that measure transactions, and `others` that do not.
 pub(super) fn collect<W: Workload>(
     inbox: &Receiver<Report>,
     threads: u32,
-    controllers: u32,
+    others: u32,
     schedule: Schedule,
     begin: Instant,
     stop: &Stop,
@@ -36,7 +36,7 @@ pub(super) fn collect<W: Workload>(
     let mut collector =
         Collector { schedule, threads, tell, phase: None, open: BTreeMap::new(), away: 0, outage_began: None, totals };
     let mut stopped_at = None;
-    let mut running = threads + controllers;
+    let mut running = threads + others;
     while running > 0 {
         let now = begin.elapsed().as_secs_f64();
         if stopped_at.is_none() && stop.requested() {

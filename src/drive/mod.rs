@@ -10,6 +10,7 @@ mod desk;
 pub mod event;
 mod paced;
 mod queue;
+mod sampler;
 mod stop;
 mod thread;
 mod wheel;
@@ -181,8 +182,13 @@ pub fn run<W: Workload, E: Engine<W>>(
             let reports = reports.clone();
             scope.spawn(move || controllers::thread::<W, E>(engine, &agenda, stop, &reports, &started));
         }
+        let (start, started) = mpsc::channel::<Instant>();
+        starters.push(start);
+        let sampled = reports.clone();
+        scope.spawn(move || sampler::thread::<W, E>(engine, schedule, stop, &sampled, &started));
+        let others = controllers + 1;
         drop(reports);
-        for _ in 0..all + controllers {
+        for _ in 0..all + others {
             match inbox.recv() {
                 Ok(Report::Ready(Ok(()))) => {}
                 Ok(Report::Ready(Err(error))) => return Err(error),
@@ -198,6 +204,6 @@ pub fn run<W: Workload, E: Engine<W>>(
             // A thread that is gone reports nothing more, which the collector sees.
             let _ = start.send(begin);
         }
-        Ok(collector::collect::<W>(&inbox, all, controllers, schedule, begin, stop, tell))
+        Ok(collector::collect::<W>(&inbox, all, others, schedule, begin, stop, tell))
     })
 }

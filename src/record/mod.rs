@@ -8,10 +8,12 @@
 //! | `load.json` | [`crate::engine::LoadReport`], if this command loaded |
 //! | `series.csv` | one row a second and transaction type |
 //! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`] |
+//! | `counters.csv` | counters of database, system and client, as they stood once a second |
 //! | `events.jsonl` | [`Happening`]s: phases, lost and restored sessions, failures |
 //! | `summary.json` | see [`summary::Summary`] |
 //! | `report.txt`, `report.html` | made from the above |
 
+mod counters;
 pub mod environment;
 pub mod reader;
 pub mod summary;
@@ -45,6 +47,8 @@ pub mod file {
     pub const LOAD: &str = "load.json";
     /// One row a second and transaction type.
     pub const SERIES: &str = "series.csv";
+    /// Counters of database, system and client, once a second.
+    pub const COUNTERS: &str = "counters.csv";
     /// Distributions of the measurement interval.
     pub const HISTOGRAMS: &str = "histograms.hlog";
     /// Phases, lost and restored sessions, failures.
@@ -56,7 +60,8 @@ pub mod file {
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 10] = [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, HISTOGRAMS, EVENTS, SUMMARY, REPORT_TEXT, REPORT_HTML];
+    pub const ALL: [&str; 11] =
+        [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, COUNTERS, HISTOGRAMS, EVENTS, SUMMARY, REPORT_TEXT, REPORT_HTML];
 }
 
 /// Columns of `series.csv`, in order. Later formats may add some at the end.
@@ -141,6 +146,11 @@ pub enum Happening {
         /// What kind.
         kind: MaintenanceKind,
         /// Why.
+        why: String,
+    },
+    /// Something that is not counted in this run.
+    NotCounted {
+        /// What, and why.
         why: String,
     },
     /// A session lost its connection.
