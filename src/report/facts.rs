@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::accounting::{self, Accounting};
+use super::course::{self, Course};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use crate::drive::event::Phase;
 use crate::engine::{Finding, LoadReport, RestoreReport, Via};
@@ -27,6 +28,8 @@ pub struct Facts {
     pub transactions: Vec<TransactionFacts>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
     pub accounting: Option<Accounting>,
+    /// The course of the run: dips, and what was counted.
+    pub course: Option<Course>,
     /// What client and server spent.
     pub cost: Vec<Line>,
     /// Client against database, consistency, connections.
@@ -145,6 +148,7 @@ impl Facts {
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
             accounting: accounting::of(record),
+            course: summary.and_then(course::of),
             cost: summary.map(cost).unwrap_or_default(),
             checks: summary.map(checks).unwrap_or_default(),
             conditions: consistency.map(conditions).unwrap_or_default(),

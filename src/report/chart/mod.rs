@@ -1,5 +1,6 @@
 //! The charts of a report, as SVG.
 
+mod panels;
 mod plot;
 mod sweep;
 
@@ -7,8 +8,10 @@ use hdrhistogram::Histogram;
 
 use super::format::{count, significant};
 use crate::drive::event::Phase;
+use crate::measure::dips::Dip;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::{Record, Waiting};
+pub use panels::panels;
 pub use sweep::throughput_over_warehouses;
 
 use plot::{Axis, Layer, Plot, Tone};
@@ -84,7 +87,7 @@ impl<'a> Timeline<'a> {
         Axis::linear(format!("time since the start, {}", self.unit.1), self.end / self.unit.0)
     }
 
-    /// Ramp-up and outages as bands, and the opening and closing of the interval as marks.
+    /// Ramp-up, outages and dips as bands, and the opening and closing of the interval as marks.
     fn backdrop(&self) -> Vec<Layer> {
         let at = |second: f64| (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
         let mut layers = Vec::new();
@@ -96,6 +99,9 @@ impl<'a> Timeline<'a> {
         }
         for (start, length) in self.record.summary.iter().flat_map(|summary| &summary.connections.outages) {
             layers.push(Layer::Band { from: at(*start), to: at(start + length), tone: Tone::Alarm });
+        }
+        for dip in self.dips() {
+            layers.push(Layer::Band { from: at(dip.start_s), to: at(dip.start_s + dip.length_s), tone: Tone::Notice });
         }
         layers
     }
@@ -113,6 +119,10 @@ impl<'a> Timeline<'a> {
         layers
     }
 
+    fn dips(&self) -> &[Dip] {
+        self.record.summary.as_ref().and_then(|summary| summary.dips.as_deref()).unwrap_or_default()
+    }
+
     /// Starts of checkpoints in the time that the chart shows, in seconds.
     fn checkpoints(&self) -> impl Iterator<Item = f64> {
         let all = self.record.summary.iter().flat_map(|summary| &summary.maintenance);
@@ -124,8 +134,9 @@ impl<'a> Timeline<'a> {
         let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
+        let dips = if self.dips().is_empty() { "" } else { " Dips have an amber one." };
         let checkpoints = if self.checkpoints().next().is_some() { " Shorter grey lines are starts of checkpoints." } else { "" };
-        format!("What is outside of the measurement interval has a grey background.{outages}{checkpoints}{bins}")
+        format!("What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{bins}")
     }
 }
 
