@@ -185,7 +185,10 @@ pub fn run<W: Workload, E: Engine<W>>(
         let (start, started) = mpsc::channel::<Instant>();
         starters.push(start);
         let sampled = reports.clone();
-        scope.spawn(move || sampler::thread::<W, E>(engine, schedule, stop, &sampled, &started));
+        std::thread::Builder::new()
+            .name("sampler".to_owned())
+            .spawn_scoped(scope, move || sampler::thread::<W, E>(engine, schedule, stop, &sampled, &started))
+            .map_err(|error| Error::Usage(format!("cannot start the thread that reads counters: {error}")))?;
         let others = controllers + 1;
         drop(reports);
         for _ in 0..all + others {

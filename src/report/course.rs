@@ -59,11 +59,11 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         };
         join(&[one(reads, read_bytes, "read"), one(writes, write_bytes, "written")], " and ").map(|text| format!("{text} a second"))
     };
-    let of = counters.machine_cpus.map(|cpus| format!(" of {}", plural(cpus.round() as u64, "CPU", "CPUs")));
+    let of = counters.machine_cpus.map(|cpus| format!(" (of {})", plural(cpus.round() as u64, "CPU", "CPUs")));
     let cpu = [
         percent("client", counters.client_cpu_percent),
         percent("server", counters.server_cpu_percent),
-        percent("machine", counters.machine_busy_percent),
+        percent("machine in all", counters.machine_busy_percent),
         percent("waiting for a disk", counters.machine_iowait_percent),
         percent("taken by the hypervisor", counters.machine_steal_percent),
     ];
@@ -153,7 +153,7 @@ mod tests {
             ..CountersSummary::default()
         };
         let expected = [
-            ("CPU", "client 12.3 % of 2 CPUs"),
+            ("CPU", "client 12.3 % (of 2 CPUs)"),
             ("Log", "1,234 flushes a second, 2.50 transactions a flush"),
             ("Device", "7.00 written a second"),
         ];

@@ -67,8 +67,8 @@ impl Observer for Watch<'_> {
 
     fn left_out(&self) -> Vec<String> {
         let mut notes = vec![
-            "CPU of the server: SQLite works in this process, whose CPU time is the client's".to_owned(),
-            "I/O of the server is that of this process, which also writes the record".to_owned(),
+            "CPU of the database apart: SQLite works in this process, whose CPU time is the client's".to_owned(),
+            "I/O of the database apart: it is that of this process, which also writes the record".to_owned(),
         ];
         notes.extend(self.io_unknown.clone());
         let synchronous = self.sqlite.options.synchronous;
