@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use graymark::engine::server::postgres::{Options, Server};
 use graymark::measure::counters::{Counter, Sample};
+use graymark::record::reader::SeriesRow;
 use graymark::record::{Record, Status};
 use serde_json::Value;
 use support::command::{graymark, loaded, start, succeed};
@@ -35,9 +36,11 @@ fn growth(record: &Record, counter: Counter) -> f64 {
     known.last().unwrap() - known.first().unwrap()
 }
 
-/// Completed transactions, and those among them that were rolled back, in the seconds before `end`.
+/// Transactions that write: those completed in the seconds before `end`, and those among them that were rolled back.
 fn done(record: &Record, end: u32) -> (u64, u64) {
-    let rows = record.series.iter().filter(|row| row.second < end);
+    let writes =
+        |row: &&SeriesRow| !["order_status", "stock_level"].contains(&record.header.transactions[row.transaction].as_str());
+    let rows = record.series.iter().filter(|row| row.second < end).filter(writes);
     rows.fold((0, 0), |sum, row| (sum.0 + row.completed, sum.1 + row.rolled_back))
 }
 
@@ -59,13 +62,12 @@ fn sqlite_counts_what_its_sessions_do() {
     let (summary, record) = run(place.path(), &db);
     all_along(&record, 6.0);
 
-    // All that was completed before the last sample had been committed or rolled back by then.
+    // All that was completed before the last sample had been committed or rolled back by then; what only reads has nothing to commit.
     let (completed, rolled_back) = done(&record, 6);
     let commits = growth(&record, Counter::Commits);
     assert!(completed > 0 && commits + rolled_back as f64 >= completed as f64, "{commits} {completed} {rolled_back}");
-    // Transactions that only read commit without a flush.
     let flushes = growth(&record, Counter::LogFlushes);
-    assert!(flushes > 0.0 && flushes < commits, "{flushes} of {commits}");
+    assert!(flushes > 0.0 && flushes <= commits, "{flushes} of {commits}");
     // A transaction that writes writes a page at the least.
     assert!(growth(&record, Counter::LogBytes) >= flushes * 4096.0);
 
@@ -120,7 +122,7 @@ fn postgresql_counts_what_its_clients_do() {
     assert!(growth(&record, Counter::ServerCpu) > 0.0 && counters["server_cpu_percent"].as_f64().unwrap() > 0.0, "{counters}");
 
     let page = std::fs::read_to_string(place.path().join("record/report.html")).unwrap();
-    assert!(page.contains("Throughput, CPU, I/O and log over time") && page.contains("log flushes/s"));
+    assert!(page.contains("and log over time") && page.contains("log flushes/s"));
     assert!(text(place.path()).contains("transactions a flush"));
 }
 

@@ -20,7 +20,7 @@ pub enum Counter {
     MachineIowait,
     /// Of these, seconds in which the hypervisor gave the CPU to others.
     MachineSteal,
-    /// Transactions committed, by the database's own count.
+    /// Transactions committed, by the database's own count. Whether it counts those that only read is the database's way.
     Commits,
     /// Blocks that the database read from outside of its own cache; they may come from the system's.
     BlockReads,

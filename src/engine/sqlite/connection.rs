@@ -38,7 +38,7 @@ impl Writer {
 /// What the sessions of this process did to a file, as SQLite counts it. Sums only: nobody needs them to fit each other to a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// Transactions committed.
+    /// Transactions committed; one that only reads has no commit.
     pub(super) commits: AtomicU64,
     /// Of these, such that wrote anything.
     pub(super) written: AtomicU64,
