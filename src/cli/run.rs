@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
+use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::stages::{self, StageMeter};
@@ -169,6 +170,7 @@ impl Job {
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
         let mut meter = StageMeter::new(&stages, &schedule);
+        let mut course = Course::default();
         let started = Timestamp::now();
         self.interrupt.running(true);
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
@@ -180,6 +182,7 @@ impl Job {
                 _ => {}
             }
             meter.event::<W, E>(event, &engine);
+            course.event(event);
             progress.event(event);
             record.event(event);
         })?;
@@ -193,6 +196,7 @@ impl Job {
             constants: W::constants(&terminals),
             stages: meter.summaries::<W>(totals.interval_s),
             interval,
+            course,
             totals,
             effects_before,
             effects_after,

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::accounting::{self, Accounting};
+use super::course::{self, Course};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::price;
 use super::stages::{self, Stages};
@@ -36,6 +37,8 @@ pub struct Facts {
     pub price: Vec<Line>,
     /// The price file.
     pub price_list: String,
+    /// The course of the run: dips, and what was counted.
+    pub course: Option<Course>,
     /// What client and server spent.
     pub cost: Vec<Line>,
     /// Client against database, consistency, connections.
@@ -157,6 +160,7 @@ impl Facts {
             accounting: accounting::of(record),
             price: summary.map(price::lines).unwrap_or_default(),
             price_list: record.price.as_deref().unwrap_or_default().trim().to_owned(),
+            course: summary.and_then(course::of),
             cost: summary.map(cost).unwrap_or_default(),
             checks: summary.map(checks).unwrap_or_default(),
             conditions: consistency.map(conditions).unwrap_or_default(),
