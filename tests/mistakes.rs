@@ -42,6 +42,19 @@ fn arguments_that_make_no_sense() {
         (&["bench", "--via", "pigeon"], &["--via", "procedures"]),
         (&["bench", "--date", "yesterday"], &["--date"]),
         (&["bench", "--set", "fsync"], &["--set", "NAME=VALUE"]),
+        (&["run", "--stages", "1,0"], &["--stages", "1..="]),
+        (&["run", "--stages", "1,,2"], &["--stages"]),
+        (&["run", "--stages", "1,two"], &["--stages", "two"]),
+        (&["run", "--stages", "1,2", "--clients", "2"], &["--stages", "leave --clients out"]),
+        (&["bench", "--stages", "1,2", "--duration", "60s"], &["--stage-duration instead of --duration"]),
+        (&["bench", "--stages", "1,2", "--pace", "standard"], &["--stages", "leave --pace out"]),
+        (&["bench", "--stages", "1,2", "--stage-duration", "0s"], &["--stage-duration", "at least 1s"]),
+        (&["bench", "--stages", "1,2", "--stage-duration", "29days"], &["--stages", "30days"]),
+        (&["bench", "--stage-duration", "5s"], &["add --stages"]),
+        (&["sweep", "load", "--stages", "1,2"], &["--stages", "run and bench"]),
+        (&["bench", "--warm", "hot"], &["--warm", "random"]),
+        (&["bench", "--price", "nowhere.toml"], &["nowhere.toml", "examples/price.toml"]),
+        (&["report", "nowhere", "--price", "nowhere.toml"], &["nowhere.toml"]),
         (&["bench", "--frobnicate"], &["--frobnicate", "--help"]),
         (&["bench", "tpcx"], &["tpcx", "tpcc"]),
         (&["frobnicate"], &["frobnicate", "--help"]),
@@ -70,8 +83,12 @@ fn plans_that_make_no_sense() {
         (b"clients = 2\nclientz = 3\n", "clientz"),
         (b"clients = 0\n", "clients"),
         (b"clients = 4294967295\n", "clients"),
-        (b"warehouses = 0\n", "warehouses"),
+        (b"warehouses = 0\n", "scale"),
         (b"duration = \"0s\"\n", "duration"),
+        (b"stages = [1, 0]\n", "stages"),
+        (b"stages = [1, 4294967295]\n", "stages"),
+        (b"stages = \"1,2\"\n", "line 1"),
+        (b"stage_duration = \"0s\"\n", "stage_duration"),
         (b"duration = \"soon\"\n", "such as 90s"),
         (b"seed = \"x\"\n", "seed"),
         (b"pace = \"fast\"\n", "fast"),
@@ -126,7 +143,7 @@ fn tables_that_are_not_what_they_should_be() {
     let db = ["--db", "sqlite:loaded.db"];
     let with = |arguments: &[&str]| run(place.path(), &[arguments, &db].concat());
     for command in ["load", "bench", "run"] {
-        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "leave out -w", "graymark drop"]);
+        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "leave out -w", "graymark drop"]);
     }
     with(&["load", "--seed", "8"]).refused(USAGE, &["seed 7", "graymark drop"]);
     with(&["load", "--date", "2000-01-01T00:00:00Z"]).refused(USAGE, &["date", "graymark drop"]);
@@ -159,7 +176,7 @@ fn a_load_that_has_not_ended() {
     for command in ["check", "run"] {
         run(place.path(), &[command, "--db", "sqlite:half.db"]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
     }
-    run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2"]);
+    run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2"]);
     succeed(place.path(), &["load", "--db", "sqlite:half.db"]);
     succeed(place.path(), &["check", "--db", "sqlite:half.db"]);
 }
@@ -363,7 +380,7 @@ fn postgres_tables_that_are_not_what_they_should_be() {
         with(&[command]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
     }
     assert_eq!(with(&["load"]).code, Some(0));
-    with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "graymark drop"]);
+    with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "graymark drop"]);
     with(&["run", "--clients", "500"]).err.lines().last().map(|line| assert!(line.contains("fewer clients"), "{line}")).unwrap();
 
     block_on(async { client(&url).await.batch_execute("DROP TABLE tpcc.stock").await.unwrap() });

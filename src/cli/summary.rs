@@ -13,11 +13,12 @@ use crate::measure::maintenance::Maintenance;
 use crate::measure::process::Usage;
 use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan};
+use crate::record::environment;
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, Summary,
-    TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, StageSummary,
+    Summary, TransactionSummary, Verdict,
 };
-use crate::workload::Workload;
+use crate::workload::{Headline, Workload};
 
 /// Everything that was measured around a run. Pairs are before and after it.
 pub(super) struct Measurements {
@@ -34,6 +35,7 @@ pub(super) struct Measurements {
     pub(super) findings: (Vec<Finding>, Vec<Finding>),
     pub(super) interrupted: bool,
     pub(super) maintenance: Vec<Maintenance>,
+    pub(super) stages: Vec<StageSummary>,
     pub(super) maintenance_notes: Vec<String>,
 }
 
@@ -50,6 +52,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
 ) -> Summary {
     let Measurements { started, schedule, interval, totals, .. } = measured;
     let minutes = totals.interval_s / 60.0;
+    let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
     let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.response.len());
     let counters = measured.course.counters(totals.interval_s);
@@ -59,6 +62,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         engine: engine.identity().clone(),
         via: engine.via(),
         isolation: engine.isolation().to_owned(),
+        profile: plan.profile.clone(),
         pace: plan.pace.unwrap_or(Pace::None).to_string(),
         scale: manifest.scale,
         clients: schedule.clients,
@@ -68,10 +72,11 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         ramp_up_s: f64::from(schedule.ramp_up),
         interval_s: totals.interval_s,
         interrupted: measured.interrupted,
-        new_orders_per_minute: Some(per(headline, minutes)),
+        new_orders_per_minute: (W::COUNTS == Headline::NewOrdersPerMinute).then(|| per(headline, minutes)),
+        tps: (W::COUNTS == Headline::TransactionsPerSecond).then(|| per(headline, totals.interval_s)),
         transactions_per_second: per(completed, totals.interval_s),
         efficiency: efficiency::<W>(plan, manifest, headline, minutes),
-        metric: if plan.pace == Some(Pace::Standard) { "tpmC-gm" } else { "NOPM" }.to_owned(),
+        metric: W::metric(profile, plan.pace == Some(Pace::Standard)).to_owned(),
         pacing: interval.pacing.as_deref().map(|pacing| pacing_summary::<W>(pacing, totals.unfinished)),
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         maintenance: measured.maintenance.clone(),
@@ -85,12 +90,15 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         errors: errors(&totals.errors),
         database: database::<W>(measured),
         consistency: consistency(&measured.findings),
+        price: None,
+        stages: measured.stages.clone(),
         verdict: Verdict::default(),
         client: client(measured),
         server: ServerCost {
             cpu_s: measured.server_cpu_s,
             cpu_us_per_transaction: measured.server_cpu_s.map(|cpu| 1e6 * per(1, totals.completed as f64) * cpu),
         },
+        storage: environment::storage(engine.data_directory().as_deref(), engine.log_directory().as_deref()),
         connections: Connections {
             lost: totals.lost,
             restored: totals.restored,
@@ -101,7 +109,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         },
         record: record.display().to_string(),
     };
-    summary.verdict = judge::tpcc(&summary);
+    summary.verdict = judge::judge(&summary);
     summary
 }
 

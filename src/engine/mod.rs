@@ -12,6 +12,7 @@ pub mod server;
 pub mod simulated;
 pub mod sql;
 pub mod sqlite;
+pub mod warm;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -157,6 +158,13 @@ impl Finding {
 pub enum Upkeep {
     /// Done; what was done, in the engine's terms.
     Done(String),
+    /// Rows were read.
+    Read {
+        /// How many.
+        rows: u64,
+        /// What was done, in the engine's terms.
+        work: String,
+    },
     /// The engine has no such thing, or does not let this user ask for it; why.
     Absent(String),
 }
@@ -188,6 +196,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn blocking(&self) -> bool;
     /// Where it keeps its files, if that is on this machine and can be known.
     fn data_directory(&self) -> Option<PathBuf>;
+    /// Where it keeps its log, likewise.
+    fn log_directory(&self) -> Option<PathBuf> {
+        None
+    }
     /// Settings that matter to the result, by name, as the database states them.
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
@@ -223,6 +235,14 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
     /// Does some upkeep now.
     fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<Upkeep, Error>>;
+    /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and of the most that
+    /// there will be; it must not block.
+    fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> impl Future<Output = Result<Upkeep, Error>>;
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

@@ -6,6 +6,8 @@ pub mod course;
 pub mod facts;
 pub mod format;
 mod html;
+mod price;
+mod stages;
 pub mod sweep;
 pub mod text;
 

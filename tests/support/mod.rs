@@ -30,7 +30,14 @@ pub fn require_postgres() -> Option<()> {
 /// Options for a URL, all else by default.
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn options(url: &str, via: Via) -> Options {
-    Options { url: url.to_owned(), via: Some(via), isolation: Isolation::ReadCommitted, settings: Default::default(), scale: None }
+    Options {
+        url: url.to_owned(),
+        via: Some(via),
+        isolation: Isolation::ReadCommitted,
+        settings: Default::default(),
+        scale: None,
+        profile: None,
+    }
 }
 
 /// A small private PostgreSQL.

@@ -5,6 +5,7 @@ mod check;
 pub mod connect;
 mod connection;
 mod copy;
+mod debitcredit;
 mod failure;
 mod load;
 mod local;
@@ -15,6 +16,7 @@ mod pgpass;
 mod restore;
 mod tls;
 mod tpcc;
+mod warm;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -35,8 +37,6 @@ pub trait Port: Workload {
     /// Its sessions.
     type Session: Session<Self>;
 
-    /// Makes its schema, called [`Workload::NAME`], and its tables in it, without keys.
-    const SCHEMA: &'static str;
     /// Its keys and indexes, each statement under the name of the index that it makes. Largest tables first.
     const KEYS: &'static str;
     /// Its foreign keys, each statement under the name of the constraint that it makes.
@@ -52,6 +52,8 @@ pub trait Port: Workload {
     /// The query of its effects, under the name `effects`.
     const EFFECTS_SQL: &'static str;
 
+    /// Makes its schema, called [`Workload::NAME`], and the tables of a profile in it, without keys.
+    fn schema(profile: usize) -> &'static str;
     /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
     /// A session over a connection that has these commands.
@@ -184,6 +186,10 @@ impl<W: Port> Engine<W> for Postgres {
         }
     }
 
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Postgres as Engine<W>>::data_directory(self).map(|data| data.join("pg_wal"))
+    }
+
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", level(self.isolation))]).await?;
         check::settings(&client).await
@@ -237,6 +243,15 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
         maintain::maintain::<W>(&self.client().await?, kind).await
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(&self.client().await?, population, seed, told).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

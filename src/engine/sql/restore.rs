@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn units_outside_the_population_are_not_found() {
-        let parts = Parts::of(&Tpcc::population(1, 1, Timestamp(0)));
+        let parts = Parts::of(&Tpcc::population(1, 1, Timestamp(0), 0));
         assert!(parts.find(schema::STOCK, 1, 99_999).is_some());
         for (number, unit) in [(1, 100_000), (1, -1), (2, 0), (0, 0), (-1, 0)] {
             assert!(parts.find(schema::STOCK, number, unit).is_none(), "{number} {unit}");

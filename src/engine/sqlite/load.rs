@@ -85,8 +85,9 @@ impl Load<'_> {
         self.connection.pragma_update(None, "foreign_keys", false)?;
         self.connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
 
-        let (tables, keys): (Vec<_>, Vec<_>) =
-            script::statements(W::SCHEMA).into_iter().partition(|statement| !statement.notes.contains_key("phase"));
+        let (tables, keys): (Vec<_>, Vec<_>) = script::statements(W::schema(W::profile(&manifest.parameters).unwrap_or_default()))
+            .into_iter()
+            .partition(|statement| !statement.notes.contains_key("phase"));
         if !resumes {
             self.phase("schema", |load| load.create::<W>(&tables, manifest))?;
         }
@@ -140,7 +141,7 @@ impl Load<'_> {
         }
         let mut writer = population.rows();
         for part in population.parts() {
-            let table = table::<W>(part.table)?;
+            let table = table::<W>(population.tables(), part.table)?;
             if loaded.contains_key(&(table.name.to_owned(), part.number)) {
                 continue;
             }
@@ -203,7 +204,7 @@ impl Load<'_> {
             *wanted.entry(part.table).or_default() += part.rows;
         }
         for (number, wanted) in wanted {
-            let table = table::<W>(number)?;
+            let table = table::<W>(population.tables(), number)?;
             let sql = format!("SELECT count(*) FROM {}", table.name);
             let found = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0))? as u64;
             if found != wanted {
@@ -221,10 +222,10 @@ impl Load<'_> {
     }
 }
 
-fn table<W: Port>(number: usize) -> Result<&'static Table, Stop> {
+fn table<W: Port>(tables: &'static [Table], number: usize) -> Result<&'static Table, Stop> {
     let why =
         || Stop::Said(Error::Database(format!("the population has rows for table {number}, which {} does not have", W::NAME)));
-    W::TABLES.get(number).ok_or_else(why)
+    tables.get(number).ok_or_else(why)
 }
 
 fn insert(table: &Table) -> String {

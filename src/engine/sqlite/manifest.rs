@@ -109,7 +109,8 @@ pub(super) fn holding<W: Port>(connection: &Connection) -> rusqlite::Result<Hold
     if !complete {
         return Ok(Holding::Unfinished(manifest));
     }
-    match script::statements(W::SCHEMA).iter().find(|made| !there.contains(made.name)) {
+    let profile = W::profile(&manifest.parameters).unwrap_or_default();
+    match script::statements(W::schema(profile)).iter().find(|made| !there.contains(made.name)) {
         Some(missing) => foreign(format!("the index {} is missing", missing.name)),
         None => Ok(Holding::Complete(manifest)),
     }

@@ -2,6 +2,7 @@
 
 mod check;
 mod connection;
+mod debitcredit;
 mod failure;
 mod load;
 mod maintain;
@@ -10,6 +11,7 @@ mod observe;
 mod options;
 mod restore;
 mod tpcc;
+mod warm;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -30,8 +32,6 @@ pub trait Port: Workload {
     /// Its sessions.
     type Session: Session<Self>;
 
-    /// The named statements that make its tables and, with the note `phase: keys`, its indexes. A statement has the name of what it makes.
-    const SCHEMA: &'static str;
     /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
     const RESTORE: &'static str;
     /// The named queries of its consistency conditions.
@@ -39,6 +39,9 @@ pub trait Port: Workload {
     /// The query of its effects.
     const EFFECTS_SQL: &'static str;
 
+    /// The named statements that make a profile's tables and, with the note `phase: keys`, its indexes. A statement has the name of what it
+    /// makes.
+    fn schema(profile: usize) -> &'static str;
     /// The statements of its transactions in the order of their numbers.
     fn statements() -> Result<Vec<&'static str>, String>;
     /// A session over a connection that has these statements.
@@ -123,6 +126,11 @@ impl<W: Port> Engine<W> for Sqlite {
         std::path::absolute(&self.options.file).ok()?.parent().map(Path::to_owned)
     }
 
+    /// The log is a file beside the data.
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Sqlite as Engine<W>>::data_directory(self)
+    }
+
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let connection = self.connect()?;
         connection::configure(&connection, &self.options, self.foreign_keys::<W>(&connection)?)?;
@@ -181,6 +189,15 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
         maintain::maintain::<W>(&self.connect()?, self.options.journal, kind).map_err(|error| self.explain(error))
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(self, population, seed, told).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

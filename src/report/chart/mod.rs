@@ -2,6 +2,7 @@
 
 mod panels;
 mod plot;
+mod stages;
 mod sweep;
 
 use hdrhistogram::Histogram;
@@ -12,6 +13,7 @@ use crate::measure::dips::Dip;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::{Record, Waiting};
 pub use panels::panels;
+pub use stages::against_clients;
 pub use sweep::throughput_over_warehouses;
 
 use plot::{Axis, Layer, Plot, Tone};
@@ -116,6 +118,7 @@ impl<'a> Timeline<'a> {
         if let Some((open, close)) = self.interval {
             layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
         }
+        layers.extend(stages::marks(self));
         layers
     }
 
@@ -144,7 +147,10 @@ impl<'a> Timeline<'a> {
         let outages = if outages { " Outages have a red one." } else { "" };
         let dips = if self.dips().is_empty() { "" } else { " Dips have an amber one." };
         let checkpoints = if !self.checkpoints().is_empty() { " Shorter grey lines are starts of checkpoints." } else { "" };
-        format!("What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{bins}")
+        format!(
+            "What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{}{bins}",
+            stages::note(self)
+        )
     }
 }
 
@@ -170,7 +176,7 @@ pub fn throughput(timeline: &Timeline) -> Option<Chart> {
     let mut layers = timeline.backdrop();
     layers.push(Layer::Line { points, tone: Tone::Series(0) });
     layers.extend(timeline.marks());
-    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * 1.12), layers };
+    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * stages::headroom(timeline)), layers };
     Chart::both("Throughput over time", timeline.note(), Vec::new(), &plot)
 }
 
@@ -265,8 +271,10 @@ pub fn waiting(record: &Record) -> Vec<Chart> {
         };
         frequency(title.to_owned(), axis, unit, counted, Tone::Series(tone), histogram, 4.0 * end)
     };
+    let of_tpcc = record.header.transactions.iter().any(|name| name == "new_order");
+    let think = if of_tpcc { "Think time after New-Order" } else { "Think time" };
     let charts = [
-        chart(Waiting::Think, "Think time after New-Order", "think time", "think times", 0),
+        chart(Waiting::Think, think, "think time", "think times", 0),
         chart(Waiting::Deferred, "Delivery from queueing to end", "time", "Deliveries", 3),
         chart(Waiting::Queue, "Wait in the queue", "wait", "transactions", 2),
         chart(Waiting::Lateness, "Lateness of the driver", "lateness", "transactions", 4),
