@@ -14,6 +14,8 @@ pub(super) struct Course {
     completed: Vec<u64>,
     /// The seconds of the measurement interval.
     interval: Option<Range<usize>>,
+    /// The seconds in which the number of clients changed.
+    steps: Vec<usize>,
     samples: Vec<Sample>,
     notes: Vec<String>,
 }
@@ -32,6 +34,7 @@ impl Course {
                     self.interval = Some(self.interval.as_ref().map_or(second, |known| known.start)..second + 1);
                 }
             }
+            Event::StageBegan { at, stage, .. } if *stage > 0 => self.steps.push(at.round() as usize),
             Event::Sampled(sample) => self.samples.push(Sample::clone(sample)),
             Event::NotCounted { why } if !self.notes.contains(why) => self.notes.push(why.clone()),
             _ => {}
@@ -57,6 +60,6 @@ impl Course {
         let asked =
             maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint).map(|work| (work.start_s, work.seconds));
         let seen = counters.into_iter().flat_map(|counters| &counters.checkpoints).copied();
-        Some(dips::find(&self.completed, interval, &asked.chain(seen).collect::<Vec<_>>()))
+        Some(dips::find_in_steps(&self.completed, interval, &self.steps, &asked.chain(seen).collect::<Vec<_>>()))
     }
 }

@@ -169,8 +169,8 @@ impl Job {
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
-        let mut meter = StageMeter::new(&stages, &schedule);
         let mut course = Course::default();
+        let mut meter = StageMeter::new(&stages, &schedule);
         let started = Timestamp::now();
         self.interrupt.running(true);
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
@@ -181,8 +181,8 @@ impl Job {
                 Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => maintenance_notes.push(why.clone()),
                 _ => {}
             }
-            meter.event::<W, E>(event, &engine);
             course.event(event);
+            meter.event::<W, E>(event, &engine);
             progress.event(event);
             record.event(event);
         })?;

@@ -11,7 +11,7 @@ use crate::workload::Workload;
 
 /// A run that goes on.
 pub(super) struct Running<'a> {
-    /// Threads that measure.
+    /// Threads that measure transactions.
     pub(super) threads: u32,
     /// Threads that do not.
     pub(super) others: u32,

@@ -51,7 +51,7 @@ async fn samples<W: Workload, E: Engine<W>>(
     tell(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
     if let Ok(Err(error)) = first {
-        not_counted(format!("the database's counters, at first: {error}"));
+        not_counted(format!("the database's counters before the first answer, which is asked for each second: {error}"));
     }
     observer.left_out().into_iter().for_each(not_counted);
     let system = System::of::<W, E>(engine);

@@ -45,6 +45,25 @@ pub struct Dip {
     pub checkpoint_s: Option<f64>,
 }
 
+/// Finds the dips of a run whose load changed at the seconds `steps`: each part between them has a level of its own. The rest is as with
+/// [`find`].
+pub fn find_in_steps(completed: &[u64], interval: Range<usize>, steps: &[usize], checkpoints: &[(f64, f64)]) -> Vec<Dip> {
+    let begins = std::iter::once(0).chain(steps.iter().copied());
+    let ends = steps.iter().copied().chain([completed.len()]);
+    let of_part = |(begin, end): (usize, usize)| {
+        let shift = begin as f64;
+        let checkpoints: Vec<(f64, f64)> = checkpoints.iter().map(|(start, length)| (start - shift, *length)).collect();
+        let interval = interval.start.saturating_sub(begin)..interval.end.min(end).saturating_sub(begin);
+        let dips = find(completed.get(begin..end.min(completed.len())).unwrap_or_default(), interval, &checkpoints);
+        dips.into_iter().map(move |dip| Dip {
+            start_s: dip.start_s + shift,
+            checkpoint_s: dip.checkpoint_s.map(|start| start + shift),
+            ..dip
+        })
+    };
+    begins.zip(ends).flat_map(of_part).collect()
+}
+
 /// Finds the dips of the measurement interval, in order. `completed` are the transactions completed in each second of the run, from 0,
 /// ramp-up included; `interval` are the numbers of the interval's seconds. `checkpoints` are times in which checkpoints were at work:
 /// start and length in seconds, the better known ones first.
@@ -198,6 +217,19 @@ mod tests {
         // Nor are steps of the load.
         (0..300).for_each(|second| completed[second] = 300 * (1 + second as u64 / 75));
         assert_eq!(find(&completed, 0..300, &[]), []);
+    }
+
+    #[test]
+    fn each_step_of_the_load_has_its_own_level() {
+        let mut completed: Vec<u64> =
+            steady(40).into_iter().chain(steady(30).iter().map(|second| second / 8)).chain(steady(40)).collect();
+        completed[55..58].fill(0);
+        completed[90..92].fill(200);
+        let dips = find_in_steps(&completed, 10..110, &[40, 70], &[(54.5, 1.0)]);
+        let told: Vec<_> = dips.iter().map(|dip| (dip.start_s, dip.length_s, dip.checkpoint_s)).collect();
+        assert_eq!(told, [(55.0, 3.0, Some(54.5)), (90.0, 2.0, None)]);
+        assert_eq!(find_in_steps(&completed, 10..110, &[], &[]), find(&completed, 10..110, &[]));
+        assert_eq!(find_in_steps(&completed[..50], 10..50, &[40, 70], &[]), []);
     }
 
     #[test]

@@ -33,12 +33,12 @@ pub struct Facts {
     pub stages: Option<Stages>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
     pub accounting: Option<Accounting>,
+    /// The course of the run: dips, and what was counted.
+    pub course: Option<Course>,
     /// What the system and each unit of the metric cost, where a price file was given.
     pub price: Vec<Line>,
     /// The price file.
     pub price_list: String,
-    /// The course of the run: dips, and what was counted.
-    pub course: Option<Course>,
     /// What client and server spent.
     pub cost: Vec<Line>,
     /// Client against database, consistency, connections.
@@ -158,9 +158,9 @@ impl Facts {
             transactions: transactions(record),
             stages: stages::of(record),
             accounting: accounting::of(record),
+            course: summary.and_then(course::of),
             price: summary.map(price::lines).unwrap_or_default(),
             price_list: record.price.as_deref().unwrap_or_default().trim().to_owned(),
-            course: summary.and_then(course::of),
             cost: summary.map(cost).unwrap_or_default(),
             checks: summary.map(checks).unwrap_or_default(),
             conditions: consistency.map(conditions).unwrap_or_default(),

@@ -147,8 +147,10 @@ impl<'a> Timeline<'a> {
         let outages = if outages { " Outages have a red one." } else { "" };
         let dips = if self.dips().is_empty() { "" } else { " Dips have an amber one." };
         let checkpoints = if !self.checkpoints().is_empty() { " Shorter grey lines are starts of checkpoints." } else { "" };
-        let stages = stages::note(self);
-        format!("What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{stages}{bins}")
+        format!(
+            "What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{}{bins}",
+            stages::note(self)
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! Throughput, CPU, I/O, bytes and log flushes above one another, with one time axis, as in figure 2 of Gray and Levine.
 
 use super::plot::{self, Axis, Layer, Plot, Tone};
-use super::{Chart, Timeline};
+use super::{Chart, Timeline, stages};
 use crate::measure::counters::{self, Counter, Growth};
 
 /// Who or what a line is about; each has its colour in all panels.
@@ -112,13 +112,14 @@ fn panel(timeline: &Timeline, title: &str, lines: Vec<(usize, Values)>, first: b
             layers.push(Layer::Line { points, tone: Tone::Series(tone) });
         }
     }
-    // Only the first panel names the marks.
-    layers.extend(timeline.marks().into_iter().map(|layer| match layer {
-        Layer::Mark { x, tone, .. } if !first => Layer::Mark { x, label: String::new(), row: 0, tone },
-        layer => layer,
+    // Only the first panel names what is marked.
+    layers.extend(timeline.marks().into_iter().filter_map(|layer| match layer {
+        Layer::Mark { x, tone, .. } if !first => Some(Layer::Mark { x, label: String::new(), row: 0, tone }),
+        Layer::Label { .. } if !first => None,
+        layer => Some(layer),
     }));
     let x = if last { timeline.axis() } else { timeline.axis().bare() };
-    let room = if first { 1.3 } else { 1.1 };
+    let room = if first { stages::headroom(timeline) + 0.2 } else { 1.1 };
     Plot { x, y: Axis::short(title.to_owned(), if highest > 0.0 { highest * room } else { 1.0 }), layers }
 }
 
