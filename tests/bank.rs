@@ -405,3 +405,34 @@ fn a_message_that_cannot_be_read_is_refused_and_leaves_nothing() {
         replies_agree(&mut session, &mut bank, &bank::drawn(Kind::TpcA, 1, 3)).await.unwrap();
     });
 }
+
+/// What `graymark rows` writes is what a load brings.
+#[test]
+fn rows_for_loading_by_other_means_are_those_of_a_load() {
+    let place = TempDir::new().unwrap();
+    for kind in [Kind::Gray, Kind::TpcB] {
+        let db = format!("sqlite:{}.db", kind.name());
+        let population = ["-b", "2", "--seed", "7", "--profile", kind.name()];
+        support::command::succeed(place.path(), &[&["load", "debitcredit", "--db", &db], &population[..]].concat());
+        let connection = rusqlite::Connection::open(place.path().join(format!("{}.db", kind.name()))).unwrap();
+        for table in ["branch", "teller", "account", "history"] {
+            let csv = support::command::succeed(place.path(), &[&["rows", "debitcredit", table], &population[..]].concat()).out;
+            let ids = match table {
+                "branch" => "branch_id".to_owned(),
+                _ => format!("branch_id || ',' || {table}_id"),
+            };
+            let filler = if kind == Kind::Gray { "" } else { "|| ',' || filler" };
+            let there = match table {
+                "history" => Vec::new(),
+                _ => {
+                    let sql = format!(
+                        "SELECT {ids} || ',' || printf('%.2f', {table}_balance / 100.0) {filler} FROM {table} ORDER BY {table}_id"
+                    );
+                    let mut select = connection.prepare(&sql).unwrap();
+                    select.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap).collect()
+                }
+            };
+            assert!(csv.lines().eq(there.iter()), "{} {table}", kind.name());
+        }
+    }
+}

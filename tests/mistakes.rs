@@ -172,7 +172,8 @@ fn a_bank_that_is_not_what_it_should_be() {
     let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", "sqlite:bank.db"]].concat());
     for command in ["load", "bench", "run"] {
         with(&[command, "debitcredit", "-b", "3"]).refused(USAGE, &["2 branches, not 3", "leave out -w", "graymark drop"]);
-        with(&[command, "debitcredit", "--profile", "tpc-b"]).refused(USAGE, &["profile gray, not tpc-b", "graymark drop debitcredit"]);
+        with(&[command, "debitcredit", "--profile", "tpc-b"])
+            .refused(USAGE, &["profile gray, not tpc-b", "graymark drop debitcredit"]);
         with(&[command, "debitcredit", "--profile", "grey"]).refused(USAGE, &["no profile `grey`"]);
     }
     for command in ["bench", "run"] {
@@ -189,7 +190,9 @@ fn a_bank_that_is_not_what_it_should_be() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a mistake leaves no record behind");
     // A manifest that says what cannot be is no reason to fall over.
     let manifest = rusqlite::Connection::open(place.path().join("bank.db")).unwrap();
-    manifest.execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"scale\":2', '\"scale\":1000000000')").unwrap();
+    manifest
+        .execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"scale\":2', '\"scale\":1000000000')")
+        .unwrap();
     for command in ["load", "run", "restore"] {
         with(&[command, "debitcredit"]).refused(USAGE, &["1000000000 branches are too many"]);
     }

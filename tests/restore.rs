@@ -147,7 +147,8 @@ fn bank_story(url: &str, profile: &str, sums: impl Fn() -> Sums) {
     assert_eq!(sums(), fresh);
 
     let place = tempfile::tempdir().unwrap();
-    let run = ["run", "debitcredit", "--db", url, "--clients", "2", "--ramp-up", "0s", "--duration", "2s", "--pace", "none", "--json"];
+    let run =
+        ["run", "debitcredit", "--db", url, "--clients", "2", "--ramp-up", "0s", "--duration", "2s", "--pace", "none", "--json"];
     let summary = succeed(place.path(), &run).json();
     let worked = sums();
     assert!(worked.iter().all(|(table, sum)| *sum != fresh[table]), "{worked:?}");
@@ -192,7 +193,9 @@ fn what_others_did_to_a_bank_is_not_called_restored() {
     stranger("DELETE FROM account WHERE account_id = 5; DELETE FROM teller WHERE teller_id = 5");
     let done = run(Path::new("."), &["restore", "debitcredit", "--db", &url]);
     assert_eq!(done.code, Some(1), "{done:?}");
-    for name in ["FAILED: the database is not as it was loaded", "table=teller rows=9 loaded=10", "table=account rows=9999 loaded=10000"] {
+    for name in
+        ["FAILED: the database is not as it was loaded", "table=teller rows=9 loaded=10", "table=account rows=9999 loaded=10000"]
+    {
         assert!(done.out.contains(name), "{name} is not named: {}", done.out);
     }
 }

@@ -166,11 +166,11 @@ fn a_killed_load_of_a_bank_goes_on() {
     let Some(()) = require_postgres() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = small_server();
-    let url = format!("postgres://postgres@127.0.0.1:{}/killed", server.port());
-    runtime.block_on(async { client(&server.url()).await.batch_execute("CREATE DATABASE killed").await.unwrap() });
-    let rows = in_one_go(place.path(), &load(&server.url()));
-    killed_while_it_fills(place.path(), &load(&url), rows);
+    let (whole, killed) = (server.url(), format!("postgres://postgres@127.0.0.1:{}/killed", server.port()));
+    runtime.block_on(async { client(&whole).await.batch_execute("CREATE DATABASE killed").await.unwrap() });
+    let rows = in_one_go(place.path(), &load(&whole));
+    killed_while_it_fills(place.path(), &load(&killed), rows);
     let sums = |url: &str| runtime.block_on(checksums_of::<DebitCredit>(url));
-    assert_eq!(sums(&server.url()), sums(&url));
-    succeed(place.path(), &["check", "debitcredit", "--db", &url]);
+    assert_eq!(sums(&whole), sums(&killed));
+    succeed(place.path(), &["check", "debitcredit", "--db", &killed]);
 }

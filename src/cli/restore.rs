@@ -4,7 +4,7 @@ use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
 use super::progress::RestoreProgress;
-use super::{Ended, RestoreArgs, check, with_engine};
+use super::{Ended, RestoreArgs, check, load, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error};
 use crate::report::text;
