@@ -147,6 +147,8 @@ impl Run {
                 ]),
             },
             consistency: Consistency { held: 12, failed: Vec::new(), before: findings(), after: findings() },
+            price: None,
+            stages: Vec::new(),
             verdict: Verdict { valid: false, clauses: clauses() },
             client: ClientCost {
                 cpu_s: 21.4,
@@ -354,7 +356,7 @@ fn a_whole_run() {
 
 /// A paced run of 500 warehouses, judged.
 fn pace_summary(summary: &mut Summary) {
-    let upkeep = |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into() };
+    let upkeep = |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into(), rows: None };
     summary.pace = "standard".into();
     summary.metric = "tpmC-gm".into();
     summary.scale = 500;
@@ -402,6 +404,54 @@ fn a_paced_run_that_keeps_all_rules_ends_with_passed() {
         summary.verdict.valid = true;
     });
     assert_eq!(text.lines().last(), Some("PASSED"));
+}
+
+/// Three stages of the whole run, the last of which was broken off, with a warm-up and a price.
+fn stage_summary(summary: &mut Summary) {
+    let stage = |(clients, rate, seconds): (u32, f64, f64), start_s: f64| StageSummary {
+        clients,
+        start_s,
+        seconds,
+        whole: seconds == 100.0,
+        completed: (rate * seconds) as u64,
+        transactions_per_second: rate,
+        new_orders_per_minute: Some(rate * 26.0),
+        response_ms: Spread { p50: 3.2, p90: 9.1, p99: 18.4, max: 40.0, ..Spread::default() },
+        client_cpu_us_per_transaction: (seconds == 100.0).then_some(350.0),
+        server_cpu_us_per_transaction: (seconds == 100.0).then_some(6_500.0),
+        ..StageSummary::default()
+    };
+    let stages = [(1, 60.5, 100.0), (8, 203.7, 100.0), (4, 190.2, 70.0)];
+    summary.stages = stages.into_iter().zip([30.0, 130.0, 230.0]).map(|(of, start)| stage(of, start)).collect();
+    summary.maintenance = vec![Maintenance {
+        kind: MaintenanceKind::WarmUp,
+        start_s: -12.5,
+        seconds: 12.5,
+        work: "1200 rows of 8 tables read at random".into(),
+        rows: Some(1_200),
+    }];
+    summary.price = Some(PriceSummary {
+        currency: "USD".into(),
+        years: 3,
+        parts: 2,
+        total: 3_419,
+        metric: "USD/NOPM".into(),
+        per_metric: Some(0.61),
+    });
+    summary.verdict = judge::judge(summary);
+}
+
+#[test]
+fn a_run_in_stages_with_a_price() {
+    let (text, page) = reports(&WHOLE, stage_summary);
+    insta::assert_snapshot!("staged_text", text);
+    for words in ["Throughput against clients", "Response time against clients", "0.610 USD&#x2f;NOPM", ">4*</th>"] {
+        assert!(page.contains(words), "{words}");
+    }
+    // The clients of each stage stand in both charts over time, narrow and wide; the lines are of whole stages only.
+    for clients in ["1", "8", "4"] {
+        assert!(page.matches(&format!("\n{clients}\n</text>")).count() >= 4, "{clients}");
+    }
 }
 
 #[test]

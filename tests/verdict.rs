@@ -22,7 +22,7 @@ fn finding(id: &str) -> Finding {
 }
 
 fn checkpoint_at(start_s: f64) -> Maintenance {
-    Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new() }
+    Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new(), rows: None }
 }
 
 /// A run of two hours at 200 warehouses that keeps every rule.
@@ -100,6 +100,8 @@ fn valid() -> Summary {
             before: vec![finding("3.3.2.1"), finding("cardinality")],
             after: vec![finding("3.3.2.1"), finding("cardinality")],
         },
+        price: None,
+        stages: Vec::new(),
         verdict: Verdict::default(),
         client: ClientCost { terminals: 2_000, ..ClientCost::default() },
         server: ServerCost::default(),
@@ -237,6 +239,12 @@ fn breaches() -> Vec<(Told, Change)> {
             }),
         ),
         (("5.5.1.2", "transactions that were still queued"), pacing(|pacing| pacing.unfinished = 1)),
+        (
+            ("5.5.1.2", "clients all through"),
+            change(|summary| {
+                summary.stages = [20, 21].map(|clients| StageSummary { clients, ..StageSummary::default() }).to_vec();
+            }),
+        ),
         (("5.5.2.1", "measurement interval"), change(|summary| summary.interrupted = true)),
         (
             ("5.5.2.1", "measurement interval"),

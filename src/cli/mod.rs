@@ -10,6 +10,7 @@ mod check;
 mod drop;
 mod interrupt;
 mod load;
+mod price;
 mod progress;
 mod report;
 mod restore;
@@ -17,8 +18,10 @@ mod rows;
 mod run;
 mod screens;
 mod seed;
+mod stages;
 mod summary;
 mod sweep;
+mod warm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -105,6 +108,9 @@ struct RunArgs {
     /// Exit with 1 unless the verdict is valid
     #[arg(long)]
     require_valid: bool,
+    /// Price the result by a file of what the system costs (TOML: see docs/report.md)
+    #[arg(long, value_name = "FILE")]
+    price: Option<PathBuf>,
     /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse or branch 3; with --pace standard
     #[arg(long, value_name = "W.T", value_parser = parse_terminal)]
     show_terminal: Option<(u32, u32)>,
@@ -159,6 +165,9 @@ struct DropArgs {
 struct ReportArgs {
     /// Directory of the record
     record: PathBuf,
+    /// Price the record's result, perhaps anew, by a file of what the system costs (TOML: see docs/report.md)
+    #[arg(long, value_name = "FILE")]
+    price: Option<PathBuf>,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,

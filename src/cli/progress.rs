@@ -8,12 +8,13 @@ use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyl
 
 use crate::drive::event::{Event, Phase};
 use crate::engine::LoadStep;
+use crate::report::format::plural;
 use crate::workload::Headline;
 
 /// Seconds between two lines where standard error is no terminal.
-const LINE_EVERY: Duration = Duration::from_secs(10);
+pub(super) const LINE_EVERY: Duration = Duration::from_secs(10);
 
-fn on_terminal() -> bool {
+pub(super) fn on_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
@@ -163,6 +164,9 @@ impl RunProgress {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::PhaseBegan { phase, .. } if self.bar.is_none() => self.say(&format!("run: {}", phase_name(*phase))),
+            Event::StageBegan { stage, clients, .. } => {
+                self.say(&format!("run: stage {}, {}", stage + 1, plural(u64::from(*clients), "client", "clients")))
+            }
             Event::Second { second, phase, interval } => {
                 self.errors += interval.transactions.iter().map(|measured| measured.errors).sum::<u64>();
                 self.retries += interval.transactions.iter().map(|measured| measured.retries).sum::<u64>();

@@ -14,8 +14,8 @@ use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan};
 use crate::record::environment;
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, Summary,
-    TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, StageSummary,
+    Summary, TransactionSummary, Verdict,
 };
 use crate::workload::{Headline, Workload};
 
@@ -33,6 +33,7 @@ pub(super) struct Measurements {
     pub(super) findings: (Vec<Finding>, Vec<Finding>),
     pub(super) interrupted: bool,
     pub(super) maintenance: Vec<Maintenance>,
+    pub(super) stages: Vec<StageSummary>,
     pub(super) maintenance_notes: Vec<String>,
 }
 
@@ -83,6 +84,8 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         errors: errors(&totals.errors),
         database: database::<W>(measured),
         consistency: consistency(&measured.findings),
+        price: None,
+        stages: measured.stages.clone(),
         verdict: Verdict::default(),
         client: client(measured),
         server: ServerCost {

@@ -38,6 +38,15 @@ pub enum Event {
         /// Which.
         phase: Phase,
     },
+    /// A stage of the measurement interval has begun.
+    StageBegan {
+        /// When.
+        at: f64,
+        /// Its number, from 0.
+        stage: usize,
+        /// Clients that work in it.
+        clients: u32,
+    },
     /// A second has passed.
     Second {
         /// Its number, from 0.

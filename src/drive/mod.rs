@@ -10,6 +10,7 @@ mod desk;
 pub mod event;
 mod paced;
 mod queue;
+mod stages;
 mod stop;
 mod thread;
 mod wheel;
@@ -24,6 +25,7 @@ use crate::engine::{Engine, Error};
 use crate::plan::Factor;
 use crate::workload::Workload;
 use event::{Event, Phase};
+pub use stages::Stages;
 pub use stop::Stop;
 
 /// How load is offered.
@@ -138,11 +140,13 @@ enum Report {
 
 /// Runs a workload on a loaded database.
 ///
-/// Blocks the calling thread until the run has ended. `tell` hears of every event, on the calling thread; sessions never wait for it.
+/// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval. Blocks the calling
+/// thread until the run has ended. `tell` hears of every event, on the calling thread; sessions never wait for it.
 pub fn run<W: Workload, E: Engine<W>>(
     engine: &Arc<E>,
     terminals: &W::Terminals,
     schedule: Schedule,
+    stages: &Stages,
     controllers: Controllers,
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
@@ -153,7 +157,7 @@ pub fn run<W: Workload, E: Engine<W>>(
         schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, false)).clamp(1, schedule.clients)
     };
     let monitor = queue::Monitor::new();
-    let run = thread::Run::<W, E> { engine, terminals, schedule, stop, monitor: &monitor };
+    let run = thread::Run::<W, E> { engine, terminals, schedule, stages, stop, monitor: &monitor };
     let (reports, inbox) = mpsc::channel();
     // Terminals have a thread of their own where sessions block theirs.
     let floor_apart = schedule.load == Load::Paced && engine.blocking();
@@ -198,6 +202,7 @@ pub fn run<W: Workload, E: Engine<W>>(
             // A thread that is gone reports nothing more, which the collector sees.
             let _ = start.send(begin);
         }
-        Ok(collector::collect::<W>(&inbox, all, controllers, schedule, begin, stop, tell))
+        let running = collector::Running { threads: all, controllers, schedule, stages, begin };
+        Ok(collector::collect::<W>(&inbox, running, stop, tell))
     })
 }

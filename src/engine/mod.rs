@@ -11,6 +11,7 @@ pub mod server;
 pub mod simulated;
 pub mod sql;
 pub mod sqlite;
+pub mod warm;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -160,6 +161,13 @@ impl Finding {
 pub enum Upkeep {
     /// Done; what was done, in the engine's terms.
     Done(String),
+    /// Rows were read.
+    Read {
+        /// How many.
+        rows: u64,
+        /// What was done, in the engine's terms.
+        work: String,
+    },
     /// The engine has no such thing, or does not let this user ask for it; why.
     Absent(String),
 }
@@ -228,6 +236,14 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
     /// Does some upkeep now.
     fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<Upkeep, Error>>;
+    /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and of the most that
+    /// there will be; it must not block.
+    fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> impl Future<Output = Result<Upkeep, Error>>;
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

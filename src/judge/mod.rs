@@ -1,6 +1,6 @@
 //! Is the number honest: rules of the standard, one by one, from a summary alone.
 //!
-//! A run that leaves the standard runs all the same; its departures stand here.
+//! A run that leaves the standard runs all the same; its departures stand here. The [`price`] is reckoned, and not judged.
 //!
 //! - **States follow the limits of the standard strictly.** Many figures are of samples, and a short run may miss a limit by chance: the
 //!   note gives the standard error, and says if the deviation is within two of them. It is broken nevertheless.
@@ -10,6 +10,7 @@
 //! - **Valid is only what was shown:** a rule that was not tested forbids `valid` as a broken one does.
 
 mod debitcredit;
+pub mod price;
 mod tpcc;
 
 use std::ops::RangeInclusive;
@@ -28,11 +29,24 @@ pub fn limits(workload: &str) -> &'static [Limits] {
 
 /// Judges a run by all of its summary but the verdict.
 pub fn judge(summary: &Summary) -> Verdict {
-    let clauses = match summary.workload.as_str() {
-        "debitcredit" => debitcredit::rules(summary),
-        _ => tpcc::rules(summary),
+    let (mut clauses, steady) = match summary.workload.as_str() {
+        "debitcredit" => (debitcredit::rules(summary), "steady"),
+        _ => (tpcc::rules(summary), "5.5.1.2"),
     };
+    clauses.extend(staged(summary, steady));
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses }
+}
+
+/// Of a run in stages: an interval whose load changes by plan is in no steady state.
+fn staged(summary: &Summary, id: &'static str) -> Option<Clause> {
+    let clients = || summary.stages.iter().map(|stage| stage.clients);
+    let (fewest, most) = (clients().min()?, clients().max()?);
+    let rule = Rule::new(id, "clients all through the interval", "one number");
+    if fewest == most {
+        return Some(rule.is(true, most.to_string()));
+    }
+    let clause = rule.is(false, format!("{fewest} to {most}"));
+    Some(noted(clause, format!("{} stages: the figure is over all of them, and no rate of a steady state", summary.stages.len())))
 }
 
 /// A rule that a run is about to be held against.

@@ -9,10 +9,12 @@
 //! | `series.csv` | one row a second and transaction type |
 //! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`] |
 //! | `events.jsonl` | [`Happening`]s: phases, lost and restored sessions, failures |
+//! | `price.toml` | the price file that the result was priced with, if any |
 //! | `summary.json` | see [`summary::Summary`] |
 //! | `report.txt`, `report.html` | made from the above |
 
 pub mod environment;
+pub mod price;
 pub mod reader;
 pub mod summary;
 pub mod writer;
@@ -49,6 +51,8 @@ pub mod file {
     pub const HISTOGRAMS: &str = "histograms.hlog";
     /// Phases, lost and restored sessions, failures.
     pub const EVENTS: &str = "events.jsonl";
+    /// The price file that the result was priced with.
+    pub const PRICE: &str = "price.toml";
     /// The summary.
     pub const SUMMARY: &str = "summary.json";
     /// The report as text.
@@ -56,7 +60,8 @@ pub mod file {
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 10] = [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, HISTOGRAMS, EVENTS, SUMMARY, REPORT_TEXT, REPORT_HTML];
+    pub const ALL: [&str; 11] =
+        [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, HISTOGRAMS, EVENTS, PRICE, SUMMARY, REPORT_TEXT, REPORT_HTML];
 }
 
 /// Columns of `series.csv`, in order. Later formats may add some at the end.
@@ -133,6 +138,15 @@ pub enum Happening {
         at: f64,
         /// Which.
         phase: Phase,
+    },
+    /// A stage of the measurement interval has begun.
+    StageBegan {
+        /// When.
+        at: f64,
+        /// Its number, from 0.
+        stage: usize,
+        /// Clients that work in it.
+        clients: u32,
     },
     /// Work of the database that was asked for has ended.
     Maintained(Maintenance),

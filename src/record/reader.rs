@@ -30,6 +30,8 @@ pub struct Record {
     pub header: Header,
     /// The plan as it was executed, as TOML.
     pub plan: Option<String>,
+    /// The price file that the result was priced with.
+    pub price: Option<String>,
     /// Where the run took place.
     pub environment: Option<Environment>,
     /// What loading came to.
@@ -91,6 +93,7 @@ impl Record {
         let whole = header.status == Status::Complete;
         Ok(Record {
             plan: files.text(file::PLAN)?,
+            price: files.text(file::PRICE)?,
             environment: files.json(file::ENVIRONMENT)?,
             load: files.json(file::LOAD)?,
             summary: files.json(file::SUMMARY)?,

@@ -82,6 +82,12 @@ pub struct Summary {
     pub database: DatabaseCount,
     /// The consistency conditions before and after the run.
     pub consistency: Consistency,
+    /// What the result costs, where a price file was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceSummary>,
+    /// Of a run in stages: what each of them came to, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageSummary>,
     /// Rules of the standard that the run keeps or breaks.
     pub verdict: Verdict,
     /// What the load generator itself cost.
@@ -114,6 +120,56 @@ pub struct TransactionSummary {
     pub response_ms: Spread,
     /// From a session taking it up to the complete reply.
     pub service_ms: Spread,
+}
+
+/// What a result costs. Rounded as clause 7.3.2 of TPC-C asks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PriceSummary {
+    /// `USD`, `EUR`, `$`.
+    pub currency: String,
+    /// Years whose upkeep is in the price.
+    pub years: u32,
+    /// Parts of the priced system.
+    pub parts: u32,
+    /// The price of all of them, rounded up to the whole currency unit.
+    pub total: u64,
+    /// What the price of a unit is called: `USD/NOPM`.
+    pub metric: String,
+    /// The price of a unit of the run's metric, rounded up to three significant digits; none where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_metric: Option<f64>,
+}
+
+/// A stage of the measurement interval. A transaction belongs to the stage in which it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageSummary {
+    /// Clients at work.
+    pub clients: u32,
+    /// When it began, in seconds since the run's start.
+    pub start_s: f64,
+    /// Its length in seconds, as it was.
+    pub seconds: f64,
+    /// Whether it came to its end. If not, the run was interrupted in it.
+    pub whole: bool,
+    /// Transactions of all types, started and completed in the measurement interval.
+    pub completed: u64,
+    /// Failed for good.
+    pub errors: u64,
+    /// Tried again.
+    pub retries: u64,
+    /// Transactions of all types a second.
+    pub transactions_per_second: f64,
+    /// Where the headline figure is of New-Orders: those completed a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_orders_per_minute: Option<f64>,
+    /// From intent to complete reply, of the transaction type whose rate is the headline figure.
+    pub response_ms: Spread,
+    /// CPU time of the client over its transactions, in microseconds; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_cpu_us_per_transaction: Option<f64>,
+    /// CPU time of the server's processes over its transactions, in microseconds; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_us_per_transaction: Option<f64>,
 }
 
 /// What terminals, queue and driver did in the measurement interval of a paced run.

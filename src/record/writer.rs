@@ -94,6 +94,7 @@ impl RecordWriter {
                 self.log.begin(*at, &mut self.histograms);
                 Happening::PhaseBegan { at: *at, phase: *phase }
             }
+            Event::StageBegan { at, stage, clients } => Happening::StageBegan { at: *at, stage: *stage, clients: *clients },
             Event::SessionLost { at, session, why, ambiguous } => {
                 Happening::SessionLost { at: *at, session: *session, why: why.clone(), ambiguous: *ambiguous }
             }

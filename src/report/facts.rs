@@ -4,8 +4,11 @@ use serde::Serialize;
 
 use super::accounting::{self, Accounting};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
+use super::price;
+use super::stages::{self, Stages};
 use crate::drive::event::Phase;
 use crate::engine::{Finding, LoadReport, RestoreReport, Via};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::record::environment::Environment;
 use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
 use crate::record::{Clock, Record, Status};
@@ -25,8 +28,14 @@ pub struct Facts {
     pub run: Vec<Line>,
     /// By transaction type, in the standard's order.
     pub transactions: Vec<TransactionFacts>,
+    /// Of a run in stages.
+    pub stages: Option<Stages>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
     pub accounting: Option<Accounting>,
+    /// What the system and each unit of the metric cost, where a price file was given.
+    pub price: Vec<Line>,
+    /// The price file.
+    pub price_list: String,
     /// What client and server spent.
     pub cost: Vec<Line>,
     /// Client against database, consistency, connections.
@@ -144,7 +153,10 @@ impl Facts {
             verdict: summary.and_then(|summary| verdict(&summary.verdict.clauses, summary.verdict.valid)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
+            stages: stages::of(record),
             accounting: accounting::of(record),
+            price: summary.map(price::lines).unwrap_or_default(),
+            price_list: record.price.as_deref().unwrap_or_default().trim().to_owned(),
             cost: summary.map(cost).unwrap_or_default(),
             checks: summary.map(checks).unwrap_or_default(),
             conditions: consistency.map(conditions).unwrap_or_default(),
@@ -209,7 +221,7 @@ fn headline(summary: &Summary) -> Option<Headline> {
     Some(Headline {
         figure: rate(summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second)),
         metric: plain(&summary.metric),
-        meaning: meaning.to_owned(),
+        meaning: format!("{meaning}{}", stages::meaning(summary)),
     })
 }
 
@@ -304,6 +316,8 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Seed", summary.seed.to_string()),
     ];
     lines.retain(|(_, value)| !value.is_empty());
+    lines.extend(stages::line(summary).map(|stages| ("Stages", stages)));
+    lines.extend(warm_ups(summary));
     if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
         let most = match summary.workload.as_str() {
             "debitcredit" => "transaction a second and branch that ten terminals with an entry every 10 s make",
@@ -315,6 +329,12 @@ fn run(summary: &Summary) -> Vec<Line> {
         lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
     }
     lines
+}
+
+/// What was read before the run, so that warm-ups of several runs can be compared.
+fn warm_ups(summary: &Summary) -> impl Iterator<Item = Line> {
+    let all = summary.maintenance.iter().filter(|work| work.kind == MaintenanceKind::WarmUp);
+    all.map(|work| ("Warm-up", format!("{}: {}", seconds(work.seconds), plain(&work.work))))
 }
 
 /// From the summary; where there is none, from what the killed run had written.

@@ -33,6 +33,7 @@ pub fn render(record: &Record, facts: &Facts) -> Result<String, Error> {
     let facts = context! {
         facts => Serde(facts),
         charts => Serde(&charts),
+        stage_charts => Serde(chart::against_clients(record)),
         frequencies => Serde(chart::frequencies(record)),
         waiting => Serde(chart::waiting(record)),
     };

@@ -5,6 +5,8 @@ pub mod chart;
 pub mod facts;
 pub mod format;
 mod html;
+mod price;
+mod stages;
 pub mod sweep;
 pub mod text;
 

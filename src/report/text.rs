@@ -28,10 +28,18 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
     }
     text.section("", |text| text.labelled(&facts.run));
     text.section("Transactions of the measurement interval", |text| transactions(text, &facts.transactions));
+    if let Some(stages) = &facts.stages {
+        text.section("Stages of the measurement interval", |text| {
+            let head = std::iter::once(&stages.head);
+            text.table(&head.chain(&stages.rows).cloned().collect::<Vec<_>>());
+            text.wrapped("", 0, &stages.note);
+        });
+    }
     if let Some(found) = &facts.accounting {
         text.section("Accounting", |text| accounting(text, found));
     }
     text.section("Cost", |text| text.labelled(&facts.cost));
+    text.section("Price", |text| text.labelled(&facts.price));
     text.section("Load", |text| text.labelled(&facts.load));
     text.section("Checks", |text| facts.checks.iter().for_each(|found| check(text, found)));
     text.section("Retries", |text| text.tally(&facts.retries));

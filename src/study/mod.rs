@@ -119,6 +119,8 @@ pub(crate) mod tests {
             errors: BTreeMap::new(),
             database: DatabaseCount { agrees: Some(true), ..DatabaseCount::default() },
             consistency: Consistency::default(),
+            price: None,
+            stages: Vec::new(),
             verdict: Verdict::default(),
             client: ClientCost::default(),
             server: ServerCost::default(),

@@ -147,6 +147,9 @@ fn whole(plan: Plan, sweep: Kind) -> Result<Plan, Error> {
     if plan.pace == Some(Pace::None) {
         return Err(Error::Usage("a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned()));
     }
+    if !plan.stages.is_empty() || plan.stage_duration.is_some() {
+        return Err(Error::Usage("--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned()));
+    }
     Ok(plan.or(Plan {
         pace: Some(Pace::Standard),
         ramp_up: Some(60),

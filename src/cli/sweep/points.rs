@@ -104,6 +104,7 @@ impl Points {
                     out: Some(out.clone()),
                     json: false,
                     require_valid: false,
+                    price: None,
                     show_terminal: None,
                 };
                 let ended = run::start(args, Extent::Bench, Told::Nothing, self.interrupt.clone())?;

@@ -15,6 +15,7 @@ mod pgpass;
 mod restore;
 mod tls;
 mod tpcc;
+mod warm;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -229,6 +230,15 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
         maintain::maintain::<W>(&self.client().await?, kind).await
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(&self.client().await?, population, seed, told).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

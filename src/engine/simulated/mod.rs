@@ -159,6 +159,10 @@ impl<W: Port> Engine<W> for Simulated {
         Ok(Upkeep::Absent("a simulated database needs no upkeep".to_owned()))
     }
 
+    async fn warm_up(&self, _: &W::Population, _: u64, _: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<Upkeep, Error> {
+        Ok(Upkeep::Absent("a simulated database has no rows to read".to_owned()))
+    }
+
     async fn open_session(&self) -> Result<Idle<W>, Error> {
         Ok(Idle {
             service: self.service,

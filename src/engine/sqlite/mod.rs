@@ -10,6 +10,7 @@ mod manifest;
 mod options;
 mod restore;
 mod tpcc;
+mod warm;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -184,6 +185,15 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
         maintain::maintain::<W>(&self.connect()?, self.options.journal, kind).map_err(|error| self.explain(error))
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(self, population, seed, told).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -1,6 +1,7 @@
 //! The charts of a report, as SVG.
 
 mod plot;
+mod stages;
 mod sweep;
 
 use hdrhistogram::Histogram;
@@ -9,6 +10,7 @@ use super::format::{count, significant};
 use crate::drive::event::Phase;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::{Record, Waiting};
+pub use stages::against_clients;
 pub use sweep::throughput_over_warehouses;
 
 use plot::{Axis, Layer, Plot, Tone};
@@ -110,6 +112,7 @@ impl<'a> Timeline<'a> {
         if let Some((open, close)) = self.interval {
             layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
         }
+        layers.extend(stages::marks(self));
         layers
     }
 
@@ -125,7 +128,10 @@ impl<'a> Timeline<'a> {
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
         let checkpoints = if self.checkpoints().next().is_some() { " Shorter grey lines are starts of checkpoints." } else { "" };
-        format!("What is outside of the measurement interval has a grey background.{outages}{checkpoints}{bins}")
+        format!(
+            "What is outside of the measurement interval has a grey background.{outages}{checkpoints}{}{bins}",
+            stages::note(self)
+        )
     }
 }
 
@@ -151,7 +157,7 @@ pub fn throughput(timeline: &Timeline) -> Option<Chart> {
     let mut layers = timeline.backdrop();
     layers.push(Layer::Line { points, tone: Tone::Series(0) });
     layers.extend(timeline.marks());
-    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * 1.12), layers };
+    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * stages::headroom(timeline)), layers };
     Chart::both("Throughput over time", timeline.note(), Vec::new(), &plot)
 }
 

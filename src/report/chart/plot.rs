@@ -85,6 +85,15 @@ pub enum Layer {
         /// In what.
         tone: Tone,
     },
+    /// Text, centred.
+    Label {
+        /// Where.
+        x: f64,
+        /// What it says.
+        text: String,
+        /// Row from the top.
+        row: u32,
+    },
     /// A vertical line with a label.
     Mark {
         /// Where.
@@ -271,6 +280,11 @@ impl Plot {
                 Layer::Line { points, tone } => {
                     let style = ShapeStyle { color: RGBAColor::from(tone.colour()), filled: false, stroke_width: FINE * 3 / 2 };
                     chart.draw_series([PathElement::new(points.clone(), style)])?;
+                }
+                Layer::Label { x, text, row } => {
+                    let up = (self.y.to - self.y.from) / f64::from(area.dim_in_pixel().1) * f64::from(FINE);
+                    let style = TextStyle::from(font()).color(&INK).pos(Pos::new(HPos::Center, VPos::Top));
+                    chart.draw_series([Text::new(text.clone(), (*x, self.y.to - up * f64::from(row * ROW + 2)), style)])?;
                 }
                 Layer::Mark { x, label, row, tone } => {
                     let (width, height) = area.dim_in_pixel();
