@@ -56,7 +56,24 @@ fn arguments_that_make_no_sense() {
         (&["bench", "--price", "nowhere.toml"], &["nowhere.toml", "examples/price.toml"]),
         (&["report", "nowhere", "--price", "nowhere.toml"], &["nowhere.toml"]),
         (&["bench", "--frobnicate"], &["--frobnicate", "--help"]),
-        (&["bench", "tpcx"], &["tpcx", "tpcc"]),
+        (&["bench", "tpcx"], &["tpcx", "tpcc", "debitcredit"]),
+        (&["run", "debitcredit", "--db", "simulated:", "--profile", "grey"], &["no profile `grey`", "gray, tpc-b, tpc-a"]),
+        (&["run", "tpcc", "--db", "simulated:", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["bench", "debitcredit", "--profile", "grey"], &["no profile `grey`", "gray, tpc-b, tpc-a"]),
+        (&["bench", "tpcc", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["load", "debitcredit", "--profile", "TPC-B"], &["no profile `TPC-B`", "gray, tpc-b, tpc-a"]),
+        (&["load", "tpcc", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["rows", "debitcredit", "teller", "--profile", "grey"], &["no profile `grey`"]),
+        (&["rows", "tpcc", "item", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["rows", "debitcredit", "tellers"], &["tellers", "branch, teller, account, history"]),
+        (&["bench", "debitcredit", "--pace", "standard"], &["profile gray has no terminals", "--pace", "--profile"]),
+        (&["run", "debitcredit", "--db", "simulated:", "--pace", "think*2"], &["profile gray has no terminals", "--pace"]),
+        (&["bench", "debitcredit", "--profile", "tpc-b", "--pace", "standard"], &["profile tpc-b has no terminals"]),
+        (&["load", "debitcredit", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
+        (&["load", "debitcredit", "-b", "21475", "--profile", "tpc-b"], &["21475 branches are too many", "at most 21474"]),
+        (&["run", "debitcredit", "--db", "simulated:", "-b", "1000000"], &["1000000 branches are too many", "at most 2148"]),
+        (&["rows", "debitcredit", "account", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
+        (&["load", "debitcredit", "-b", "0"], &["--warehouses", "from 1 to"]),
         (&["frobnicate"], &["frobnicate", "--help"]),
         (&["report"], &["<RECORD>", "--help"]),
         (&["rows", "tpcc", "orderz"], &["orderz", "order_line"]),
@@ -163,6 +180,44 @@ fn tables_that_are_not_what_they_should_be() {
     assert_eq!(with(&["drop"]).code, Some(0));
     assert_eq!(with(&["load", "-w", "1"]).code, Some(0));
     assert_eq!(with(&["check"]).code, Some(0));
+}
+
+#[test]
+fn a_bank_that_is_not_what_it_should_be() {
+    let place = TempDir::new().unwrap();
+    succeed(place.path(), &["load", "debitcredit", "--db", "sqlite:bank.db", "-b", "2", "--profile", "gray"]);
+    let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", "sqlite:bank.db"]].concat());
+    for command in ["load", "bench", "run"] {
+        with(&[command, "debitcredit", "-b", "3"]).refused(USAGE, &["2 branches, not 3", "leave out -w", "graymark drop"]);
+        with(&[command, "debitcredit", "--profile", "tpc-b"])
+            .refused(USAGE, &["profile gray, not tpc-b", "graymark drop debitcredit"]);
+        with(&[command, "debitcredit", "--profile", "grey"]).refused(USAGE, &["no profile `grey`"]);
+    }
+    for command in ["bench", "run"] {
+        with(&[command, "debitcredit", "--pace", "standard"]).refused(USAGE, &["profile gray has no terminals"]);
+    }
+    // A file has room for one workload; the other one's commands leave it alone.
+    let before = fs::read(place.path().join("bank.db")).unwrap();
+    for command in ["load", "check", "run", "restore", "drop"] {
+        with(&[command]).refused(USAGE, &["holds the workload debitcredit, not tpcc", "name debitcredit in the command"]);
+    }
+    let bench = with(&["bench", "tpcc"]);
+    assert!(bench.code == Some(USAGE) && bench.err.lines().last().unwrap().contains("holds the workload debitcredit"), "{bench:?}");
+    assert_eq!(fs::read(place.path().join("bank.db")).unwrap(), before);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a mistake leaves no record behind");
+    // A manifest that says what cannot be is no reason to fall over.
+    let manifest = rusqlite::Connection::open(place.path().join("bank.db")).unwrap();
+    manifest
+        .execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"scale\":2', '\"scale\":1000000000')")
+        .unwrap();
+    for command in ["load", "run", "restore"] {
+        with(&[command, "debitcredit"]).refused(USAGE, &["1000000000 branches are too many"]);
+    }
+    manifest.execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"profile\":0', '\"profile\":9')").unwrap();
+    for command in ["load", "run", "restore"] {
+        let done = with(&[command, "debitcredit"]);
+        assert!(matches!(done.code, Some(USAGE | DATABASE)) && done.err.contains("graymark: "), "{command}: {done:?}");
+    }
 }
 
 #[test]

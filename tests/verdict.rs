@@ -104,7 +104,7 @@ fn valid() -> Summary {
             after: vec![finding("3.3.2.1"), finding("cardinality")],
         },
         price: None,
-        stages: Vec::new(),
+        stages: vec![StageSummary { clients: 20, ..StageSummary::default() }; 2],
         verdict: Verdict::default(),
         client: ClientCost { terminals: 2_000, ..ClientCost::default() },
         server: ServerCost::default(),

@@ -43,6 +43,14 @@ pub(super) fn unit<W: Workload>(scale: u32) -> &'static str {
     if scale == 1 { W::SCALE_UNIT.0 } else { W::SCALE_UNIT.1 }
 }
 
+/// What is said of a database that has no room for a workload, as it holds another.
+pub(super) fn other<W: Workload>(workload: &str, url: &str) -> Error {
+    Error::Usage(format!(
+        "{url} holds the workload {workload}, not {}: name {workload} in the command, or give another database",
+        W::NAME
+    ))
+}
+
 /// The manifest of a completely loaded database; anything else is an error that says what to do.
 pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifest, Error> {
     let name = W::NAME;
@@ -56,6 +64,7 @@ pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifes
             manifest.scale,
             unit::<W>(manifest.scale)
         ))),
+        Holding::Other { workload } => Err(other::<W>(&workload, url)),
         Holding::Foreign { why } => Err(Error::Database(format!(
             "{url} holds {name} tables that cannot be used ({why}): remove them with graymark drop {name} and load again"
         ))),

@@ -2,7 +2,7 @@
 
 use tokio::runtime::Runtime;
 
-use super::{DropArgs, Ended, with_engine};
+use super::{DropArgs, Ended, check, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Holding};
 use crate::workload::Workload;
@@ -19,11 +19,13 @@ impl Visitor for Drop {
 
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let url = &engine.identity().url;
-        if runtime.block_on(engine.holding())? == Holding::Nothing {
-            tell!("drop: {url} holds no {} tables", W::NAME);
-        } else {
-            runtime.block_on(engine.drop_tables())?;
-            tell!("drop: the {} tables are gone from {url}", W::NAME);
+        match runtime.block_on(engine.holding())? {
+            Holding::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),
+            Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
+            _ => {
+                runtime.block_on(engine.drop_tables())?;
+                tell!("drop: the {} tables are gone from {url}", W::NAME);
+            }
         }
         Ok(Ended::Held)
     }

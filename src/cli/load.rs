@@ -103,7 +103,8 @@ pub(super) fn agree<W: Workload>(plan: &Plan, there: &Manifest, url: &str) -> Re
             W::NAME
         )));
     }
-    Ok(())
+    // Also a database that is there may say of itself what cannot be.
+    within::<W>(there.scale, is.or(asked).unwrap_or_default())
 }
 
 /// Refuses to load other rows than those that an earlier load has brought, or has begun to bring.
@@ -146,6 +147,7 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
             agree::<W>(plan, &manifest, url)?;
             manifest
         }
+        Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
         Holding::Foreign { why } => {
             return Err(Error::Usage(format!(
                 "{url} holds tables that Graymark cannot go on with ({why}): give another database, or remove them with graymark drop"

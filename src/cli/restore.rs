@@ -4,7 +4,7 @@ use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
 use super::progress::RestoreProgress;
-use super::{Ended, RestoreArgs, check, with_engine};
+use super::{Ended, RestoreArgs, check, load, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error};
 use crate::report::text;
@@ -27,6 +27,7 @@ impl Visitor for Restore {
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let manifest = check::complete::<W>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
+        load::within::<W>(manifest.scale, profile)?;
         let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
         if W::parameters(&population) != manifest.parameters {
             return Err(Error::Usage(format!(

@@ -46,6 +46,11 @@ pub enum Holding {
     Unfinished(Manifest),
     /// A complete population, perhaps already worked on.
     Complete(Manifest),
+    /// Tables of another workload, where there is room for those of one only.
+    Other {
+        /// The name of that workload.
+        workload: String,
+    },
     /// Tables of the workload that Graymark did not load, or no longer understands.
     Foreign {
         /// What is missing or unexpected.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use tokio::runtime::Runtime;
 
-use super::super::{load, with_engine};
+use super::super::{check, load, with_engine};
 use super::SWEPT;
 use super::state::Series;
 use crate::engine::registry::Visitor;
@@ -169,6 +169,7 @@ impl Visitor for MakeWay {
         let stays = match runtime.block_on(engine.holding())? {
             Holding::Nothing => true,
             Holding::Complete(manifest) | Holding::Unfinished(manifest) => Some(manifest.scale) == self.keep,
+            Holding::Other { workload } => return Err(check::other::<W>(&workload, &engine.identity().url)),
             Holding::Foreign { .. } => false,
         };
         if stays {

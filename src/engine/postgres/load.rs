@@ -205,6 +205,7 @@ async fn prepare<W: Port>(client: &Client, manifest: &Manifest) -> Result<(), Er
             "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
             there.scale, there.seed
         ))),
+        Holding::Other { workload } => Err(Error::Usage(format!("it holds the workload {workload}: use another database"))),
         Holding::Foreign { why } => {
             Err(Error::Usage(format!("tables are there that Graymark did not load ({why}): remove them, or use another database")))
         }

@@ -156,6 +156,7 @@ pub fn restorable(there: &Holding, manifest: &Manifest) -> Result<(), Error> {
         Holding::Complete(_) => "it was loaded anew just now: try again".to_owned(),
         Holding::Nothing => "there is nothing to restore: load it first".to_owned(),
         Holding::Unfinished(_) => "its load has not ended: go on with graymark load".to_owned(),
+        Holding::Other { workload } => format!("it holds the workload {workload}: name that, or another database"),
         Holding::Foreign { why } => format!("{why}: remove the tables with graymark drop and load again"),
     }))
 }

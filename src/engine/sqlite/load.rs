@@ -275,6 +275,7 @@ impl RowSink for Insert<'_> {
 fn refuse(holding: &Holding, wanted: &Manifest) -> Error {
     Error::Usage(match holding {
         Holding::Nothing => "it was emptied just now: try again".to_owned(),
+        Holding::Other { workload } => format!("it holds the workload {workload}; name another file"),
         Holding::Foreign { why } => format!("{why}; drop the workload's tables first, or name another file"),
         Holding::Complete(found) => {
             format!("it is loaded already ({}); use it as it is, drop its tables first, or name another file", describe(found))

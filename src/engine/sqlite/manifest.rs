@@ -82,7 +82,7 @@ pub(super) fn holding<W: Port>(connection: &Connection) -> rusqlite::Result<Hold
         return foreign(format!("its graymark_manifest has {} rows instead of one", rows.len()));
     };
     if workload != W::NAME {
-        return foreign(format!("it holds the workload {workload}"));
+        return Ok(Holding::Other { workload: workload.clone() });
     }
     let manifest: Manifest = match serde_json::from_str(text) {
         Ok(manifest) => manifest,

@@ -85,6 +85,7 @@ impl Sqlite {
             Holding::Unfinished(_) => {
                 Err(self.not_loaded("its load has not ended: load it again with the same parameters to go on"))
             }
+            Holding::Other { workload } => Err(self.not_loaded(&format!("it holds the workload {workload}: name another file"))),
             Holding::Foreign { why } => Err(self.not_loaded(&format!("{why}; drop the workload's tables and load it again"))),
         }
     }

@@ -62,6 +62,6 @@ pub static PADDED: [Table; 4] = [
     HISTORY,
 ];
 
-/// Characters of the fillers of `branch`, `teller` and `account`: a row has 100 bytes with an integer of 4 bytes for each id and no more
-/// than the 3 bytes that the smallest balance takes.
-pub const FILLERS: [usize; 3] = [93, 89, 89];
+/// Characters of the filler of `branch`, `teller` and `account`: a row has 100 bytes also where an engine stores small numbers in next to
+/// nothing, as SQLite does: a key below 128 takes one byte there, a zero none.
+pub const FILLER: usize = 99;

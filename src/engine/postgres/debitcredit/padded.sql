@@ -8,21 +8,21 @@ CREATE SCHEMA IF NOT EXISTS debitcredit;
 CREATE TABLE debitcredit.branch (
     branch_id      integer        NOT NULL,
     branch_balance numeric(14, 2) NOT NULL,
-    filler         char(93)       COLLATE "C" NOT NULL
+    filler         char(99)       COLLATE "C" NOT NULL
 ) WITH (fillfactor = 10);
 
 CREATE TABLE debitcredit.teller (
     branch_id      integer        NOT NULL,
     teller_id      integer        NOT NULL,
     teller_balance numeric(14, 2) NOT NULL,
-    filler         char(89)       COLLATE "C" NOT NULL
+    filler         char(99)       COLLATE "C" NOT NULL
 ) WITH (fillfactor = 10);
 
 CREATE TABLE debitcredit.account (
     branch_id       integer        NOT NULL,
     account_id      integer        NOT NULL,
     account_balance numeric(14, 2) NOT NULL,
-    filler          char(89)       COLLATE "C" NOT NULL
+    filler          char(99)       COLLATE "C" NOT NULL
 ) WITH (fillfactor = 95);
 
 CREATE TABLE debitcredit.history (

@@ -1,5 +1,6 @@
 -- The four tables of TPC-A and TPC-B (clause 3.2) in SQLite: rows of at least 100 bytes of content, 50 in the history. The fillers really
--- take their space: the loader writes letters into them, and the history has them by default.
+-- take their space: the loader writes letters into them, and the history has them by default. They are longer than the numbers beside them
+-- would ask for elsewhere, as SQLite stores a small number in a byte and a zero in none.
 --
 -- Money is an INTEGER of cents and a time an INTEGER of microseconds since 1970-01-01 UTC, for SQLite has no exact decimal and no date type.
 -- To read them:
@@ -42,5 +43,5 @@ CREATE TABLE history (
     account_id INTEGER NOT NULL,
     amount     INTEGER NOT NULL,
     time_stamp INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000000 AS INTEGER)),
-    filler     TEXT NOT NULL DEFAULT 'abcdefghijklmnopqrstuvwxyz0123456789'
+    filler     TEXT NOT NULL DEFAULT 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEF'
 ) STRICT;
