@@ -43,6 +43,11 @@ fn valid_for(interval_s: f64) -> Summary {
         transactions_per_second: 98.9,
         metric: "tpsA-gm".into(),
         efficiency: Some(98.9),
+        peaks: None,
+        dips: None,
+        counters: None,
+        price: None,
+        stages: Vec::new(),
         transactions: map("debit_credit", transaction),
         pacing: Some(PacingSummary::default()),
         tallies: [("remote_accounts", completed * 15 / 100), ("request_bytes", completed * 100), ("reply_bytes", completed * 200)]

@@ -7,6 +7,7 @@ mod say;
 
 mod bench;
 mod check;
+mod course;
 mod drop;
 mod interrupt;
 mod load;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
+use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::stages::{self, StageMeter};
@@ -168,6 +169,7 @@ impl Job {
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        let mut course = Course::default();
         let mut meter = StageMeter::new(&stages, &schedule);
         let started = Timestamp::now();
         self.interrupt.running(true);
@@ -179,6 +181,7 @@ impl Job {
                 Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => maintenance_notes.push(why.clone()),
                 _ => {}
             }
+            course.event(event);
             meter.event::<W, E>(event, &engine);
             progress.event(event);
             record.event(event);
@@ -193,6 +196,7 @@ impl Job {
             constants: W::constants(&terminals),
             stages: meter.summaries::<W>(totals.interval_s),
             interval,
+            course,
             totals,
             effects_before,
             effects_after,

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use super::course::Course;
 use crate::drive::{Schedule, Totals};
 use crate::engine::{Engine, Finding, Manifest};
 use crate::judge;
@@ -25,6 +26,7 @@ pub(super) struct Measurements {
     pub(super) schedule: Schedule,
     pub(super) constants: BTreeMap<String, i64>,
     pub(super) interval: Interval,
+    pub(super) course: Course,
     pub(super) totals: Totals,
     pub(super) effects_before: Vec<i64>,
     pub(super) effects_after: Vec<i64>,
@@ -53,6 +55,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
     let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.response.len());
+    let counters = measured.course.counters(totals.interval_s);
     let per = |count: u64, time: f64| if time > 0.0 { count as f64 / time } else { 0.0 };
     let mut summary = Summary {
         workload: W::NAME.to_owned(),
@@ -80,6 +83,9 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         maintenance_notes: measured.maintenance_notes.clone(),
         constants: measured.constants.clone(),
         transactions: transactions::<W>(interval, completed),
+        peaks: measured.course.peaks(),
+        dips: measured.course.dips(&measured.maintenance, counters.as_ref()),
+        counters,
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
         database: database::<W>(measured),

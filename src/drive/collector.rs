@@ -11,10 +11,10 @@ use crate::workload::Workload;
 
 /// A run that goes on.
 pub(super) struct Running<'a> {
-    /// Threads that measure.
+    /// Threads that measure transactions.
     pub(super) threads: u32,
     /// Threads that do not.
-    pub(super) controllers: u32,
+    pub(super) others: u32,
     pub(super) schedule: Schedule,
     pub(super) stages: &'a Stages,
     pub(super) begin: Instant,
@@ -43,7 +43,7 @@ pub(super) fn collect<W: Workload>(
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
 ) -> Totals {
-    let Running { threads, controllers, schedule, stages, begin } = run;
+    let Running { threads, others, schedule, stages, begin } = run;
     let none = vec![0; W::EFFECTS.len()];
     let totals = Totals { effects: none.clone(), ambiguous_effects: none, threads, ..Totals::default() };
     let mut collector = Collector {
@@ -59,7 +59,7 @@ pub(super) fn collect<W: Workload>(
         totals,
     };
     let mut stopped_at = None;
-    let mut running = threads + controllers;
+    let mut running = threads + others;
     while running > 0 {
         let now = begin.elapsed().as_secs_f64();
         if stopped_at.is_none() && stop.requested() {

@@ -10,6 +10,7 @@ mod desk;
 pub mod event;
 mod paced;
 mod queue;
+mod sampler;
 mod stages;
 mod stop;
 mod thread;
@@ -185,8 +186,16 @@ pub fn run<W: Workload, E: Engine<W>>(
             let reports = reports.clone();
             scope.spawn(move || controllers::thread::<W, E>(engine, &agenda, stop, &reports, &started));
         }
+        let (start, started) = mpsc::channel::<Instant>();
+        starters.push(start);
+        let sampled = reports.clone();
+        std::thread::Builder::new()
+            .name("sampler".to_owned())
+            .spawn_scoped(scope, move || sampler::thread::<W, E>(engine, schedule, stop, &sampled, &started))
+            .map_err(|error| Error::Usage(format!("cannot start the thread that reads counters: {error}")))?;
+        let others = controllers + 1;
         drop(reports);
-        for _ in 0..all + controllers {
+        for _ in 0..all + others {
             match inbox.recv() {
                 Ok(Report::Ready(Ok(()))) => {}
                 Ok(Report::Ready(Err(error))) => return Err(error),
@@ -202,7 +211,7 @@ pub fn run<W: Workload, E: Engine<W>>(
             // A thread that is gone reports nothing more, which the collector sees.
             let _ = start.send(begin);
         }
-        let running = collector::Running { threads: all, controllers, schedule, stages, begin };
+        let running = collector::Running { threads: all, others, schedule, stages, begin };
         Ok(collector::collect::<W>(&inbox, running, stop, tell))
     })
 }

@@ -4,6 +4,7 @@
 //! sessions that execute whole transactions, to count, to check and to describe itself.
 
 pub mod failure;
+pub mod observe;
 pub mod options;
 pub mod postgres;
 pub mod registry;
@@ -18,6 +19,7 @@ use std::future::Future;
 use std::path::PathBuf;
 
 pub use failure::{Error, Failure, RetryReason};
+pub use observe::{Observer, Unobserved};
 pub use options::{Isolation, Options, Via};
 use serde::{Deserialize, Serialize};
 
@@ -207,6 +209,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
     fn server_cpu_seconds(&self) -> Option<f64>;
+    /// Who looks at its counters while a run goes on.
+    fn observer(&self) -> impl Observer;
     /// What it holds of the workload.
     fn holding(&self) -> impl Future<Output = Result<Holding, Error>>;
     /// Creates and fills the tables by its fastest honest way, or goes on with an interrupted load of the same manifest.

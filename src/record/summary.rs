@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Finding, Identity, Manifest, Via};
 use crate::measure::Times;
+use crate::measure::counters::CountersSummary;
+use crate::measure::dips::{Dip, Peaks};
 use crate::measure::maintenance::Maintenance;
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
@@ -74,6 +76,15 @@ pub struct Summary {
     /// The constants C of NURand in the run (clause 2.1.6), by name: `c_last`, `c_id`, `ol_i_id`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub constants: BTreeMap<String, i64>,
+    /// Highest throughput of a second and of ten seconds in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peaks: Option<Peaks>,
+    /// Dips and blackouts of the interval; none where nobody looked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dips: Option<Vec<Dip>>,
+    /// Counters of database, system and client in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CountersSummary>,
     /// Retries by reason, over the whole run.
     pub retries: BTreeMap<String, u64>,
     /// Errors by the database's words, over the whole run; the most frequent ones.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::accounting::{self, Accounting};
+use super::course::{self, Course};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::price;
 use super::stages::{self, Stages};
@@ -32,6 +33,8 @@ pub struct Facts {
     pub stages: Option<Stages>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
     pub accounting: Option<Accounting>,
+    /// The course of the run: dips, and what was counted.
+    pub course: Option<Course>,
     /// What the system and each unit of the metric cost, where a price file was given.
     pub price: Vec<Line>,
     /// The price file.
@@ -155,6 +158,7 @@ impl Facts {
             transactions: transactions(record),
             stages: stages::of(record),
             accounting: accounting::of(record),
+            course: summary.and_then(course::of),
             price: summary.map(price::lines).unwrap_or_default(),
             price_list: record.price.as_deref().unwrap_or_default().trim().to_owned(),
             cost: summary.map(cost).unwrap_or_default(),

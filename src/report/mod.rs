@@ -2,6 +2,7 @@
 
 pub mod accounting;
 pub mod chart;
+pub mod course;
 pub mod facts;
 pub mod format;
 mod html;

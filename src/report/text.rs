@@ -1,6 +1,7 @@
 //! The report as text: at most [`WIDTH`] columns, no colours.
 
 use super::accounting::Accounting;
+use super::course::Course;
 use super::facts::{self, Check, Facts, TransactionFacts, VerdictFacts};
 use super::format::{Line, plain, plural};
 use crate::engine::{Finding, LoadReport, RestoreReport};
@@ -37,6 +38,9 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
     }
     if let Some(found) = &facts.accounting {
         text.section("Accounting", |text| accounting(text, found));
+    }
+    if let Some(found) = &facts.course {
+        text.section("Course of the run", |text| course(text, found));
     }
     text.section("Cost", |text| text.labelled(&facts.cost));
     text.section("Price", |text| text.labelled(&facts.price));
@@ -126,6 +130,18 @@ fn accounting(text: &mut Text, accounting: &Accounting) {
             let what = format!("{start}, {since} s into the run, took {took} s: {work}");
             text.wrapped(&label(kind), LABEL, &what);
         }
+    }
+}
+
+fn course(text: &mut Text, course: &Course) {
+    text.labelled(&course.lines);
+    for [start, length, black, lost, checkpoint] in &course.dips {
+        let what =
+            format!("{length} s from second {start} on, {black} s of it black, {lost} of the level lost; checkpoint: {checkpoint}");
+        text.wrapped(&label("Dip"), LABEL, &what);
+    }
+    for note in &course.left_out {
+        text.wrapped(&label("Not counted"), LABEL, note);
     }
 }
 

@@ -11,6 +11,7 @@ mod load;
 mod local;
 mod maintain;
 mod numeric;
+mod observe;
 mod pgpass;
 mod restore;
 mod tls;
@@ -25,7 +26,7 @@ use tokio_postgres::Client;
 
 use crate::engine::server::{self, cpu};
 use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
@@ -124,6 +125,14 @@ impl Postgres {
         self.server.as_ref()
     }
 
+    /// The server's main process, if it runs on this machine.
+    fn main_process(&self) -> Option<u32> {
+        match &self.server {
+            Some(server) => server.pid(),
+            None => self.postmaster,
+        }
+    }
+
     async fn client(&self) -> Result<Client, Error> {
         self.target.connect(&[]).await
     }
@@ -191,6 +200,10 @@ impl<W: Port> Engine<W> for Postgres {
             Some(server) => server.cpu_seconds(),
             None => self.postmaster.and_then(cpu::seconds),
         }
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self)
     }
 
     async fn holding(&self) -> Result<Holding, Error> {

@@ -15,7 +15,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Options;
 use super::{
-    Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session,
+    Unobserved, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -120,6 +121,10 @@ impl<W: Port> Engine<W> for Simulated {
 
     fn server_cpu_seconds(&self) -> Option<f64> {
         None
+    }
+
+    fn observer(&self) -> impl Observer {
+        Unobserved { why: "a simulated database counts nothing and writes nothing" }
     }
 
     async fn holding(&self) -> Result<Holding, Error> {

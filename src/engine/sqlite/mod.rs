@@ -7,6 +7,7 @@ mod failure;
 mod load;
 mod maintain;
 mod manifest;
+mod observe;
 mod options;
 mod restore;
 mod tpcc;
@@ -21,7 +22,7 @@ pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
 use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -139,6 +140,10 @@ impl<W: Port> Engine<W> for Sqlite {
 
     fn server_cpu_seconds(&self) -> Option<f64> {
         None
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self)
     }
 
     async fn holding(&self) -> Result<Holding, Error> {
