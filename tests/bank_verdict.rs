@@ -61,6 +61,8 @@ fn valid_for(interval_s: f64) -> Summary {
         errors: BTreeMap::new(),
         database: DatabaseCount { agrees: Some(true), new_orders: None, effects: map("history_rows", effect) },
         consistency: Consistency { held: 1, failed: Vec::new(), before: vec![finding.clone()], after: vec![finding] },
+        price: None,
+        stages: vec![StageSummary { clients: 8, ..StageSummary::default() }],
         verdict: Verdict::default(),
         client: ClientCost { terminals: 1_000, ..ClientCost::default() },
         server: ServerCost::default(),
@@ -114,6 +116,7 @@ fn breaches() -> Vec<(&'static str, Change)> {
         ("remote", tally("remote_accounts", 161)),
         ("response", change(|summary| summary.transactions.get_mut("debit_credit").unwrap().response_ms.p90 = 2_000.0)),
         ("queue", change(|summary| summary.pacing.as_mut().unwrap().unfinished = 1)),
+        ("steady", change(|summary| summary.stages.push(StageSummary { clients: 9, ..StageSummary::default() }))),
         ("interval", change(|summary| *summary = valid_for(899.0))),
         ("interval", change(|summary| summary.interrupted = true)),
         (

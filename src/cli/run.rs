@@ -250,13 +250,21 @@ impl Job {
     fn ready<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<Manifest>, Error> {
         let there = runtime.block_on(engine.holding())?;
         let loaded = if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &there { Some(manifest) } else { None };
-        pace::<W>(&self.args.plan, profile::<W>(&self.args.plan, loaded)?)?;
-        if self.extent == Extent::Bench && !matches!(there, Holding::Complete(_)) {
-            return Ok(None);
-        }
+        let plan = &self.args.plan;
+        let profile = profile::<W>(plan, loaded)?;
+        pace::<W>(plan, profile)?;
         let url = &engine.identity().url;
+        match &there {
+            Holding::Nothing if self.extent == Extent::Bench => {
+                return load::within::<W>(plan.scale.unwrap_or(1), profile).map(|()| None);
+            }
+            Holding::Unfinished(manifest) if self.extent == Extent::Bench => {
+                return load::agree::<W>(plan, manifest, url).map(|()| None);
+            }
+            _ => {}
+        }
         let manifest = check::complete::<W>(there, url)?;
-        load::agree::<W>(&self.args.plan, &manifest, url)?;
+        load::agree::<W>(plan, &manifest, url)?;
         Ok(Some(manifest))
     }
 
