@@ -8,6 +8,7 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::registry::WorkloadName;
 use crate::engine::{Error, Isolation, Via};
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
@@ -158,6 +159,8 @@ pub enum Warm {
     None,
     /// By reading all tables from end to end.
     Scan,
+    /// By reading rows at random until it helps no more.
+    Random,
 }
 
 /// A plan, or a part of one: what is not given is filled in from a file, from the loaded database or by default.
@@ -168,10 +171,18 @@ pub struct Plan {
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub db: Option<String>,
-    /// Scale: warehouses [default: what is loaded, else 1]
-    #[arg(short = 'w', long = "warehouses", value_name = "N", value_parser = parse_scale)]
-    #[serde(default, rename = "warehouses", skip_serializing_if = "Option::is_none")]
+    /// The workload
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<WorkloadName>,
+    /// Scale: warehouses, branches [default: what is loaded, else 1]
+    #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", value_parser = parse_scale)]
+    #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
+    /// The workload's profile: of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2 [default: none]
     #[arg(long, value_name = "PACE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -193,6 +204,15 @@ pub struct Plan {
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
+    /// Clients stage by stage in one measurement interval, such as 1,2,3,4,5,6,7,8, instead of --clients; without think time only
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<u32>,
+    /// Length of each stage, instead of --duration [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub stage_duration: Option<u32>,
     /// How transactions are spoken [default: procedures where the engine has them]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -222,7 +242,7 @@ pub struct Plan {
     #[arg(long, value_name = "N", requires = "vacuum")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
-    /// Read all tables before the run, timed [default: none]
+    /// Read the tables before the run, timed: from end to end, or rows at random until it helps no more [default: none]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
@@ -244,12 +264,24 @@ pub struct Plan {
     pub set: Vec<(String, String)>,
 }
 
+/// No workload has more; see [`crate::workload::Workload::max_scale`].
+const MOST_SCALE: u32 = 1_000_000;
 const MOST_CLIENTS: u32 = 100_000;
 const MOST_THREADS: u32 = 1_024;
 const MOST_JOBS: u32 = 256;
+const MOST_STAGES: usize = 100;
+/// Thirty days: no time is longer.
+const LONGEST: u64 = 30 * 86_400;
+/// Seconds of a stage when none are asked for.
+const STAGE_SECONDS: u32 = 30;
 
-/// The database of a plan that names none.
-pub const DEFAULT_DB: &str = "sqlite:graymark.db";
+/// The database of a plan that names none: a file for each workload, as SQLite has one table of a name.
+pub fn default_db(workload: WorkloadName) -> &'static str {
+    match workload {
+        WorkloadName::Tpcc => "sqlite:graymark.db",
+        WorkloadName::DebitCredit => "sqlite:graymark-debitcredit.db",
+    }
+}
 
 impl Plan {
     /// Reads a plan from a TOML file.
@@ -263,13 +295,16 @@ impl Plan {
             Error::Usage(format!("{} is not a plan, line {line}: {}", path.display(), error.message().lines().next().unwrap_or("")))
         })?;
         if let Some(scale) = plan.scale {
-            parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: warehouses: {why}", path.display())))?;
+            parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: scale: {why}", path.display())))?;
         }
         let limits = [
             ("clients", plan.clients, MOST_CLIENTS),
             ("threads", plan.threads, MOST_THREADS),
             ("jobs", plan.jobs, MOST_JOBS),
             ("duration", plan.duration, u32::MAX),
+            ("stage_duration", plan.stage_duration, u32::MAX),
+            ("stages", plan.stages.iter().max().copied(), MOST_CLIENTS),
+            ("stages", plan.stages.iter().min().copied(), MOST_CLIENTS),
         ];
         for (name, value, most) in limits {
             if value.is_some_and(|value| !(1..=most).contains(&value)) {
@@ -279,16 +314,23 @@ impl Plan {
         Ok(plan)
     }
 
-    /// This plan, with what it leaves open taken from another.
-    pub fn or(self, other: Plan) -> Plan {
+    /// This plan, with what it leaves open taken from another. Stages leave neither clients nor duration open.
+    pub fn or(self, mut other: Plan) -> Plan {
+        if !self.stages.is_empty() {
+            (other.clients, other.duration) = (None, None);
+        }
         Plan {
+            workload: self.workload.or(other.workload),
             db: self.db.or(other.db),
+            profile: self.profile.or(other.profile),
             scale: self.scale.or(other.scale),
             pace: self.pace.or(other.pace),
             clients: self.clients.or(other.clients),
             threads: self.threads.or(other.threads),
             ramp_up: self.ramp_up.or(other.ramp_up),
             duration: self.duration.or(other.duration),
+            stages: if self.stages.is_empty() { other.stages } else { self.stages },
+            stage_duration: self.stage_duration.or(other.stage_duration),
             via: self.via.or(other.via),
             isolation: self.isolation.or(other.isolation),
             seed: self.seed.or(other.seed),
@@ -304,9 +346,39 @@ impl Plan {
         }
     }
 
+    /// The stages with the length of each in seconds; none without.
+    ///
+    /// # Errors
+    /// If the plan asks for something that does not go with stages, or for a length of stages without any.
+    pub fn staged(&self) -> Result<Option<(&[u32], u32)>, Error> {
+        let refused = |why: &str| Err(Error::Usage(why.to_owned()));
+        let seconds = self.stage_duration.unwrap_or(STAGE_SECONDS);
+        if self.stages.is_empty() {
+            return match self.stage_duration {
+                Some(_) => refused("--stage-duration is the length of a stage: add --stages 1,2,4,8, or leave it out"),
+                None => Ok(None),
+            };
+        }
+        if self.clients.is_some() {
+            return refused("--stages says how many clients work: leave --clients out");
+        }
+        if self.duration.is_some() {
+            return refused("the stages are the measurement interval: give --stage-duration instead of --duration");
+        }
+        if self.pace.is_some_and(|pace| pace != Pace::None) {
+            return refused(
+                "--stages adds clients without think time: leave --pace out, or vary the load with graymark sweep load",
+            );
+        }
+        if self.stages.len() > MOST_STAGES || self.stages.len() as u64 * u64::from(seconds) > LONGEST {
+            return Err(Error::Usage(format!("--stages: give at most {MOST_STAGES} stages, which together last at most 30days")));
+        }
+        Ok(Some((&self.stages, seconds)))
+    }
+
     /// The database's URL.
-    pub fn db(&self) -> &str {
-        self.db.as_deref().unwrap_or(DEFAULT_DB)
+    pub fn db(&self, workload: WorkloadName) -> &str {
+        self.db.as_deref().unwrap_or(default_db(workload))
     }
 
     /// Settings of a private server by name.
@@ -327,7 +399,7 @@ pub fn default_record(workload: &str, engine: &str, now: Timestamp) -> PathBuf {
 
 /// A scale: a whole number within what the keys can hold.
 pub(crate) fn parse_scale(text: &str) -> Result<u32, String> {
-    let most = <crate::workload::tpcc::Tpcc as crate::workload::Workload>::MAX_SCALE;
+    let most = MOST_SCALE;
     match text.parse::<u32>() {
         Ok(scale) if (1..=most).contains(&scale) => Ok(scale),
         _ => Err(format!("give a whole number from 1 to {most}")),
@@ -337,7 +409,7 @@ pub(crate) fn parse_scale(text: &str) -> Result<u32, String> {
 fn parse_time(text: &str) -> Result<u32, String> {
     let hint = "give a time in whole seconds, such as 90s, 5m or 2h";
     let time = humantime::parse_duration(text).map_err(|_| hint.to_owned())?;
-    if time.subsec_nanos() != 0 || time.as_secs() > 30 * 86_400 {
+    if time.subsec_nanos() != 0 || time.as_secs() > LONGEST {
         return Err(format!("{hint}, at most 30days"));
     }
     Ok(time.as_secs() as u32)
@@ -450,6 +522,30 @@ mod tests {
         let file = Plan { clients: Some(8), scale: Some(3), ..Plan::default() };
         let plan = flags.or(file);
         assert_eq!((plan.clients, plan.scale), (Some(2), Some(3)));
+    }
+
+    #[test]
+    fn stages_take_the_place_of_clients_and_duration() {
+        let staged = Plan { stages: vec![1, 2, 1], ..Plan::default() };
+        assert_eq!(staged.staged().unwrap(), Some((&[1, 2, 1][..], STAGE_SECONDS)));
+        let file = Plan { clients: Some(8), duration: Some(60), ramp_up: Some(5), ..Plan::default() };
+        let plan = staged.clone().or(file);
+        assert_eq!((plan.clients, plan.duration, plan.ramp_up), (None, None, Some(5)));
+        let written: Plan = toml::from_str(&plan.to_toml().unwrap()).unwrap();
+        assert_eq!(written, plan);
+        assert_eq!(Plan { clients: Some(8), ..Plan::default() }.staged().unwrap(), None);
+
+        let with = |change: fn(&mut Plan)| {
+            let mut plan = Plan { stages: vec![1, 2, 1], ..Plan::default() };
+            change(&mut plan);
+            plan.staged().unwrap_err().to_string()
+        };
+        assert!(with(|plan| plan.clients = Some(2)).contains("leave --clients out"));
+        assert!(with(|plan| plan.duration = Some(60)).contains("give --stage-duration"));
+        assert!(with(|plan| plan.pace = Some(Pace::Standard)).contains("leave --pace out"));
+        assert!(Plan { stage_duration: Some(5), ..Plan::default() }.staged().unwrap_err().to_string().contains("add --stages"));
+        assert!(with(|plan| plan.stages = vec![1; 101]).contains("at most 100 stages"));
+        assert!(with(|plan| plan.stage_duration = Some(20 * 86_400)).contains("30days"));
     }
 
     #[test]

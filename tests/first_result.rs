@@ -112,6 +112,94 @@ fn a_private_postgres_leaves_with_its_bench() {
     std::fs::remove_dir(temporary).unwrap();
 }
 
+/// Of a bank: what was counted and checked agrees, and its own figures are there.
+fn honest_bank(summary: &Value, profile: &str) {
+    assert_eq!((&summary["workload"], &summary["profile"]), (&Value::from("debitcredit"), &Value::from(profile)));
+    assert!(summary["tps"].as_f64().unwrap() > 0.0, "{summary}");
+    assert!(summary.get("new_orders_per_minute").is_none_or(Value::is_null), "{summary}");
+    assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+    let rows = &summary["database"]["effects"]["history_rows"];
+    assert_eq!(rows["client"], rows["database"], "{rows}");
+    let in_interval = summary["transactions"]["debit_credit"]["completed"].as_i64().unwrap();
+    assert!((1..=rows["database"].as_i64().unwrap()).contains(&in_interval), "{summary}");
+    assert_eq!(summary["consistency"]["failed"], Value::Array(Vec::new()));
+    assert_eq!(summary["consistency"]["held"], summary["consistency"]["after"].as_array().unwrap().len());
+    assert_eq!(summary["verdict"]["valid"], false, "a short run is never valid");
+}
+
+#[test]
+fn each_workload_has_a_file_of_its_own_by_default() {
+    let place = TempDir::new().unwrap();
+    let short = ["--duration", "1s", "--ramp-up", "0s", "--json"];
+    let first = succeed(place.path(), &[&["bench"], &short[..]].concat()).json();
+    honest(&first);
+    let record = new_record(place.path(), &[]);
+    let bank = succeed(place.path(), &[&["bench", "debitcredit", "-b", "2"], &short[..]].concat());
+    assert!(bank.err.contains("load: rows"), "{bank:?}");
+    let bank = bank.json();
+    honest_bank(&bank, "gray");
+    assert_eq!((&bank["metric"], &bank["scale"]), (&Value::from("tps"), &Value::from(2)));
+    let bank_record = new_record(place.path(), std::slice::from_ref(&record));
+    complete(&bank_record, &bank);
+    // Each is found again, and a plan says which workload it is for.
+    honest(&succeed(place.path(), &[&["run"], &short[..]].concat()).json());
+    honest_bank(&succeed(place.path(), &[&["run", "debitcredit"], &short[..]].concat()).json(), "gray");
+    let plan = bank_record.join(file::PLAN);
+    let again = succeed(place.path(), &["run", "--plan", plan.to_str().unwrap(), "--out", "again", "--json"]).json();
+    honest_bank(&again, "gray");
+    for same in ["seed", "scale", "clients", "via", "pace", "profile", "ramp_up_s", "population"] {
+        assert_eq!(again[same], bank[same], "{same}");
+    }
+}
+
+#[test]
+fn a_plan_of_old_keeps_its_meaning() {
+    let place = TempDir::new().unwrap();
+    let plan = "db = \"simulated:service=1ms\"\nwarehouses = 3\nclients = 2\nramp_up = \"0s\"\nduration = \"1s\"\n";
+    std::fs::write(place.path().join("old.toml"), plan).unwrap();
+    let summary = succeed(place.path(), &["run", "--plan", "old.toml", "--json"]).json();
+    assert_eq!((&summary["workload"], &summary["scale"]), (&Value::from("tpcc"), &Value::from(3)));
+    assert_eq!((&summary["clients"], &summary["metric"]), (&Value::from(2), &Value::from("NOPM")));
+}
+
+#[test]
+fn a_bank_of_each_profile_in_a_private_postgres() {
+    let Some(()) = require_postgres() else { return };
+    for (profile, via, metric, pace) in [
+        ("gray", "statements", "tps", "none"),
+        ("tpc-b", "procedures", "tpsB-gm", "none"),
+        ("tpc-a", "procedures", "tpsA-gm", "standard"),
+    ] {
+        let place = open_directory();
+        let db = format!("postgres:local?data={}/data", place.path().display());
+        let common = ["--set", "fsync=off", "--set", "shared_buffers=64MB"];
+        let bench = [
+            "bench",
+            "debitcredit",
+            "--db",
+            &db,
+            "--profile",
+            profile,
+            "--via",
+            via,
+            "--ramp-up",
+            "1s",
+            "--duration",
+            "4s",
+            "--json",
+        ];
+        let summary = succeed(place.path(), &[&bench, &common[..]].concat()).json();
+        honest_bank(&summary, profile);
+        assert_eq!((&summary["metric"], &summary["pace"], &summary["via"]), (&metric.into(), &pace.into(), &via.into()));
+        complete(&new_record(place.path(), &[]), &summary);
+        let plan = Path::new(summary["record"].as_str().unwrap()).join(file::PLAN);
+        let run = ["run", "--plan", plan.to_str().unwrap(), "--out", "again", "--json"];
+        let again = succeed(place.path(), &[&run, &common[..]].concat()).json();
+        honest_bank(&again, profile);
+        assert_eq!((&again["metric"], &again["pace"], &again["via"]), (&metric.into(), &pace.into(), &via.into()));
+    }
+}
+
 /// The plan of a record runs again as it was.
 fn runs_again(place: &Path, summary: &Value, common: &[&str]) {
     let plan = Path::new(summary["record"].as_str().unwrap()).join(file::PLAN);
@@ -195,7 +283,7 @@ fn honest(summary: &Value) {
 
 /// Everything is in the record, and its page needs nothing from elsewhere.
 fn complete(record: &Path, summary: &Value) {
-    for name in file::ALL.iter().filter(|name| **name != file::LOAD) {
+    for name in file::ALL.iter().filter(|name| ![file::LOAD, file::PRICE].contains(name)) {
         assert!(record.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name} in {}", record.display());
     }
     assert_eq!(json_file(record, file::HEADER)["status"], "complete");

@@ -42,8 +42,39 @@ fn arguments_that_make_no_sense() {
         (&["bench", "--via", "pigeon"], &["--via", "procedures"]),
         (&["bench", "--date", "yesterday"], &["--date"]),
         (&["bench", "--set", "fsync"], &["--set", "NAME=VALUE"]),
+        (&["run", "--stages", "1,0"], &["--stages", "1..="]),
+        (&["run", "--stages", "1,,2"], &["--stages"]),
+        (&["run", "--stages", "1,two"], &["--stages", "two"]),
+        (&["run", "--stages", "1,2", "--clients", "2"], &["--stages", "leave --clients out"]),
+        (&["bench", "--stages", "1,2", "--duration", "60s"], &["--stage-duration instead of --duration"]),
+        (&["bench", "--stages", "1,2", "--pace", "standard"], &["--stages", "leave --pace out"]),
+        (&["bench", "--stages", "1,2", "--stage-duration", "0s"], &["--stage-duration", "at least 1s"]),
+        (&["bench", "--stages", "1,2", "--stage-duration", "29days"], &["--stages", "30days"]),
+        (&["bench", "--stage-duration", "5s"], &["add --stages"]),
+        (&["sweep", "load", "--stages", "1,2"], &["--stages", "run and bench"]),
+        (&["bench", "--warm", "hot"], &["--warm", "random"]),
+        (&["bench", "--price", "nowhere.toml"], &["nowhere.toml", "examples/price.toml"]),
+        (&["report", "nowhere", "--price", "nowhere.toml"], &["nowhere.toml"]),
         (&["bench", "--frobnicate"], &["--frobnicate", "--help"]),
-        (&["bench", "tpcx"], &["tpcx", "tpcc"]),
+        (&["bench", "tpcx"], &["tpcx", "tpcc", "debitcredit"]),
+        (&["run", "debitcredit", "--db", "simulated:", "--profile", "grey"], &["no profile `grey`", "gray, tpc-b, tpc-a"]),
+        (&["run", "tpcc", "--db", "simulated:", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["bench", "debitcredit", "--profile", "grey"], &["no profile `grey`", "gray, tpc-b, tpc-a"]),
+        (&["bench", "tpcc", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["load", "debitcredit", "--profile", "TPC-B"], &["no profile `TPC-B`", "gray, tpc-b, tpc-a"]),
+        (&["load", "tpcc", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["rows", "debitcredit", "teller", "--profile", "grey"], &["no profile `grey`"]),
+        (&["rows", "tpcc", "item", "--profile", "gray"], &["tpcc has no profile `gray`"]),
+        (&["rows", "debitcredit", "tellers"], &["tellers", "branch, teller, account, history"]),
+        (&["bench", "debitcredit", "--pace", "standard"], &["profile gray has no terminals", "--pace", "--profile"]),
+        (&["run", "debitcredit", "--db", "simulated:", "--pace", "think*2"], &["profile gray has no terminals", "--pace"]),
+        (&["bench", "debitcredit", "--profile", "tpc-b", "--pace", "standard"], &["profile tpc-b has no terminals"]),
+        (&["bench", "debitcredit", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
+        (&["load", "debitcredit", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
+        (&["load", "debitcredit", "-b", "21475", "--profile", "tpc-b"], &["21475 branches are too many", "at most 21474"]),
+        (&["run", "debitcredit", "--db", "simulated:", "-b", "1000000"], &["1000000 branches are too many", "at most 2148"]),
+        (&["rows", "debitcredit", "account", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
+        (&["load", "debitcredit", "-b", "0"], &["--warehouses", "from 1 to"]),
         (&["frobnicate"], &["frobnicate", "--help"]),
         (&["report"], &["<RECORD>", "--help"]),
         (&["rows", "tpcc", "orderz"], &["orderz", "order_line"]),
@@ -70,8 +101,12 @@ fn plans_that_make_no_sense() {
         (b"clients = 2\nclientz = 3\n", "clientz"),
         (b"clients = 0\n", "clients"),
         (b"clients = 4294967295\n", "clients"),
-        (b"warehouses = 0\n", "warehouses"),
+        (b"warehouses = 0\n", "scale"),
         (b"duration = \"0s\"\n", "duration"),
+        (b"stages = [1, 0]\n", "stages"),
+        (b"stages = [1, 4294967295]\n", "stages"),
+        (b"stages = \"1,2\"\n", "line 1"),
+        (b"stage_duration = \"0s\"\n", "stage_duration"),
         (b"duration = \"soon\"\n", "such as 90s"),
         (b"seed = \"x\"\n", "seed"),
         (b"pace = \"fast\"\n", "fast"),
@@ -126,7 +161,7 @@ fn tables_that_are_not_what_they_should_be() {
     let db = ["--db", "sqlite:loaded.db"];
     let with = |arguments: &[&str]| run(place.path(), &[arguments, &db].concat());
     for command in ["load", "bench", "run"] {
-        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "leave out -w", "graymark drop"]);
+        with(&[command, "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "leave out -w", "graymark drop"]);
     }
     with(&["load", "--seed", "8"]).refused(USAGE, &["seed 7", "graymark drop"]);
     with(&["load", "--date", "2000-01-01T00:00:00Z"]).refused(USAGE, &["date", "graymark drop"]);
@@ -149,6 +184,42 @@ fn tables_that_are_not_what_they_should_be() {
 }
 
 #[test]
+fn a_bank_that_is_not_what_it_should_be() {
+    let place = TempDir::new().unwrap();
+    succeed(place.path(), &["load", "debitcredit", "--db", "sqlite:bank.db", "-b", "2", "--profile", "gray"]);
+    let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", "sqlite:bank.db"]].concat());
+    for command in ["load", "bench", "run"] {
+        with(&[command, "debitcredit", "-b", "3"]).refused(USAGE, &["2 branches, not 3", "leave out -w", "graymark drop"]);
+        with(&[command, "debitcredit", "--profile", "tpc-b"])
+            .refused(USAGE, &["profile gray, not tpc-b", "graymark drop debitcredit"]);
+        with(&[command, "debitcredit", "--profile", "grey"]).refused(USAGE, &["no profile `grey`"]);
+    }
+    for command in ["bench", "run"] {
+        with(&[command, "debitcredit", "--pace", "standard"]).refused(USAGE, &["profile gray has no terminals"]);
+    }
+    // A file has room for one workload; the other one's commands leave it alone.
+    let before = fs::read(place.path().join("bank.db")).unwrap();
+    for command in ["load", "bench", "check", "run", "restore", "drop"] {
+        with(&[command]).refused(USAGE, &["holds the workload debitcredit, not tpcc", "name debitcredit in the command"]);
+    }
+    assert_eq!(fs::read(place.path().join("bank.db")).unwrap(), before);
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a mistake leaves no record behind");
+    // A manifest that says what cannot be is no reason to fall over.
+    let manifest = rusqlite::Connection::open(place.path().join("bank.db")).unwrap();
+    manifest
+        .execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"scale\":2', '\"scale\":1000000000')")
+        .unwrap();
+    for command in ["load", "run", "restore"] {
+        with(&[command, "debitcredit"]).refused(USAGE, &["1000000000 branches are too many"]);
+    }
+    manifest.execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"profile\":0', '\"profile\":9')").unwrap();
+    for command in ["load", "run", "restore"] {
+        let done = with(&[command, "debitcredit"]);
+        assert!(matches!(done.code, Some(USAGE | DATABASE)) && done.err.contains("graymark: "), "{command}: {done:?}");
+    }
+}
+
+#[test]
 fn a_load_that_has_not_ended() {
     let place = TempDir::new().unwrap();
     let mut load = start(graymark(place.path(), &["load", "--db", "sqlite:half.db", "-w", "1"]));
@@ -159,7 +230,7 @@ fn a_load_that_has_not_ended() {
     for command in ["check", "run"] {
         run(place.path(), &[command, "--db", "sqlite:half.db"]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
     }
-    run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2"]);
+    run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2"]);
     succeed(place.path(), &["load", "--db", "sqlite:half.db"]);
     succeed(place.path(), &["check", "--db", "sqlite:half.db"]);
 }
@@ -363,7 +434,7 @@ fn postgres_tables_that_are_not_what_they_should_be() {
         with(&[command]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
     }
     assert_eq!(with(&["load"]).code, Some(0));
-    with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouses, not 2", "graymark drop"]);
+    with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "graymark drop"]);
     with(&["run", "--clients", "500"]).err.lines().last().map(|line| assert!(line.contains("fewer clients"), "{line}")).unwrap();
 
     block_on(async { client(&url).await.batch_execute("DROP TABLE tpcc.stock").await.unwrap() });

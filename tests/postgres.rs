@@ -28,13 +28,13 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 fn manifest(scale: u32) -> (Manifest, <Tpcc as Workload>::Population) {
-    let population = Tpcc::population(scale, 42, DATE);
+    let population = Tpcc::population(scale, 42, DATE, 0);
     let parameters = Tpcc::parameters(&population);
     (Manifest { format: 1, scale, seed: 42, date: DATE.0, foreign_keys: false, parameters }, population)
 }
 
 async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::engine::LoadReport, Error> {
-    let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
+    let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date), 0);
     engine.load(manifest, &population, 2, &|_| ()).await
 }
 

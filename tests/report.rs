@@ -7,6 +7,8 @@ use std::path::Path;
 use graymark::drive::event::{Event, Phase};
 use graymark::engine::{Finding, Identity, LoadReport, Via};
 use graymark::judge;
+use graymark::measure::counters::{CountersSummary, Grown};
+use graymark::measure::dips::{Dip, Peaks};
 use graymark::measure::maintenance::{Maintenance, MaintenanceKind};
 use graymark::measure::{Interval, Times};
 use graymark::record::environment::Environment;
@@ -121,6 +123,9 @@ impl Run {
             ramp_up_s: self.ramp_up.into(),
             interval_s: seconds,
             interrupted: self.interrupted,
+            profile: None,
+            tps: None,
+            storage: Default::default(),
             new_orders_per_minute: Some(60.0 * per_second(sum.transactions[0].completed)),
             transactions_per_second: per_second(all),
             metric: "NOPM".into(),
@@ -129,6 +134,9 @@ impl Run {
             tallies: BTreeMap::new(),
             maintenance: Vec::new(),
             maintenance_notes: Vec::new(),
+            peaks: None,
+            dips: None,
+            counters: None,
             population: None,
             constants: BTreeMap::new(),
             transactions: transactions.collect(),
@@ -144,6 +152,8 @@ impl Run {
                 ]),
             },
             consistency: Consistency { held: 12, failed: Vec::new(), before: findings(), after: findings() },
+            price: None,
+            stages: Vec::new(),
             verdict: Verdict { valid: false, clauses: clauses() },
             client: ClientCost {
                 cpu_s: 21.4,
@@ -349,9 +359,68 @@ fn a_whole_run() {
     insta::assert_snapshot!("whole_page", skeleton(&page));
 }
 
+/// The course of a run that had a dip at its checkpoint and a blackout later on, and whose log nobody counted for a while.
+fn course(summary: &mut Summary) {
+    let dip = |start_s, length_s, depth, blackout_s, checkpoint_s| Dip { start_s, length_s, depth, blackout_s, checkpoint_s };
+    summary.peaks = Some(Peaks { one_second: 230.0, ten_seconds: Some(204.5) });
+    summary.dips = Some(vec![dip(121.0, 9.0, 0.62, 0.0, Some(120.4)), dip(200.0, 25.0, 0.98, 24.0, None)]);
+    summary.maintenance = vec![Maintenance {
+        kind: MaintenanceKind::Checkpoint,
+        start_s: 120.4,
+        seconds: 7.5,
+        work: "4,096 buffers written".into(),
+        rows: None,
+    }];
+    let grown = |total: f64, seconds: f64| Grown { total, seconds, per_second: total / seconds };
+    let counters =
+        [("commits", 54_200.0), ("log_flushes", 21_000.0), ("log_bytes", 3e8), ("device_writes", 9e4), ("checkpoints", 2.0)];
+    summary.counters = Some(CountersSummary {
+        grown: counters.map(|(name, total)| (name.to_owned(), grown(total, 250.0))).into(),
+        transactions_per_log_flush: Some(2.58),
+        log_bytes_per_transaction: Some(5_550.0),
+        machine_cpus: Some(7.98),
+        client_cpu_percent: Some(3.21),
+        server_cpu_percent: Some(61.5),
+        machine_busy_percent: Some(70.2),
+        checkpoints: vec![(120.0, 8.0), (240.0, 12.0)],
+        notes: vec!["I/O of the server's processes: the system does not show it to Graymark".into()],
+        ..CountersSummary::default()
+    });
+}
+
+#[test]
+fn a_run_with_its_course() {
+    let place = TempDir::new().unwrap();
+    WHOLE.write(place.path(), course);
+    let row = |second: u32| {
+        let log = if (140..160).contains(&second) { String::new() } else { (second * 80).to_string() };
+        format!("{second}.002,{:.2},{:.2},{log}\n", f64::from(second) * 0.25, f64::from(second) * 8.0)
+    };
+    let rows: String = (0..=300).map(row).collect();
+    fs::write(place.path().join(file::COUNTERS), format!("at_s,client_cpu_s,machine_cpu_s,log_flushes\n{rows}")).unwrap();
+    let (text, page) = told(place.path());
+    let course = text.split_once("Course of the run\n").and_then(|(_, rest)| rest.split_once("\n\n")).unwrap().0;
+    insta::assert_snapshot!("course_text", course);
+
+    let figure = page.split_once("and log over time</h3>").and_then(|(_, rest)| rest.split_once("</figure>")).unwrap().0;
+    assert!(
+        figure.contains("Dips have an amber one.") && figure.contains("Shorter grey lines are starts of checkpoints."),
+        "{figure}"
+    );
+    let panels = ["transactions/s", "CPU, %", "I/O a second", "bytes a second", "log flushes/s"];
+    assert_eq!(panels.map(|panel| figure.matches(panel).count()), [2, 2, 0, 0, 2]);
+    // The checkpoint that was asked for is marked once, and the one that the server made by itself too, in each of three panels.
+    let wide = figure.split_once("<svg").and_then(|(_, rest)| rest.split_once("</svg>")).unwrap().0;
+    assert_eq!(wide.matches("stroke=\"#808080\"").count(), 2 * 3);
+    // A gap breaks the line of the log in two.
+    let log = wide.rsplit_once("log flushes/s").unwrap().1;
+    assert_eq!(log.matches("#CC79A7").count(), 2);
+    assert!(page.contains("begun at 120.4 s") && page.contains("<h3 class=\"later\">Not counted</h3>"));
+}
+
 /// A paced run of 500 warehouses, judged.
 fn pace_summary(summary: &mut Summary) {
-    let upkeep = |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into() };
+    let upkeep = |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into(), rows: None };
     summary.pace = "standard".into();
     summary.metric = "tpmC-gm".into();
     summary.scale = 500;
@@ -375,7 +444,7 @@ fn pace_summary(summary: &mut Summary) {
         upkeep(MaintenanceKind::Checkpoint, 360.0, 9.1, "4,096 buffers written"),
         upkeep(MaintenanceKind::Vacuum, 400.0, 21.5, "9 tables"),
     ];
-    summary.verdict = judge::tpcc(summary);
+    summary.verdict = judge::judge(summary);
 }
 
 #[test]
@@ -399,6 +468,54 @@ fn a_paced_run_that_keeps_all_rules_ends_with_passed() {
         summary.verdict.valid = true;
     });
     assert_eq!(text.lines().last(), Some("PASSED"));
+}
+
+/// Three stages of the whole run, the last of which was broken off, with a warm-up and a price.
+fn stage_summary(summary: &mut Summary) {
+    let stage = |(clients, rate, seconds): (u32, f64, f64), start_s: f64| StageSummary {
+        clients,
+        start_s,
+        seconds,
+        whole: seconds == 100.0,
+        completed: (rate * seconds) as u64,
+        transactions_per_second: rate,
+        new_orders_per_minute: Some(rate * 26.0),
+        response_ms: Spread { p50: 3.2, p90: 9.1, p99: 18.4, max: 40.0, ..Spread::default() },
+        client_cpu_us_per_transaction: (seconds == 100.0).then_some(350.0),
+        server_cpu_us_per_transaction: (seconds == 100.0).then_some(6_500.0),
+        ..StageSummary::default()
+    };
+    let stages = [(1, 60.5, 100.0), (8, 203.7, 100.0), (4, 190.2, 70.0)];
+    summary.stages = stages.into_iter().zip([30.0, 130.0, 230.0]).map(|(of, start)| stage(of, start)).collect();
+    summary.maintenance = vec![Maintenance {
+        kind: MaintenanceKind::WarmUp,
+        start_s: -12.5,
+        seconds: 12.5,
+        work: "1200 rows of 8 tables read at random".into(),
+        rows: Some(1_200),
+    }];
+    summary.price = Some(PriceSummary {
+        currency: "USD".into(),
+        years: 3,
+        parts: 2,
+        total: 3_419,
+        metric: "USD/NOPM".into(),
+        per_metric: Some(0.61),
+    });
+    summary.verdict = judge::judge(summary);
+}
+
+#[test]
+fn a_run_in_stages_with_a_price() {
+    let (text, page) = reports(&WHOLE, stage_summary);
+    insta::assert_snapshot!("staged_text", text);
+    for words in ["Throughput against clients", "Response time against clients", "0.610 USD&#x2f;NOPM", ">4*</th>"] {
+        assert!(page.contains(words), "{words}");
+    }
+    // The clients of each stage stand in both charts over time, narrow and wide; the lines are of whole stages only.
+    for clients in ["1", "8", "4"] {
+        assert!(page.matches(&format!("\n{clients}\n</text>")).count() >= 4, "{clients}");
+    }
 }
 
 #[test]
@@ -515,6 +632,16 @@ proptest! {
             summary.connections.lost = counts[0];
             summary.connections.outages = vec![(floats[2], floats[3])];
             summary.client.peak_rss_bytes = counts[1];
+            summary.peaks = Some(Peaks { one_second: floats[0], ten_seconds: Some(floats[1]) });
+            let [start_s, length_s, depth, blackout_s] = floats;
+            summary.dips = Some(vec![Dip { start_s, length_s, depth, blackout_s, checkpoint_s: Some(floats[0]) }]);
+            let grown = Grown { total: floats[1], seconds: floats[2], per_second: floats[3] };
+            summary.counters = Some(CountersSummary {
+                grown: ["log_flushes", "log_bytes", "checkpoints", "device_reads"].map(|name| (name.to_owned(), grown)).into(),
+                machine_cpus: Some(floats[0]),
+                checkpoints: vec![(floats[2], floats[3])],
+                ..CountersSummary::default()
+            });
             if let Some(payment) = summary.transactions.get_mut("payment") {
                 payment.completed = counts[2];
                 payment.response_ms.p90 = floats[3];
@@ -529,6 +656,10 @@ proptest! {
             series.push_str(&format!("{second},measurement,payment,{},0,0,0,{mean},{p50},{p90},{p99},{max}\n", counts[3]));
         }
         fs::write(&path, series).unwrap();
+        let mut moments = times;
+        moments.sort_unstable_by(f64::total_cmp);
+        let rows = moments.iter().zip(times).map(|(at, value)| format!("{at},{value},{value}\n"));
+        fs::write(place.path().join(file::COUNTERS), format!("at_s,log_bytes,machine_cpu_s\n{}", rows.collect::<String>())).unwrap();
         prop_assert!(Record::open(place.path()).is_ok());
         told(place.path());
     }

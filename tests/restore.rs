@@ -8,11 +8,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use graymark::workload::Workload;
+use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
 use nix::sys::signal::Signal;
 use rusqlite::types::Value;
 use support::command::{graymark, run, start, succeed};
-use support::{checksums, client, require_postgres, small_server};
+use support::{checksums, checksums_of, client, require_postgres, small_server};
 
 /// Runs a command that must succeed; its standard output.
 fn done(arguments: &[&str]) -> String {
@@ -91,7 +92,7 @@ fn story(url: &str, again: &str, options: &[&str], sums: impl Fn() -> Sums) {
 }
 
 /// A checksum of each table's rows in the order of all its columns.
-fn sqlite_sums(file: &Path) -> Sums {
+fn sqlite_sums<W: Workload>(file: &Path) -> Sums {
     let connection = rusqlite::Connection::open(file).unwrap();
     let sum = |table: &graymark::workload::Table| {
         let order: Vec<&str> = if table.primary_key.is_empty() {
@@ -114,7 +115,7 @@ fn sqlite_sums(file: &Path) -> Sums {
         }
         (table.name.to_owned(), format!("{:x}", hasher.finish()))
     };
-    Tpcc::TABLES.iter().map(sum).collect()
+    W::TABLES.iter().map(sum).collect()
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -126,7 +127,7 @@ fn sqlite_is_as_it_was_loaded_row_by_row() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("tpcc.db");
     let url = format!("sqlite:{}?synchronous=off", file.display());
-    story(&url, &url, &["--foreign-keys"], || sqlite_sums(&file));
+    story(&url, &url, &["--foreign-keys"], || sqlite_sums::<Tpcc>(&file));
 }
 
 #[test]
@@ -135,6 +136,68 @@ fn postgres_is_as_it_was_loaded_row_by_row() {
     let server = small_server();
     let url = server.url();
     story(&url, &format!("{url}&pooler=on"), &["--foreign-keys"], || block_on(checksums(&url)).into_iter().collect());
+}
+
+/// The same with a bank: every table but the fillers changes.
+fn bank_story(url: &str, profile: &str, sums: impl Fn() -> Sums) {
+    done(&["load", "debitcredit", "--db", url, "-b", "1", "--profile", profile, "--seed", "7"]);
+    let fresh = sums();
+    let out = done(&["restore", "debitcredit", "--db", url]);
+    assert!(out.contains("nothing: no transaction has left anything behind") && out.contains("as it was loaded"), "{out}");
+    assert_eq!(sums(), fresh);
+
+    let place = tempfile::tempdir().unwrap();
+    let run =
+        ["run", "debitcredit", "--db", url, "--clients", "2", "--ramp-up", "0s", "--duration", "2s", "--pace", "none", "--json"];
+    let summary = succeed(place.path(), &run).json();
+    let worked = sums();
+    assert!(worked.iter().all(|(table, sum)| *sum != fresh[table]), "{worked:?}");
+    let report: serde_json::Value = serde_json::from_str(&done(&["restore", "debitcredit", "--db", url, "--json"])).unwrap();
+    assert_eq!(sums(), fresh);
+    let undone = report["restore"]["undone"].as_array().unwrap();
+    assert_eq!(undone[3], serde_json::json!(["history", summary["database"]["effects"]["history_rows"]["database"]]));
+    assert!(undone.iter().all(|undone| undone[1].as_u64().unwrap() > 0), "{undone:?}");
+    done(&["check", "debitcredit", "--db", url]);
+    done(&["drop", "debitcredit", "--db", url]);
+    let gone = support::command::run(Path::new("."), &["check", "debitcredit", "--db", url]);
+    gone.refused(3, &["no debitcredit tables", "graymark load debitcredit"]);
+}
+
+#[test]
+fn a_bank_in_sqlite_is_as_it_was_loaded_row_by_row() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("bank.db");
+    let url = format!("sqlite:{}?synchronous=off", file.display());
+    for profile in DebitCredit::PROFILES {
+        bank_story(&url, profile, || sqlite_sums::<DebitCredit>(&file));
+    }
+}
+
+#[test]
+fn a_bank_in_postgres_is_as_it_was_loaded_row_by_row() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let url = server.url();
+    for profile in DebitCredit::PROFILES {
+        bank_story(&url, profile, || block_on(checksums_of::<DebitCredit>(&url)).into_iter().collect());
+    }
+}
+
+#[test]
+fn what_others_did_to_a_bank_is_not_called_restored() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("bank.db");
+    let url = format!("sqlite:{}?synchronous=off", file.display());
+    done(&["load", "debitcredit", "--db", &url, "-b", "1", "--seed", "7"]);
+    let stranger = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+    stranger("DELETE FROM account WHERE account_id = 5; DELETE FROM teller WHERE teller_id = 5");
+    let done = run(Path::new("."), &["restore", "debitcredit", "--db", &url]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    for name in
+        ["FAILED: the database is not as it was loaded", "table=teller rows=9 loaded=10", "table=account rows=9999 loaded=10000"]
+    {
+        assert!(done.out.contains(name), "{name} is not named: {}", done.out);
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use graymark::workload::Workload;
+use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
 use nix::sys::signal::Signal;
 
@@ -14,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rusqlite::types::ValueRef;
 use support::command::{graymark, start, succeed};
-use support::{checksums, client, require_postgres, small_server};
+use support::{checksums, checksums_of, client, require_postgres, small_server};
 use tempfile::TempDir;
 
 /// Draws the moments; its seed is told, and may be given to see a failure again.
@@ -58,12 +59,26 @@ fn killed_three_times(place: &Path, arguments: &[&str], rows: Duration) {
     assert!(last.err.contains("rows are there from an earlier load"), "{last:?}");
 }
 
+/// Kills the loader twice while it writes rows; then lets it end.
+fn killed_while_it_fills(place: &Path, arguments: &[&str], rows: Duration) {
+    let mut moments = moments();
+    for _ in 0..2 {
+        let mut load = start(graymark(place, arguments));
+        load.wait_for("load: rows");
+        std::thread::sleep(rows.mul_f64(0.25 * moments.random::<f64>()));
+        load.signal(Signal::SIGKILL);
+        let (_, done) = load.end();
+        assert_eq!(done.code, None, "it ended before it was killed: {done:?}");
+    }
+    succeed(place, arguments);
+}
+
 /// The schema and every row of every table in the order of its primary key.
-fn digest(file: &Path) -> Vec<(String, u64, u64)> {
+fn digest<W: Workload>(file: &Path) -> Vec<(String, u64, u64)> {
     let connection = rusqlite::Connection::open(file).unwrap();
     let schema = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name".to_owned();
     let mut queries = vec![("schema".to_owned(), schema)];
-    for table in Tpcc::TABLES {
+    for table in W::TABLES {
         let key = table.primary_key.to_vec();
         let every = table.columns.iter().map(|column| column.name).collect::<Vec<_>>();
         let order = if key.is_empty() { every } else { key };
@@ -100,7 +115,7 @@ fn a_killed_load_goes_on_in_a_file() {
     let load = |db| [&["load", "--db", db], &POPULATION[..]].concat();
     let rows = in_one_go(place.path(), &load("sqlite:whole.db"));
     killed_three_times(place.path(), &load("sqlite:killed.db"), rows);
-    let (whole, killed) = (digest(&place.path().join("whole.db")), digest(&place.path().join("killed.db")));
+    let (whole, killed) = (digest::<Tpcc>(&place.path().join("whole.db")), digest::<Tpcc>(&place.path().join("killed.db")));
     assert!(whole.iter().all(|(_, rows, _)| *rows > 0), "{whole:?}");
     assert_eq!(whole, killed);
     succeed(place.path(), &["check", "--db", "sqlite:killed.db"]);
@@ -134,4 +149,28 @@ fn a_killed_load_goes_on_in_postgres() {
 async fn indexes(url: &str) -> Vec<String> {
     let sql = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'tpcc' ORDER BY indexdef";
     client(url).await.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+}
+
+const BANK: [&str; 6] = ["-b", "20", "--seed", "42", "--date", "2026-01-31T12:00:00Z"];
+
+#[test]
+fn a_killed_load_of_a_bank_goes_on() {
+    let place = TempDir::new().unwrap();
+    let load = |db| [&["load", "debitcredit", "--db", db], &BANK[..]].concat();
+    let rows = in_one_go(place.path(), &load("sqlite:whole.db"));
+    killed_while_it_fills(place.path(), &load("sqlite:killed.db"), rows);
+    let (whole, killed) = (place.path().join("whole.db"), place.path().join("killed.db"));
+    assert_eq!(digest::<DebitCredit>(&whole), digest::<DebitCredit>(&killed));
+    succeed(place.path(), &["check", "debitcredit", "--db", "sqlite:killed.db"]);
+
+    let Some(()) = require_postgres() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = small_server();
+    let (whole, killed) = (server.url(), format!("postgres://postgres@127.0.0.1:{}/killed", server.port()));
+    runtime.block_on(async { client(&whole).await.batch_execute("CREATE DATABASE killed").await.unwrap() });
+    let rows = in_one_go(place.path(), &load(&whole));
+    killed_while_it_fills(place.path(), &load(&killed), rows);
+    let sums = |url: &str| runtime.block_on(checksums_of::<DebitCredit>(url));
+    assert_eq!(sums(&whole), sums(&killed));
+    succeed(place.path(), &["check", "debitcredit", "--db", &killed]);
 }

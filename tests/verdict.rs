@@ -22,7 +22,7 @@ fn finding(id: &str) -> Finding {
 }
 
 fn checkpoint_at(start_s: f64) -> Maintenance {
-    Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new() }
+    Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new(), rows: None }
 }
 
 /// A run of two hours at 200 warehouses that keeps every rule.
@@ -66,6 +66,9 @@ fn valid() -> Summary {
         ramp_up_s: 1_200.0,
         interval_s: 7_200.0,
         interrupted: false,
+        profile: None,
+        tps: None,
+        storage: Default::default(),
         new_orders_per_minute: Some(2_500.0),
         transactions_per_second: 95.8,
         metric: "tpmC-gm".into(),
@@ -83,6 +86,9 @@ fn valid() -> Summary {
         ]),
         maintenance: [600.0, 1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0].map(checkpoint_at).to_vec(),
         maintenance_notes: Vec::new(),
+        peaks: None,
+        dips: None,
+        counters: None,
         constants: map([("c_last", 170), ("c_id", 5), ("ol_i_id", 9)]),
         retries: BTreeMap::new(),
         errors: BTreeMap::new(),
@@ -97,6 +103,8 @@ fn valid() -> Summary {
             before: vec![finding("3.3.2.1"), finding("cardinality")],
             after: vec![finding("3.3.2.1"), finding("cardinality")],
         },
+        price: None,
+        stages: vec![StageSummary { clients: 20, ..StageSummary::default() }; 2],
         verdict: Verdict::default(),
         client: ClientCost { terminals: 2_000, ..ClientCost::default() },
         server: ServerCost::default(),
@@ -234,6 +242,12 @@ fn breaches() -> Vec<(Told, Change)> {
             }),
         ),
         (("5.5.1.2", "transactions that were still queued"), pacing(|pacing| pacing.unfinished = 1)),
+        (
+            ("5.5.1.2", "clients all through"),
+            change(|summary| {
+                summary.stages = [20, 21].map(|clients| StageSummary { clients, ..StageSummary::default() }).to_vec();
+            }),
+        ),
         (("5.5.2.1", "measurement interval"), change(|summary| summary.interrupted = true)),
         (
             ("5.5.2.1", "measurement interval"),
@@ -288,7 +302,7 @@ fn find<'a>(verdict: &'a Verdict, id: &str, rule: &str) -> &'a Clause {
 
 #[test]
 fn a_run_that_keeps_every_rule_is_valid() {
-    let verdict = judge::tpcc(&valid());
+    let verdict = judge::judge(&valid());
     let others = verdict.clauses.iter().filter(|clause| clause.state != State::Held).collect::<Vec<_>>();
     assert!(verdict.valid && others.is_empty(), "{others:#?}");
 }
@@ -299,14 +313,14 @@ fn every_rule_can_be_broken_alone() {
     for ((id, rule), change) in breaches() {
         let mut summary = valid();
         change(&mut summary);
-        let verdict = judge::tpcc(&summary);
+        let verdict = judge::judge(&summary);
         let broken = of_state(&verdict, State::Broken);
         let [only] = broken.as_slice() else { panic!("{id} {rule}: {broken:#?}") };
         assert!(only.id == id && only.rule.contains(rule), "{id} {rule}: {only:?}");
         assert!(!verdict.valid && of_state(&verdict, State::NotTested).is_empty(), "{id} {rule}");
         seen.insert((only.id.clone(), only.rule.clone()));
     }
-    let all = judge::tpcc(&valid()).clauses.into_iter().map(|clause| (clause.id, clause.rule)).collect::<BTreeSet<_>>();
+    let all = judge::judge(&valid()).clauses.into_iter().map(|clause| (clause.id, clause.rule)).collect::<BTreeSet<_>>();
     assert_eq!(seen, all, "a rule is without a breach");
 }
 
@@ -321,7 +335,7 @@ fn at_the_limits_all_is_well() {
     summary.constants.insert("c_last".into(), 165);
     summary.maintenance[2].start_s = 3_000.0;
     summary.connections = Connections { lost: 3, restored: 3, outages: vec![(10.0, 90.0)], ..Connections::default() };
-    let verdict = judge::tpcc(&summary);
+    let verdict = judge::judge(&summary);
     assert!(verdict.valid, "{:#?}", of_state(&verdict, State::Broken));
 }
 
@@ -338,7 +352,7 @@ fn what_was_not_looked_at_is_not_tested_and_not_valid() {
     for ((id, rule), change) in cases {
         let mut summary = valid();
         change(&mut summary);
-        let verdict = judge::tpcc(&summary);
+        let verdict = judge::judge(&summary);
         assert_eq!(find(&verdict, id, rule).state, State::NotTested, "{id} {rule}");
         assert!(!verdict.valid && of_state(&verdict, State::Broken).is_empty(), "{id} {rule}");
     }
@@ -352,7 +366,7 @@ fn a_run_in_which_nothing_happened_is_judged_without_a_panic() {
     summary.tallies.clear();
     summary.pacing = Some(PacingSummary::default());
     summary.scale = 0;
-    let verdict = judge::tpcc(&summary);
+    let verdict = judge::judge(&summary);
     assert!(!verdict.valid);
     assert!(verdict.clauses.iter().all(|clause| !clause.value.contains("NaN") && !clause.note.contains("NaN")), "{verdict:#?}");
 }
@@ -367,12 +381,12 @@ fn a_deviation_that_may_be_chance_is_broken_and_told_so() {
         summary.transactions.get_mut(name).unwrap().completed = completed;
     }
     summary.transactions.get_mut("new_order").unwrap().rolled_back = 22;
-    let verdict = judge::tpcc(&summary);
+    let verdict = judge::judge(&summary);
     let rollbacks = find(&verdict, "5.5.1.5", "rolled back");
     assert_eq!(rollbacks.state, State::Broken);
     assert!(rollbacks.note.contains("within two of them"), "{rollbacks:?}");
     summary.transactions.get_mut("new_order").unwrap().rolled_back = 40;
-    let verdict = judge::tpcc(&summary);
+    let verdict = judge::judge(&summary);
     assert!(!find(&verdict, "5.5.1.5", "rolled back").note.contains("within two of them"));
 }
 
@@ -381,7 +395,7 @@ fn think_times_are_allowed_their_sampling_error_and_no_more() {
     let judged = |mean: f64| {
         let mut summary = valid();
         think("new_order", mean)(&mut summary);
-        let verdict = judge::tpcc(&summary);
+        let verdict = judge::judge(&summary);
         find(&verdict, "5.2.5.4", "New-Order").clone()
     };
     // 300,000 draws of mean 12: a standard error of 0.0219 s.
@@ -396,7 +410,7 @@ fn a_single_warehouse_cannot_have_remote_ones() {
     let mut summary = valid();
     summary.scale = 1;
     summary.tallies.insert("remote_payments".into(), 0);
-    let verdict = judge::tpcc(&summary);
+    let verdict = judge::judge(&summary);
     let remote = find(&verdict, "5.5.1.5", "Payments of a remote");
     assert!(remote.state == State::Broken && remote.note.contains("single warehouse"), "{remote:?}");
 }

@@ -3,16 +3,14 @@
 use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
-use super::{CheckArgs, Ended, WorkloadName, with_engine};
+use super::{CheckArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Finding, Holding, Manifest};
 use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
 
 /// The command.
 pub(super) fn check(args: CheckArgs) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = args.workload;
-    with_engine(args.target.options(), Check { json: args.json, interrupt: Interrupt::listen()? })
+    with_engine(args.workload, args.target.options(args.workload), Check { json: args.json, interrupt: Interrupt::listen()? })
 }
 
 struct Check {
@@ -23,8 +21,8 @@ struct Check {
 impl Visitor for Check {
     type Output = Ended;
 
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        complete::<Tpcc>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+        complete::<W>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
         let json = self.json;
         let mut told = |finding: &Finding| {
             if !json {
@@ -40,6 +38,19 @@ impl Visitor for Check {
     }
 }
 
+/// Warehouse or warehouses, branch or branches.
+pub(super) fn unit<W: Workload>(scale: u32) -> &'static str {
+    if scale == 1 { W::SCALE_UNIT.0 } else { W::SCALE_UNIT.1 }
+}
+
+/// What is said of a database that has no room for a workload, as it holds another.
+pub(super) fn other<W: Workload>(workload: &str, url: &str) -> Error {
+    Error::Usage(format!(
+        "{url} holds the workload {workload}, not {}: name {workload} in the command, or give another database",
+        W::NAME
+    ))
+}
+
 /// The manifest of a completely loaded database; anything else is an error that says what to do.
 pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifest, Error> {
     let name = W::NAME;
@@ -51,8 +62,9 @@ pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifes
         Holding::Unfinished(manifest) => Err(Error::Database(format!(
             "the load of {} {} into {url} has not ended: graymark load {name} goes on with it",
             manifest.scale,
-            W::SCALE_UNIT
+            unit::<W>(manifest.scale)
         ))),
+        Holding::Other { workload } => Err(other::<W>(&workload, url)),
         Holding::Foreign { why } => Err(Error::Database(format!(
             "{url} holds {name} tables that cannot be used ({why}): remove them with graymark drop {name} and load again"
         ))),

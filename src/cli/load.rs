@@ -4,29 +4,28 @@ use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
 use super::progress::LoadProgress;
-use super::{Ended, LoadArgs, WorkloadName, seed, with_engine};
+use super::{Ended, LoadArgs, WorkloadName, check, seed, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Holding, LoadReport, Manifest};
 use crate::engine::{Isolation, Options};
 use crate::plan::Plan;
 use crate::report::text;
-use crate::workload::tpcc::Tpcc;
 use crate::workload::value::Timestamp;
 use crate::workload::{Population, Workload};
 
 /// The command.
 pub(super) fn load(args: LoadArgs) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = args.workload;
-    let options = options(&args.plan);
-    with_engine(options, Load { plan: args.plan, json: args.json, interrupt: Interrupt::listen()? })
+    let options = options(args.workload, &args.plan);
+    with_engine(args.workload, options, Load { plan: args.plan, json: args.json, interrupt: Interrupt::listen()? })
 }
 
 /// What an engine is opened with for a plan.
-pub(super) fn options(plan: &Plan) -> Options {
+pub(super) fn options(workload: WorkloadName, plan: &Plan) -> Options {
     Options {
-        url: plan.db().to_owned(),
+        url: plan.db(workload).to_owned(),
         via: plan.via,
         scale: plan.scale,
+        profile: plan.profile.clone(),
         isolation: plan.isolation.unwrap_or(Isolation::ReadCommitted),
         settings: plan.settings(),
     }
@@ -41,18 +40,19 @@ struct Load {
 impl Visitor for Load {
     type Output = Ended;
 
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let Some(holding) = runtime.block_on(self.interrupt.or(engine.holding())) else { return Ok(Ended::Interrupted) };
         let holding = holding?;
         if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &holding {
             same(&self.plan, manifest, &engine.identity().url)?;
         }
         if let Holding::Complete(manifest) = &holding {
-            agree(&self.plan, manifest, &engine.identity().url)?;
-            tell!("load: {} is loaded already with {} {}", engine.identity().url, manifest.scale, Tpcc::SCALE_UNIT);
+            agree::<W>(&self.plan, manifest, &engine.identity().url)?;
+            let unit = check::unit::<W>(manifest.scale);
+            tell!("load: {} is loaded already with {} {unit}", engine.identity().url, manifest.scale);
             return Ok(Ended::Held);
         }
-        let Some((report, manifest)) = fill::<Tpcc, E>(runtime, &engine, &self.plan, &self.interrupt)? else {
+        let Some((report, manifest)) = fill::<W, E>(runtime, &engine, &self.plan, &self.interrupt)? else {
             tell!("load: stopped; start the same command again and it goes on where it was");
             return Ok(Ended::Interrupted);
         };
@@ -65,16 +65,46 @@ impl Visitor for Load {
     }
 }
 
+/// The number of the profile of a name, if there is a name.
+pub(super) fn profile<W: Workload>(name: Option<&str>) -> Result<Option<usize>, Error> {
+    let Some(name) = name else { return Ok(None) };
+    let number = W::PROFILES.iter().position(|profile| *profile == name);
+    let unknown = || Error::Usage(format!("{} has no profile `{name}`; it has {}", W::NAME, W::PROFILES.join(", ")));
+    number.map(Some).ok_or_else(unknown)
+}
+
+/// Refuses a scale whose keys would not fit.
+pub(super) fn within<W: Workload>(scale: u32, profile: usize) -> Result<(), Error> {
+    let most = W::max_scale(profile);
+    if scale <= most {
+        return Ok(());
+    }
+    Err(Error::Usage(format!("{scale} {} are too many: at most {most} fit the keys of {}", W::SCALE_UNIT.1, W::NAME)))
+}
+
 /// Refuses a plan that asks for another population than the one there is.
-pub(super) fn agree(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
+pub(super) fn agree<W: Workload>(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
     if let Some(scale) = plan.scale.filter(|scale| *scale != there.scale) {
         return Err(Error::Usage(format!(
             "{url} holds {} {}, not {scale}: leave out -w, or remove them first with graymark drop",
             there.scale,
-            Tpcc::SCALE_UNIT
+            check::unit::<W>(there.scale)
         )));
     }
-    Ok(())
+    let (asked, is) = (profile::<W>(plan.profile.as_deref())?, W::profile(&there.parameters));
+    if let (Some(asked), Some(is)) = (asked, is)
+        && asked != is
+    {
+        let name = |profile: usize| W::PROFILES.get(profile).copied().unwrap_or_default();
+        return Err(Error::Usage(format!(
+            "{url} is loaded for the profile {}, not {}: leave out --profile, or remove the tables first with graymark drop {}",
+            name(is),
+            name(asked),
+            W::NAME
+        )));
+    }
+    // Also a database that is there may say of itself what cannot be.
+    within::<W>(there.scale, is.or(asked).unwrap_or_default())
 }
 
 /// Refuses to load other rows than those that an earlier load has brought, or has begun to bring.
@@ -108,20 +138,24 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
         Holding::Nothing => {
             let date = plan.date.unwrap_or_else(jiff::Timestamp::now).as_microsecond();
             let (scale, seed) = (plan.scale.unwrap_or(1), plan.seed.unwrap_or_else(seed::drawn));
-            let parameters = W::parameters(&W::population(scale, seed, Timestamp(date)));
+            let profile = profile::<W>(plan.profile.as_deref())?.unwrap_or_default();
+            within::<W>(scale, profile)?;
+            let parameters = W::parameters(&W::population(scale, seed, Timestamp(date), profile));
             Manifest { format: 1, scale, seed, date, foreign_keys: plan.foreign_keys, parameters }
         }
         Holding::Unfinished(manifest) | Holding::Complete(manifest) => {
-            agree(plan, &manifest, url)?;
+            agree::<W>(plan, &manifest, url)?;
             manifest
         }
+        Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
         Holding::Foreign { why } => {
             return Err(Error::Usage(format!(
                 "{url} holds tables that Graymark cannot go on with ({why}): give another database, or remove them with graymark drop"
             )));
         }
     };
-    let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
+    let profile = W::profile(&manifest.parameters).unwrap_or_default();
+    let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
     let rows = population.parts().iter().map(|part| part.rows).sum();
     let jobs = plan.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |jobs| jobs as usize);
     let progress = LoadProgress::new(rows);

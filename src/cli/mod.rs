@@ -7,9 +7,11 @@ mod say;
 
 mod bench;
 mod check;
+mod course;
 mod drop;
 mod interrupt;
 mod load;
+mod price;
 mod progress;
 mod report;
 mod restore;
@@ -17,8 +19,10 @@ mod rows;
 mod run;
 mod screens;
 mod seed;
+mod stages;
 mod summary;
 mod sweep;
+mod warm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,13 +31,12 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
-use crate::engine::registry::{self, Visitor};
+use crate::engine::registry::{self, Visitor, WorkloadName};
 use crate::engine::{Engine, Error};
 use crate::engine::{Isolation, Options};
 use crate::plan::Plan;
 use crate::record;
 use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
 #[derive(Debug, Parser)]
@@ -47,6 +50,7 @@ const EXAMPLES: &str = "\
 Examples:
   graymark bench                                   load, check, run, check and report, on an embedded database
   graymark bench --db postgres:local -w 4          the same on a private PostgreSQL that Graymark starts and stops
+  graymark bench debitcredit -b 100                the same with DebitCredit instead of TPC-C
   graymark load tpcc --db postgres://me@host/db -w 100
   graymark run tpcc --db postgres://me@host/db --clients 16 --duration 10m
 
@@ -87,18 +91,10 @@ enum Command {
     Screens(ScreensArgs),
 }
 
-/// The workloads there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum WorkloadName {
-    /// TPC-C
-    Tpcc,
-}
-
 #[derive(Debug, Args)]
 struct RunArgs {
-    /// The workload
-    #[arg(default_value = "tpcc")]
-    workload: WorkloadName,
+    /// The workload [default: that of the plan file, else tpcc]
+    workload: Option<WorkloadName>,
     #[command(flatten)]
     plan: Plan,
     /// Take what the flags leave open from a file, such as the plan.toml of an earlier record
@@ -113,7 +109,10 @@ struct RunArgs {
     /// Exit with 1 unless the verdict is valid
     #[arg(long)]
     require_valid: bool,
-    /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse 3; with --pace standard
+    /// Price the result by a file of what the system costs (TOML: see docs/report.md)
+    #[arg(long, value_name = "FILE")]
+    price: Option<PathBuf>,
+    /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse or branch 3; with --pace standard
     #[arg(long, value_name = "W.T", value_parser = parse_terminal)]
     show_terminal: Option<(u32, u32)>,
 }
@@ -167,6 +166,9 @@ struct DropArgs {
 struct ReportArgs {
     /// Directory of the record
     record: PathBuf,
+    /// Price the record's result, perhaps anew, by a file of what the system costs (TOML: see docs/report.md)
+    #[arg(long, value_name = "FILE")]
+    price: Option<PathBuf>,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -178,9 +180,12 @@ struct RowsArgs {
     workload: WorkloadName,
     /// The table
     table: String,
-    /// Scale: warehouses
-    #[arg(short = 'w', long = "warehouses", value_name = "N", default_value = "1", value_parser = crate::plan::parse_scale)]
+    /// Scale: warehouses, branches
+    #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", default_value = "1", value_parser = crate::plan::parse_scale)]
     scale: u32,
+    /// The workload's profile [default: its first]
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
     /// The seed of every row
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
@@ -199,19 +204,20 @@ struct ScreensArgs {
 #[derive(Debug, Args)]
 struct Target {
     /// The database: sqlite:FILE, postgres://USER@HOST/DB or postgres:local?data=DIR
-    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL", default_value = crate::plan::DEFAULT_DB)]
-    db: String,
+    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
+    db: Option<String>,
     /// A setting of a private server, such as shared_buffers=4GB; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::plan::parse_setting)]
     set: Vec<(String, String)>,
 }
 
 impl Target {
-    fn options(self) -> Options {
+    fn options(self, workload: WorkloadName) -> Options {
         Options {
-            url: self.db,
+            url: self.db.unwrap_or_else(|| crate::plan::default_db(workload).to_owned()),
             via: None,
             scale: None,
+            profile: None,
             isolation: Isolation::ReadCommitted,
             settings: self.set.into_iter().collect(),
         }
@@ -293,17 +299,17 @@ fn runtime() -> Result<Runtime, Error> {
         .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
 }
 
-/// Warehouse and terminal.
+/// Warehouse or branch, and terminal.
 fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
     let pair = text.split_once('.').and_then(|(w, t)| Some((w.parse().ok()?, t.parse().ok()?)));
-    pair.filter(|(w, t)| *w >= 1 && (1..=Tpcc::TERMINALS).contains(t))
-        .ok_or_else(|| format!("give warehouse and terminal as W.T, such as 1.{}", Tpcc::TERMINALS))
+    pair.filter(|(w, t)| *w >= 1 && (1..=10).contains(t))
+        .ok_or_else(|| "give warehouse and terminal as W.T, such as 1.10".to_owned())
 }
 
-/// Opens the database of `options` and hands it to `visitor`.
-fn with_engine<V: Visitor>(options: Options, visitor: V) -> Result<V::Output, Error> {
+/// Opens the database of `options` for a workload and hands it to `visitor`.
+fn with_engine<V: Visitor>(workload: WorkloadName, options: Options, visitor: V) -> Result<V::Output, Error> {
     let runtime = runtime()?;
-    registry::open(&runtime, options, Warned(visitor))
+    registry::open(&runtime, workload, options, Warned(visitor))
 }
 
 /// Tells the engine's warnings first.
@@ -312,7 +318,7 @@ struct Warned<V>(V);
 impl<V: Visitor> Visitor for Warned<V> {
     type Output = V::Output;
 
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
         for warning in engine.warnings() {
             tell!("graymark: warning: {warning}");
         }

@@ -8,11 +8,13 @@ use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyl
 
 use crate::drive::event::{Event, Phase};
 use crate::engine::LoadStep;
+use crate::report::format::plural;
+use crate::workload::Headline;
 
 /// Seconds between two lines where standard error is no terminal.
-const LINE_EVERY: Duration = Duration::from_secs(10);
+pub(super) const LINE_EVERY: Duration = Duration::from_secs(10);
 
-fn on_terminal() -> bool {
+pub(super) fn on_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
@@ -139,6 +141,7 @@ pub(super) struct RunProgress {
     bar: Option<ProgressBar>,
     last: Option<Instant>,
     headline: usize,
+    counts: Headline,
     total: u32,
     errors: u64,
     retries: u64,
@@ -146,21 +149,24 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown.
-    pub(super) fn new(seconds: u32, headline: usize) -> Self {
+    /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown, in what it `counts`.
+    pub(super) fn new(seconds: u32, headline: usize, counts: Headline) -> Self {
         let bar = on_terminal().then(|| {
             let bar = ProgressBar::new(u64::from(seconds));
             let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
             bar.set_style(style);
             bar
         });
-        RunProgress { bar, last: None, headline, total: seconds, errors: 0, retries: 0, lost: 0 }
+        RunProgress { bar, last: None, headline, counts, total: seconds, errors: 0, retries: 0, lost: 0 }
     }
 
     /// Shows what happened.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::PhaseBegan { phase, .. } if self.bar.is_none() => self.say(&format!("run: {}", phase_name(*phase))),
+            Event::StageBegan { stage, clients, .. } => {
+                self.say(&format!("run: stage {}, {}", stage + 1, plural(u64::from(*clients), "client", "clients")))
+            }
             Event::Second { second, phase, interval } => {
                 self.errors += interval.transactions.iter().map(|measured| measured.errors).sum::<u64>();
                 self.retries += interval.transactions.iter().map(|measured| measured.retries).sum::<u64>();
@@ -205,12 +211,15 @@ impl RunProgress {
         let all = interval.transactions.iter().map(|measured| measured.completed).sum::<u64>();
         let Some(measured) = interval.transactions.get(self.headline) else { return };
         let response = &measured.response;
+        let headline = match self.counts {
+            Headline::NewOrdersPerMinute => format!("{:>8} New-Orders/min  ", HumanCount(measured.completed * 60)),
+            Headline::TransactionsPerSecond => String::new(),
+        };
         let line = format!(
-            "{:12} {:>5}/{} s  {:>8} New-Orders/min  {:>7} tx/s  p50 {:.2} ms  p90 {:.2} ms  max {:.1} ms  errors {}  retries {}",
+            "{:12} {:>5}/{} s  {headline}{:>7} tx/s  p50 {:.2} ms  p90 {:.2} ms  max {:.1} ms  errors {}  retries {}",
             phase_name(phase),
             second + 1,
             self.total,
-            HumanCount(measured.completed * 60),
             HumanCount(all),
             response.value_at_quantile(0.5) as f64 / 1e3,
             response.value_at_quantile(0.9) as f64 / 1e3,

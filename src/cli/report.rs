@@ -1,12 +1,15 @@
 //! `graymark report`: writes the report of a record again and prints its summary.
 
-use super::{Ended, ReportArgs};
+use super::{Ended, ReportArgs, price};
 use crate::engine::Error;
 use crate::record::Record;
 use crate::report::{self, facts::Facts};
 
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
+    if let Some(file) = &args.price {
+        price::File::read(file)?.add_to(&args.record)?;
+    }
     let paths = report::write(&args.record)?;
     let record = Record::open(&args.record)?;
     if args.json {

@@ -4,18 +4,16 @@ use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
 use super::progress::RestoreProgress;
-use super::{Ended, RestoreArgs, WorkloadName, check, with_engine};
+use super::{Ended, RestoreArgs, check, load, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error};
 use crate::report::text;
 use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
 use crate::workload::value::Timestamp;
 
 /// The command.
 pub(super) fn restore(args: RestoreArgs) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = args.workload;
-    with_engine(args.target.options(), Restore { json: args.json, interrupt: Interrupt::listen()? })
+    with_engine(args.workload, args.target.options(args.workload), Restore { json: args.json, interrupt: Interrupt::listen()? })
 }
 
 struct Restore {
@@ -26,10 +24,12 @@ struct Restore {
 impl Visitor for Restore {
     type Output = Ended;
 
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        let manifest = check::complete::<Tpcc>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
-        let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date));
-        if Tpcc::parameters(&population) != manifest.parameters {
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+        let manifest = check::complete::<W>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
+        let profile = W::profile(&manifest.parameters).unwrap_or_default();
+        load::within::<W>(manifest.scale, profile)?;
+        let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
+        if W::parameters(&population) != manifest.parameters {
             return Err(Error::Usage(format!(
                 "{} was loaded by another version of Graymark, which made other rows of the same seed: restore it with that version",
                 engine.identity().url

@@ -2,20 +2,33 @@
 
 use std::io::{BufWriter, Write};
 
-use super::{Ended, RowsArgs, WorkloadName};
+use super::{Ended, RowsArgs, load};
 use crate::engine::Error;
-use crate::workload::tpcc::Tpcc;
+use crate::engine::registry::{Ported, WorkloadVisitor};
 use crate::workload::value::{RowSink, Timestamp, Value};
-use crate::workload::{Population, Rows, Workload};
+use crate::workload::{Population, Rows};
 
 /// The command. A reader that goes away, such as `head`, ends it without an error.
 pub(super) fn rows(args: &RowsArgs) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = args.workload;
-    let Some(table) = Tpcc::TABLES.iter().position(|table| table.name == args.table) else {
-        let names = Tpcc::TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
+    args.workload.visit(args)
+}
+
+impl WorkloadVisitor for &RowsArgs {
+    type Output = Result<Ended, Error>;
+
+    fn visit<W: Ported>(self) -> Result<Ended, Error> {
+        write::<W>(self)
+    }
+}
+
+fn write<W: Ported>(args: &RowsArgs) -> Result<Ended, Error> {
+    let Some(table) = W::TABLES.iter().position(|table| table.name == args.table) else {
+        let names = W::TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
         return Err(Error::Usage(format!("there is no table `{}`; the tables are {names}", args.table)));
     };
-    let population = Tpcc::population(args.scale, args.seed, Timestamp(args.date.as_microsecond()));
+    let profile = load::profile::<W>(args.profile.as_deref())?.unwrap_or_default();
+    load::within::<W>(args.scale, profile)?;
+    let population = W::population(args.scale, args.seed, Timestamp(args.date.as_microsecond()), profile);
     let mut rows = population.rows();
     let mut csv = Csv { line: String::new(), first: true, to: BufWriter::new(std::io::stdout().lock()), failed: None };
     for part in population.parts().iter().filter(|part| part.table == table) {

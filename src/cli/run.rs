@@ -2,28 +2,28 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
+use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
+use super::stages::{self, StageMeter};
 use super::summary::{Measurements, summarise};
-use super::{Ended, RunArgs, WorkloadName, check, load, seed, with_engine};
+use super::warm::{self, Warmed};
+use super::{Ended, RunArgs, check, load, price, seed, with_engine};
 use crate::drive::event::{Event, Phase};
-use crate::drive::{self, Controllers, Load, Schedule};
+use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Finding, Holding, Manifest, Upkeep};
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::engine::{Engine, Error, Finding, Holding, Manifest};
 use crate::measure::process;
 use crate::plan::{Check, Factor, Pace, Plan, Warm, default_record};
 use crate::record::environment::Environment;
 use crate::record::summary::Summary;
 use crate::record::{Record, RecordWriter, Status, file};
 use crate::report::{self, facts::Facts};
-use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
+use crate::workload::{Users, Workload};
 
 /// Whether the tables are loaded first if they are absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +57,18 @@ pub(super) enum Told {
 }
 
 /// Runs a plan; whoever else goes on afterwards hears of the same interrupt.
-pub(super) fn start(args: RunArgs, extent: Extent, told: Told, interrupt: Interrupt) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = args.workload;
-    let options = load::options(&args.plan);
-    with_engine(options, Job { args, extent, told, interrupt })
+pub(super) fn start(mut args: RunArgs, extent: Extent, told: Told, interrupt: Interrupt) -> Result<Ended, Error> {
+    let workload = args.workload.or(args.plan.workload).unwrap_or_default();
+    args.plan.workload = Some(workload);
+    stages::of(&args.plan)?;
+    let price = args.price.as_deref().map(price::File::read).transpose()?;
+    let options = load::options(workload, &args.plan);
+    with_engine(workload, options, Job { args, price, extent, told, interrupt })
 }
 
 struct Job {
     args: RunArgs,
+    price: Option<price::File>,
     extent: Extent,
     told: Told,
     interrupt: Interrupt,
@@ -73,13 +77,7 @@ struct Job {
 impl Visitor for Job {
     type Output = Ended;
 
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        self.job::<Tpcc, E>(runtime, engine)
-    }
-}
-
-impl Job {
-    fn job<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+    fn visit<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let started = Timestamp::now();
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
         let ready = self.ready::<W, E>(runtime, &engine)?;
@@ -109,7 +107,9 @@ impl Job {
         }
         Ok(self.ended(&summary))
     }
+}
 
+impl Job {
     /// Loads if need be, runs, counts and checks; none if it was interrupted before the run.
     fn measure<W: Workload, E: Engine<W>>(
         &mut self,
@@ -126,9 +126,12 @@ impl Job {
                 None => return Ok(None),
             },
         };
-        self.settle(&engine.identity().url, &manifest);
+        self.settle::<W>(&engine.identity().url, &manifest)?;
         let plan = self.args.plan.clone();
         record.put_text(file::PLAN, &plan.to_toml()?)?;
+        if let Some(price) = &self.price {
+            record.put_text(file::PRICE, price.text())?;
+        }
         let settings = runtime.block_on(engine.settings())?;
         let environment = Environment {
             engine: Some(engine.identity().clone()),
@@ -148,33 +151,38 @@ impl Job {
         };
         let mut maintenance = Vec::new();
         let mut maintenance_notes = Vec::new();
-        if plan.warm == Some(Warm::Scan) {
-            match self.warm_up::<W, E>(runtime, &engine)? {
-                Some((_, Upkeep::Absent(why))) => maintenance_notes.push(why),
-                Some((seconds, Upkeep::Done(work))) => {
-                    maintenance.push(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work });
-                }
+        if let Some(how) = plan.warm.filter(|how| *how != Warm::None) {
+            let how = (how, plan.seed.unwrap_or_default());
+            match warm::up::<W, E>(runtime, &engine, &manifest, how, &self.interrupt)? {
+                Some(Warmed::Absent(why)) => maintenance_notes.push(why),
+                Some(Warmed::Read(work)) => maintenance.push(work),
                 None => return Ok(None),
             }
         }
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
         let engine = Arc::new(engine);
-        let schedule = Schedule { shown: self.shown::<W>(&plan, manifest.scale)?, ..schedule::<W>(&plan, manifest.scale) };
+        let stages = stages::of(&plan)?;
+        let shown = self.shown::<W>(&plan, manifest.scale)?;
+        let schedule = Schedule { shown, ..schedule::<W>(&plan, &stages, manifest.scale) };
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
-        let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE);
+        let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        let mut course = Course::default();
+        let mut meter = StageMeter::new(&stages, &schedule);
         let started = Timestamp::now();
         self.interrupt.running(true);
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
-        let totals = drive::run::<W, E>(&engine, &terminals, schedule, controllers, &self.interrupt.stop, &mut |event| {
+        let totals = drive::run::<W, E>(&engine, &terminals, schedule, &stages, controllers, &self.interrupt.stop, &mut |event| {
             match event {
                 Event::Second { phase: Phase::Measurement, interval: second, .. } => interval.add(second),
                 Event::Maintained(done) => maintenance.push(done.clone()),
                 Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => maintenance_notes.push(why.clone()),
                 _ => {}
             }
+            course.event(event);
+            meter.event::<W, E>(event, &engine);
             progress.event(event);
             record.event(event);
         })?;
@@ -186,7 +194,9 @@ impl Job {
             started,
             schedule,
             constants: W::constants(&terminals),
+            stages: meter.summaries::<W>(totals.interval_s),
             interval,
+            course,
             totals,
             effects_before,
             effects_after,
@@ -198,17 +208,22 @@ impl Job {
             maintenance_notes,
         };
         // A result that took hours is kept before a check that takes minutes and may be interrupted.
-        let mut summary = summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory());
+        let mut summary = self.priced(summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory()));
         record.put_json(file::SUMMARY, &summary)?;
         if !interrupted && matches!(plan.check, Some(Check::After | Check::Both)) {
             match self.check::<W, E>(runtime, &*engine, "after")? {
                 Some(findings) => measurements.findings.1 = findings,
                 None => measurements.interrupted = true,
             }
-            summary = summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory());
+            summary = self.priced(summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory()));
             record.put_json(file::SUMMARY, &summary)?;
         }
         Ok(Some(summary))
+    }
+
+    /// The summary with its price, if there is a price file.
+    fn priced(&self, summary: Summary) -> Summary {
+        Summary { price: self.price.as_ref().map(|price| price.list().of(&summary)), ..summary }
     }
 
     /// The number of the terminal to follow, if one is asked for.
@@ -219,18 +234,11 @@ impl Job {
                 Err(Error::Usage("--show-terminal follows a terminal: add --pace standard".to_owned()))
             }
             Some((unit, _)) if unit > scale => {
-                Err(Error::Usage(format!("there is no terminal of warehouse {unit}: the database has {scale} {}", W::SCALE_UNIT)))
+                let (one, units) = (W::SCALE_UNIT.0, check::unit::<W>(scale));
+                Err(Error::Usage(format!("there is no terminal of {one} {unit}: the database has {scale} {units}")))
             }
             Some((unit, terminal)) => Ok(Some((unit - 1) * W::TERMINALS + terminal - 1)),
         }
-    }
-
-    /// Reads all tables, and tells how long that took; none if it was interrupted.
-    fn warm_up<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<(f64, Upkeep)>, Error> {
-        tell!("warm: reading all tables");
-        let began = Instant::now();
-        let upkeep = runtime.block_on(self.interrupt.or(engine.maintain(MaintenanceKind::WarmUp))).transpose()?;
-        Ok(upkeep.map(|upkeep| (began.elapsed().as_secs_f64(), upkeep)))
     }
 
     fn record_directory<W: Workload, E: Engine<W>>(&self, engine: &E, now: Timestamp) -> PathBuf {
@@ -241,30 +249,46 @@ impl Job {
     /// The population to run on; none if it has to be loaded first.
     fn ready<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<Manifest>, Error> {
         let there = runtime.block_on(engine.holding())?;
-        if self.extent == Extent::Bench && !matches!(there, Holding::Complete(_)) {
-            return Ok(None);
-        }
+        let loaded = if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &there { Some(manifest) } else { None };
+        let plan = &self.args.plan;
+        let profile = profile::<W>(plan, loaded)?;
+        pace::<W>(plan, profile)?;
         let url = &engine.identity().url;
+        match &there {
+            Holding::Nothing if self.extent == Extent::Bench => {
+                return load::within::<W>(plan.scale.unwrap_or(1), profile).map(|()| None);
+            }
+            Holding::Unfinished(manifest) if self.extent == Extent::Bench => {
+                return load::agree::<W>(plan, manifest, url).map(|()| None);
+            }
+            _ => {}
+        }
         let manifest = check::complete::<W>(there, url)?;
-        load::agree(&self.args.plan, &manifest, url)?;
+        load::agree::<W>(plan, &manifest, url)?;
         Ok(Some(manifest))
     }
 
     /// Fills in whatever the plan leaves open.
-    fn settle(&mut self, url: &str, manifest: &Manifest) {
+    fn settle<W: Workload>(&mut self, url: &str, manifest: &Manifest) -> Result<(), Error> {
         let plan = std::mem::take(&mut self.args.plan);
-        let paced = plan.pace.and_then(Pace::factors).is_some();
-        self.args.plan = Plan { db: Some(url.to_owned()), ..plan }.or(Plan {
+        let stage_duration = plan.staged()?.map(|(_, seconds)| seconds);
+        let profile = profile::<W>(&plan, Some(manifest))?;
+        let pace = pace::<W>(&plan, profile)?;
+        let paced = pace.factors().is_some();
+        let name = (W::PROFILES.len() > 1).then(|| W::PROFILES[profile].to_owned());
+        self.args.plan = Plan { db: Some(url.to_owned()), profile: name, ..plan }.or(Plan {
             scale: Some(manifest.scale),
-            pace: Some(Pace::None),
+            pace: Some(pace),
             clients: Some(if paced { manifest.scale.div_ceil(100).clamp(8, 1_000) } else { 4 }),
             ramp_up: Some(if paced { 60 } else { 10 }),
             checkpoint: paced.then_some(20 * 60),
             duration: Some(60),
+            stage_duration,
             seed: Some(seed::drawn()),
             check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
             ..Plan::default()
         });
+        Ok(())
     }
 
     fn check<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E, when: &str) -> Result<Option<Vec<Finding>>, Error> {
@@ -289,6 +313,28 @@ impl Job {
     }
 }
 
+/// The profile that a run has: the database's, else the one that is asked for, else the usual one.
+fn profile<W: Workload>(plan: &Plan, manifest: Option<&Manifest>) -> Result<usize, Error> {
+    let asked = load::profile::<W>(plan.profile.as_deref())?;
+    Ok(manifest.and_then(|manifest| W::profile(&manifest.parameters)).or(asked).unwrap_or_default())
+}
+
+/// The pace that is asked for, else the profile's usual one.
+fn pace<W: Workload>(plan: &Plan, profile: usize) -> Result<Pace, Error> {
+    match (W::users(profile), plan.pace) {
+        (Users::None, Some(pace)) if pace.factors().is_some() => {
+            let name = W::PROFILES.get(profile).copied().unwrap_or_default();
+            Err(Error::Usage(format!(
+                "the profile {name} has no terminals that could think: leave out --pace, or give another --profile"
+            )))
+        }
+        (_, Some(pace)) => Ok(pace),
+        // Stages add clients without think time.
+        (Users::Usual, None) if plan.stages.is_empty() => Ok(Pace::Standard),
+        (_, None) => Ok(Pace::None),
+    }
+}
+
 fn command(extent: Extent) -> &'static str {
     match extent {
         Extent::Bench => "bench",
@@ -296,8 +342,9 @@ fn command(extent: Extent) -> &'static str {
     }
 }
 
-fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
-    let clients = plan.clients.unwrap_or(1);
+fn schedule<W: Workload>(plan: &Plan, stages: &Stages, scale: u32) -> Schedule {
+    let most = stages.clients().iter().max().copied();
+    let clients = most.or(plan.clients).unwrap_or(1);
     let terminals = u64::from(scale) * u64::from(W::TERMINALS);
     let factors = plan.pace.and_then(Pace::factors);
     let (load, terminals) = match factors {
@@ -315,6 +362,6 @@ fn schedule<W: Workload>(plan: &Plan, scale: u32) -> Schedule {
         keying,
         think,
         ramp_up: plan.ramp_up.unwrap_or_default(),
-        duration: plan.duration.unwrap_or(1),
+        duration: if stages.is_empty() { plan.duration.unwrap_or(1) } else { stages.clients().len() as u32 * stages.seconds() },
     }
 }

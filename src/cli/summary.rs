@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use super::course::Course;
 use crate::drive::{Schedule, Totals};
 use crate::engine::{Engine, Finding, Manifest};
 use crate::judge;
@@ -12,11 +13,12 @@ use crate::measure::maintenance::Maintenance;
 use crate::measure::process::Usage;
 use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan};
+use crate::record::environment;
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, Summary,
-    TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, StageSummary,
+    Summary, TransactionSummary, Verdict,
 };
-use crate::workload::Workload;
+use crate::workload::{Headline, Workload};
 
 /// Everything that was measured around a run. Pairs are before and after it.
 pub(super) struct Measurements {
@@ -24,6 +26,7 @@ pub(super) struct Measurements {
     pub(super) schedule: Schedule,
     pub(super) constants: BTreeMap<String, i64>,
     pub(super) interval: Interval,
+    pub(super) course: Course,
     pub(super) totals: Totals,
     pub(super) effects_before: Vec<i64>,
     pub(super) effects_after: Vec<i64>,
@@ -32,6 +35,7 @@ pub(super) struct Measurements {
     pub(super) findings: (Vec<Finding>, Vec<Finding>),
     pub(super) interrupted: bool,
     pub(super) maintenance: Vec<Maintenance>,
+    pub(super) stages: Vec<StageSummary>,
     pub(super) maintenance_notes: Vec<String>,
 }
 
@@ -48,14 +52,17 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
 ) -> Summary {
     let Measurements { started, schedule, interval, totals, .. } = measured;
     let minutes = totals.interval_s / 60.0;
+    let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
     let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.response.len());
+    let counters = measured.course.counters(totals.interval_s);
     let per = |count: u64, time: f64| if time > 0.0 { count as f64 / time } else { 0.0 };
     let mut summary = Summary {
         workload: W::NAME.to_owned(),
         engine: engine.identity().clone(),
         via: engine.via(),
         isolation: engine.isolation().to_owned(),
+        profile: plan.profile.clone(),
         pace: plan.pace.unwrap_or(Pace::None).to_string(),
         scale: manifest.scale,
         clients: schedule.clients,
@@ -65,26 +72,33 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         ramp_up_s: f64::from(schedule.ramp_up),
         interval_s: totals.interval_s,
         interrupted: measured.interrupted,
-        new_orders_per_minute: Some(per(headline, minutes)),
+        new_orders_per_minute: (W::COUNTS == Headline::NewOrdersPerMinute).then(|| per(headline, minutes)),
+        tps: (W::COUNTS == Headline::TransactionsPerSecond).then(|| per(headline, totals.interval_s)),
         transactions_per_second: per(completed, totals.interval_s),
         efficiency: efficiency::<W>(plan, manifest, headline, minutes),
-        metric: if plan.pace == Some(Pace::Standard) { "tpmC-gm" } else { "NOPM" }.to_owned(),
+        metric: W::metric(profile, plan.pace == Some(Pace::Standard)).to_owned(),
         pacing: interval.pacing.as_deref().map(|pacing| pacing_summary::<W>(pacing, totals.unfinished)),
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         maintenance: measured.maintenance.clone(),
         maintenance_notes: measured.maintenance_notes.clone(),
         constants: measured.constants.clone(),
         transactions: transactions::<W>(interval, completed),
+        peaks: measured.course.peaks(),
+        dips: measured.course.dips(&measured.maintenance, counters.as_ref()),
+        counters,
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
         database: database::<W>(measured),
         consistency: consistency(&measured.findings),
+        price: None,
+        stages: measured.stages.clone(),
         verdict: Verdict::default(),
         client: client(measured),
         server: ServerCost {
             cpu_s: measured.server_cpu_s,
             cpu_us_per_transaction: measured.server_cpu_s.map(|cpu| 1e6 * per(1, totals.completed as f64) * cpu),
         },
+        storage: environment::storage(engine.data_directory().as_deref(), engine.log_directory().as_deref()),
         connections: Connections {
             lost: totals.lost,
             restored: totals.restored,
@@ -95,7 +109,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         },
         record: record.display().to_string(),
     };
-    summary.verdict = judge::tpcc(&summary);
+    summary.verdict = judge::judge(&summary);
     summary
 }
 

@@ -8,21 +8,27 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::desk::Desk;
 use super::worker::Worker;
-use super::{Schedule, Stop};
+use super::{Schedule, Stages, Stop};
 use crate::engine::Engine;
 use crate::workload::{Terminal, Workload};
 
 /// The terminals that one closed loop stands for. It asks a random one for each transaction, so that all warehouses are in use
-/// and any two loops can meet in one, however few loops there are.
+/// and any two loops can meet in one, however few loops there are. In stages each loop stands for all of them, so that a stage of few loops
+/// uses no less of the database than one of many.
 pub(super) struct Crowd<W: Workload> {
     terminals: Vec<W::Terminal>,
     choice: Xoshiro256PlusPlus,
 }
 
 impl<W: Workload> Crowd<W> {
-    pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, session: u32) -> Self {
-        let numbers = (u64::from(session)..schedule.terminals).step_by(schedule.clients as usize);
-        let terminals = numbers.map(|number| W::terminal(terminals, number)).collect();
+    pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, stages: &Stages, session: u32) -> Self {
+        let session_number = u64::from(session);
+        let (first, end, step) = match stages.is_empty() {
+            true => (session_number, schedule.terminals, schedule.clients),
+            // Further numbers are the same terminals again, with random streams of their own.
+            false => (session_number * schedule.terminals, (session_number + 1) * schedule.terminals, 1),
+        };
+        let terminals = (first..end).step_by(step as usize).map(|number| W::terminal(terminals, number)).collect();
         Crowd { terminals, choice: Xoshiro256PlusPlus::seed_from_u64(schedule.seed.wrapping_add(u64::from(session))) }
     }
 
@@ -32,23 +38,35 @@ impl<W: Workload> Crowd<W> {
     }
 }
 
-/// One closed loop.
+/// One closed loop, which works in its shifts and sleeps between them.
 pub(super) async fn client<W: Workload, E: Engine<W>>(
     mut worker: Worker<'_, '_, W, E>,
     desk: &RefCell<Desk<'_>>,
     stop: &Stop,
-    end: Instant,
+    shifts: Vec<(Instant, Instant)>,
     mut crowd: Crowd<W>,
 ) {
-    while worker.alive() && !stop.requested() {
-        let intended = Instant::now();
-        if intended >= end {
-            return;
+    for (from, end) in shifts {
+        if Instant::now() < from {
+            tokio::select! {
+                biased;
+                () = stop.wait() => return,
+                () = tokio::time::sleep_until(from.into()) => {}
+            }
         }
-        let input = crowd.next_input();
-        let transaction = W::transaction(&input);
-        if let Some(output) = worker.work(transaction, &input).await {
-            desk.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
+        while worker.alive() && !stop.requested() {
+            let intended = Instant::now();
+            if intended >= end {
+                break;
+            }
+            let input = crowd.next_input();
+            let transaction = W::transaction(&input);
+            if let Some(output) = worker.work(transaction, &input).await {
+                desk.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
+            }
+        }
+        if !worker.alive() {
+            return;
         }
     }
 }

@@ -1,42 +1,65 @@
 //! Puts together what the driver threads report, and tells it once, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::event::{Event, Phase};
-use super::{Report, Schedule, Stop, Totals};
+use super::{Report, Schedule, Stages, Stop, Totals};
 use crate::measure::Interval;
 use crate::workload::Workload;
 
+/// A run that goes on.
+pub(super) struct Running<'a> {
+    /// Threads that measure transactions.
+    pub(super) threads: u32,
+    /// Threads that do not.
+    pub(super) others: u32,
+    pub(super) schedule: Schedule,
+    pub(super) stages: &'a Stages,
+    pub(super) begin: Instant,
+}
+
 struct Collector<'a> {
     schedule: Schedule,
+    stages: &'a Stages,
     threads: u32,
     tell: &'a mut dyn FnMut(&Event),
     phase: Option<Phase>,
+    /// Stages that have been told.
+    staged: usize,
     /// Seconds that not all threads have reported yet.
     open: BTreeMap<u32, (u32, Box<Interval>)>,
-    away: u32,
+    /// Sessions without a connection.
+    away: BTreeSet<u32>,
     outage_began: Option<f64>,
     totals: Totals,
 }
 
-/// Listens until all threads have ended: `threads` that measure, and `controllers` that do not.
+/// Listens until all threads of a run have ended.
 pub(super) fn collect<W: Workload>(
     inbox: &Receiver<Report>,
-    threads: u32,
-    controllers: u32,
-    schedule: Schedule,
-    begin: Instant,
+    run: Running<'_>,
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
 ) -> Totals {
+    let Running { threads, others, schedule, stages, begin } = run;
     let none = vec![0; W::EFFECTS.len()];
     let totals = Totals { effects: none.clone(), ambiguous_effects: none, threads, ..Totals::default() };
-    let mut collector =
-        Collector { schedule, threads, tell, phase: None, open: BTreeMap::new(), away: 0, outage_began: None, totals };
+    let mut collector = Collector {
+        schedule,
+        stages,
+        threads,
+        tell,
+        phase: None,
+        staged: 0,
+        open: BTreeMap::new(),
+        away: BTreeSet::new(),
+        outage_began: None,
+        totals,
+    };
     let mut stopped_at = None;
-    let mut running = threads + controllers;
+    let mut running = threads + others;
     while running > 0 {
         let now = begin.elapsed().as_secs_f64();
         if stopped_at.is_none() && stop.requested() {
@@ -62,7 +85,7 @@ pub(super) fn collect<W: Workload>(
 }
 
 impl Collector<'_> {
-    /// Tells of each phase that has begun by now.
+    /// Tells of each phase and stage that has begun by now.
     fn enter(&mut self, now: f64) {
         let current = self.schedule.phase_at(now);
         for (phase, from) in
@@ -73,8 +96,23 @@ impl Collector<'_> {
             let empty = phase == Phase::RampUp && self.schedule.ramp_up == 0;
             if reached && new && !empty {
                 self.phase = Some(phase);
+                if phase == Phase::WindDown {
+                    self.enter_stages(now);
+                }
                 (self.tell)(&Event::PhaseBegan { at: f64::from(from), phase });
             }
+        }
+        self.enter_stages(now);
+    }
+
+    fn enter_stages(&mut self, now: f64) {
+        while let Some(clients) = self.stages.clients().get(self.staged) {
+            let at = f64::from(self.schedule.ramp_up) + self.staged as f64 * f64::from(self.stages.seconds());
+            if at > now {
+                return;
+            }
+            (self.tell)(&Event::StageBegan { at, stage: self.staged, clients: *clients });
+            self.staged += 1;
         }
     }
 
@@ -102,16 +140,19 @@ impl Collector<'_> {
 
     fn happened(&mut self, event: Event) {
         match &event {
-            Event::SessionLost { at, .. } => {
+            Event::SessionLost { at, session, .. } => {
                 self.totals.lost += 1;
-                self.away += 1;
-                if self.away == self.schedule.clients {
+                self.away.insert(*session);
+                // A client that sleeps does not know whether it still has a connection.
+                let wanted = self.stages.wanted(*at, self.schedule.ramp_up, self.schedule.clients);
+                let all_away = self.away.len() >= wanted as usize && self.away.range(..wanted).count() == wanted as usize;
+                if all_away && self.outage_began.is_none() {
                     self.outage_began = Some(*at);
                 }
             }
-            Event::SessionRestored { at, .. } => {
+            Event::SessionRestored { at, session, .. } => {
                 self.totals.restored += 1;
-                self.away = self.away.saturating_sub(1);
+                self.away.remove(session);
                 if let Some(began) = self.outage_began.take() {
                     self.totals.outages.push((began, at - began));
                 }

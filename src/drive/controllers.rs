@@ -55,14 +55,16 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
                 }
                 let asked = Instant::now();
                 let upkeep = engine.maintain(*kind).await;
-                let maintenance = |work| Maintenance {
+                let maintenance = |work, rows| Maintenance {
+                    rows,
                     kind: *kind,
                     start_s: asked.duration_since(begin).as_secs_f64(),
                     seconds: asked.elapsed().as_secs_f64(),
                     work,
                 };
                 let event = match upkeep {
-                    Ok(Upkeep::Done(work)) => Event::Maintained(maintenance(work)),
+                    Ok(Upkeep::Done(work)) => Event::Maintained(maintenance(work, None)),
+                    Ok(Upkeep::Read { rows, work }) => Event::Maintained(maintenance(work, Some(rows))),
                     Ok(Upkeep::Absent(why)) => Event::NotMaintained { kind: *kind, why },
                     Err(error) => Event::NotMaintained { kind: *kind, why: error.to_string() },
                 };

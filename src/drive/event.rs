@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Interval;
+use crate::measure::counters::Sample;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 
 /// A phase of a run (clause 5.5).
@@ -38,6 +39,15 @@ pub enum Event {
         /// Which.
         phase: Phase,
     },
+    /// A stage of the measurement interval has begun.
+    StageBegan {
+        /// When.
+        at: f64,
+        /// Its number, from 0.
+        stage: usize,
+        /// Clients that work in it.
+        clients: u32,
+    },
     /// A second has passed.
     Second {
         /// Its number, from 0.
@@ -46,6 +56,13 @@ pub enum Event {
         phase: Phase,
         /// What was measured in it, by all sessions together.
         interval: Box<Interval>,
+    },
+    /// The counters of database, system and client were read, as they are about once a second.
+    Sampled(Box<Sample>),
+    /// Something that is not counted in this run.
+    NotCounted {
+        /// What, and why.
+        why: String,
     },
     /// A session lost its connection.
     SessionLost {

@@ -10,6 +10,8 @@ mod desk;
 pub mod event;
 mod paced;
 mod queue;
+mod sampler;
+mod stages;
 mod stop;
 mod thread;
 pub mod wheel;
@@ -24,6 +26,7 @@ use crate::engine::{Engine, Error};
 use crate::plan::Factor;
 use crate::workload::Workload;
 use event::{Event, Phase};
+pub use stages::Stages;
 pub use stop::Stop;
 
 /// How load is offered.
@@ -138,11 +141,13 @@ enum Report {
 
 /// Runs a workload on a loaded database.
 ///
-/// Blocks the calling thread until the run has ended. `tell` hears of every event, on the calling thread; sessions never wait for it.
+/// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval. Blocks the calling
+/// thread until the run has ended. `tell` hears of every event, on the calling thread; sessions never wait for it.
 pub fn run<W: Workload, E: Engine<W>>(
     engine: &Arc<E>,
     terminals: &W::Terminals,
     schedule: Schedule,
+    stages: &Stages,
     controllers: Controllers,
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
@@ -153,7 +158,7 @@ pub fn run<W: Workload, E: Engine<W>>(
         schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, false)).clamp(1, schedule.clients)
     };
     let monitor = queue::Monitor::new();
-    let run = thread::Run::<W, E> { engine, terminals, schedule, stop, monitor: &monitor };
+    let run = thread::Run::<W, E> { engine, terminals, schedule, stages, stop, monitor: &monitor };
     let (reports, inbox) = mpsc::channel();
     // Terminals have a thread of their own where sessions block theirs.
     let floor_apart = schedule.load == Load::Paced && engine.blocking();
@@ -181,8 +186,16 @@ pub fn run<W: Workload, E: Engine<W>>(
             let reports = reports.clone();
             scope.spawn(move || controllers::thread::<W, E>(engine, &agenda, stop, &reports, &started));
         }
+        let (start, started) = mpsc::channel::<Instant>();
+        starters.push(start);
+        let sampled = reports.clone();
+        std::thread::Builder::new()
+            .name("sampler".to_owned())
+            .spawn_scoped(scope, move || sampler::thread::<W, E>(engine, schedule, stop, &sampled, &started))
+            .map_err(|error| Error::Usage(format!("cannot start the thread that reads counters: {error}")))?;
+        let others = controllers + 1;
         drop(reports);
-        for _ in 0..all + controllers {
+        for _ in 0..all + others {
             match inbox.recv() {
                 Ok(Report::Ready(Ok(()))) => {}
                 Ok(Report::Ready(Err(error))) => return Err(error),
@@ -198,6 +211,7 @@ pub fn run<W: Workload, E: Engine<W>>(
             // A thread that is gone reports nothing more, which the collector sees.
             let _ = start.send(begin);
         }
-        Ok(collector::collect::<W>(&inbox, all, controllers, schedule, begin, stop, tell))
+        let running = collector::Running { threads: all, others, schedule, stages, begin };
+        Ok(collector::collect::<W>(&inbox, running, stop, tell))
     })
 }

@@ -51,7 +51,7 @@ impl<W: Workload> Floor<W> {
                 if lived > past {
                     break;
                 }
-                lived += schedule.think.of(terminal.think_time(chosen));
+                lived += schedule.think.of(terminal.think_time(chosen, 0));
                 chosen = terminal.choose();
             }
             wheel.sleep(number as u32, lived - past);
@@ -73,7 +73,8 @@ impl<W: Workload> Floor<W> {
     fn rest(&mut self, number: u32, from: Instant, desk: &RefCell<Desk<'_>>) {
         let from = self.micros(from);
         let place = &mut self.places[number as usize];
-        let think = self.schedule.think.of(place.terminal.think_time(usize::from(place.chosen)));
+        let response = from.saturating_sub(self.wheel.last_due(number));
+        let think = self.schedule.think.of(place.terminal.think_time(usize::from(place.chosen), response));
         let mut desk = desk.borrow_mut();
         let pacing = desk.interval.pacing();
         pacing.think[usize::from(place.chosen)].note(think);

@@ -12,7 +12,7 @@ use super::desk::Desk;
 use super::paced::{self, Floor};
 use super::queue::Monitor;
 use super::worker::Worker;
-use super::{Load, Report, Schedule, Stop};
+use super::{Load, Report, Schedule, Stages, Stop};
 use crate::engine::{Engine, Error};
 use crate::workload::Workload;
 
@@ -21,6 +21,7 @@ pub(super) struct Run<'a, W: Workload, E: Engine<W>> {
     pub(super) engine: &'a Arc<E>,
     pub(super) terminals: &'a W::Terminals,
     pub(super) schedule: Schedule,
+    pub(super) stages: &'a Stages,
     pub(super) stop: &'a Stop,
     pub(super) monitor: &'a Monitor<W::Input>,
 }
@@ -74,14 +75,17 @@ impl<W: Workload, E: Engine<W>> Run<'_, W, E> {
     }
 
     async fn drive(self, desk: &RefCell<Desk<'_>>, opened: Vec<(u32, E::Session)>, floor: bool, begin: Instant) {
-        let Run { engine, terminals, schedule, stop, monitor } = self;
-        let end = begin + Duration::from_secs(u64::from(schedule.seconds()));
+        let Run { engine, terminals, schedule, stages, stop, monitor } = self;
+        let at = |second: u32| begin + Duration::from_secs(u64::from(second));
+        let end = at(schedule.seconds());
         let worker = |(number, session)| Worker::<'_, '_, W, E>::new(engine, desk, stop, end, number, session);
         match schedule.load {
             Load::ClosedLoop => {
                 let clients = opened.into_iter().map(|opened| {
-                    let crowd = Crowd::<W>::new(terminals, schedule, opened.0);
-                    closed_loop::client(worker(opened), desk, stop, end, crowd)
+                    let crowd = Crowd::<W>::new(terminals, schedule, stages, opened.0);
+                    let shifts = stages.shifts(opened.0, schedule.ramp_up, schedule.seconds());
+                    let shifts = shifts.into_iter().map(|(from, to)| (at(from), at(to))).collect();
+                    closed_loop::client(worker(opened), desk, stop, shifts, crowd)
                 });
                 futures_util::future::join_all(clients).await;
             }

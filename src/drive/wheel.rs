@@ -36,6 +36,11 @@ impl Wheel {
         }
     }
 
+    /// When a sleeper that is awake was last due; 0 for one that never slept.
+    pub(super) fn last_due(&self, sleeper: u32) -> u64 {
+        self.due[sleeper as usize]
+    }
+
     /// Lets a sleeper that is awake sleep until `due`; a time that has passed wakes it at the next call of [`Wheel::wake`].
     pub fn sleep(&mut self, sleeper: u32, due: u64) {
         self.due[sleeper as usize] = due;

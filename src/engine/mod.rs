@@ -4,6 +4,7 @@
 //! sessions that execute whole transactions, to count, to check and to describe itself.
 
 pub mod failure;
+pub mod observe;
 pub mod options;
 pub mod postgres;
 pub mod registry;
@@ -11,12 +12,14 @@ pub mod server;
 pub mod simulated;
 pub mod sql;
 pub mod sqlite;
+pub mod warm;
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 
 pub use failure::{Error, Failure, RetryReason};
+pub use observe::{Observer, Unobserved};
 pub use options::{Isolation, Options, Via};
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +46,11 @@ pub enum Holding {
     Unfinished(Manifest),
     /// A complete population, perhaps already worked on.
     Complete(Manifest),
+    /// Tables of another workload, where there is room for those of one only.
+    Other {
+        /// The name of that workload.
+        workload: String,
+    },
     /// Tables of the workload that Graymark did not load, or no longer understands.
     Foreign {
         /// What is missing or unexpected.
@@ -155,6 +163,13 @@ impl Finding {
 pub enum Upkeep {
     /// Done; what was done, in the engine's terms.
     Done(String),
+    /// Rows were read.
+    Read {
+        /// How many.
+        rows: u64,
+        /// What was done, in the engine's terms.
+        work: String,
+    },
     /// The engine has no such thing, or does not let this user ask for it; why.
     Absent(String),
 }
@@ -186,10 +201,16 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn blocking(&self) -> bool;
     /// Where it keeps its files, if that is on this machine and can be known.
     fn data_directory(&self) -> Option<PathBuf>;
+    /// Where it keeps its log, likewise.
+    fn log_directory(&self) -> Option<PathBuf> {
+        None
+    }
     /// Settings that matter to the result, by name, as the database states them.
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
     fn server_cpu_seconds(&self) -> Option<f64>;
+    /// Who looks at its counters while a run goes on.
+    fn observer(&self) -> impl Observer;
     /// What it holds of the workload.
     fn holding(&self) -> impl Future<Output = Result<Holding, Error>>;
     /// Creates and fills the tables by its fastest honest way, or goes on with an interrupted load of the same manifest.
@@ -219,6 +240,14 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
     /// Does some upkeep now.
     fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<Upkeep, Error>>;
+    /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and of the most that
+    /// there will be; it must not block.
+    fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> impl Future<Output = Result<Upkeep, Error>>;
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

@@ -35,6 +35,8 @@ pub struct Options {
     pub via: Option<Via>,
     /// The scale that is asked for, if any: an engine without a database holds whatever is asked.
     pub scale: Option<u32>,
+    /// The workload's profile that is asked for, likewise.
+    pub profile: Option<String>,
     /// Isolation level of the sessions.
     pub isolation: Isolation,
     /// Settings of a private server.

@@ -1,30 +1,83 @@
-//! The engines there are, by the scheme of a URL.
+//! The workloads and the engines there are: a workload by its name, an engine by the scheme of a URL.
 
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
-use super::postgres::Postgres;
-use super::simulated::Simulated;
+use super::postgres::{self, Postgres};
+use super::simulated::{self, Simulated};
 use super::sqlite::{self, Sqlite};
 use super::{Engine, Error, Options};
+use crate::workload::Workload;
+use crate::workload::debitcredit::DebitCredit;
 use crate::workload::tpcc::Tpcc;
+
+/// The workloads there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkloadName {
+    /// TPC-C
+    #[default]
+    Tpcc,
+    /// DebitCredit as Gray and Levine ran it, and as TPC-A and TPC-B
+    #[value(name = "debitcredit")]
+    DebitCredit,
+}
+
+/// Does something with a workload of any kind.
+pub trait WorkloadVisitor {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn visit<W: Ported>(self) -> Self::Output;
+}
+
+impl WorkloadName {
+    /// Hands the workload of this name to `visitor`.
+    pub fn visit<V: WorkloadVisitor>(self, visitor: V) -> V::Output {
+        match self {
+            WorkloadName::Tpcc => visitor.visit::<Tpcc>(),
+            WorkloadName::DebitCredit => visitor.visit::<DebitCredit>(),
+        }
+    }
+}
+
+/// A workload that every engine can run.
+pub trait Ported: sqlite::Port + postgres::Port + simulated::Port {}
+
+impl<W: sqlite::Port + postgres::Port + simulated::Port> Ported for W {}
 
 /// Does something with an engine of any kind.
 pub trait Visitor {
     /// What comes of it.
     type Output;
     /// Does it. `runtime` serves for everything that is not driving load.
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<Self::Output, Error>;
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Self::Output, Error>;
 }
 
-/// Opens the database that the URL names and hands it to `visitor`.
-pub fn open<V: Visitor>(runtime: &Runtime, options: Options, visitor: V) -> Result<V::Output, Error> {
-    let scheme = options.url.split(':').next().unwrap_or_default();
-    match scheme {
-        "sqlite" => visitor.visit(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
-        "postgres" | "postgresql" => visitor.visit(runtime, runtime.block_on(Postgres::open(options))?),
-        "simulated" => visitor.visit(runtime, Simulated::open(options)?),
-        _ => Err(Error::Usage(format!(
-            "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local or simulated:service=5ms"
-        ))),
+/// Opens the database that the URL names for a workload, and hands it to `visitor`.
+pub fn open<V: Visitor>(runtime: &Runtime, workload: WorkloadName, options: Options, visitor: V) -> Result<V::Output, Error> {
+    workload.visit(Open { runtime, options, visitor })
+}
+
+struct Open<'a, V> {
+    runtime: &'a Runtime,
+    options: Options,
+    visitor: V,
+}
+
+impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
+    type Output = Result<V::Output, Error>;
+
+    fn visit<W: Ported>(self) -> Self::Output {
+        let Open { runtime, options, visitor } = self;
+        let scheme = options.url.split(':').next().unwrap_or_default();
+        match scheme {
+            "sqlite" => visitor.visit::<W, _>(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
+            "postgres" | "postgresql" => visitor.visit::<W, _>(runtime, runtime.block_on(Postgres::open(options))?),
+            "simulated" => visitor.visit::<W, _>(runtime, Simulated::open(options)?),
+            _ => Err(Error::Usage(format!(
+                "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local or simulated:service=5ms"
+            ))),
+        }
     }
 }

@@ -1,63 +1,52 @@
 //! Is the number honest: rules of the standard, one by one, from a summary alone.
 //!
-//! A run that leaves the standard runs all the same; its departures stand here. Judged is what a run can show of clauses 2 to 5 of
-//! TPC-C: durability and isolation need tests of their own, and a price is no matter of ours.
+//! A run that leaves the standard runs all the same; its departures stand here. The [`price`] is reckoned, and not judged.
 //!
 //! - **States follow the limits of the standard strictly.** Many figures are of samples, and a short run may miss a limit by chance: the
 //!   note gives the standard error, and says if the deviation is within two of them. It is broken nevertheless.
-//! - **One exception:** clause 5.2.5.4 bounds the mean of the distribution that think times are drawn from. The mean of a run's draws falls
-//!   below that of its distribution half of the time, so a mean that is at most two standard errors too small is taken for met, and
-//!   the note says so.
+//! - **One exception:** a limit may be for the mean of the distribution that times are drawn from, such as think times (TPC-C clause
+//!   5.2.5.4). The mean of a run's draws falls below that of its distribution half of the time, so a mean that is at most two standard
+//!   errors too small is taken for met, and the note says so.
 //! - **Valid is only what was shown:** a rule that was not tested forbids `valid` as a broken one does.
 
-mod database;
-mod input;
-mod interval;
-mod scale;
-mod terminals;
+mod debitcredit;
+pub mod price;
+mod tpcc;
 
 use std::ops::RangeInclusive;
 
-use crate::record::summary::{Clause, State, Summary, TransactionSummary, Verdict};
+pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
-/// What the standard asks of a transaction type (clause 5.2.5.7). Written out here, and not taken from where the load is made, so that
-/// a mistake there is found here.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// As in records.
-    pub transaction: &'static str,
-    /// As in sentences.
-    pub name: &'static str,
-    /// The least share of all transactions, in percent (clause 5.2.3).
-    pub share: Option<f64>,
-    /// The shortest keying time in seconds (clause 5.2.5.2).
-    pub keying_s: f64,
-    /// The smallest mean of think times in seconds (clause 5.2.5.4).
-    pub think_s: f64,
-    /// What the 90th percentile of response times must stay below, in seconds (clause 5.2.5.3).
-    pub response_s: f64,
+use crate::record::summary::{Clause, State, Summary, Verdict};
+
+/// What the standard asks of each transaction type of a workload.
+pub fn limits(workload: &str) -> &'static [Limits] {
+    match workload {
+        "debitcredit" => &debitcredit::LIMITS,
+        _ => &LIMITS,
+    }
 }
 
-/// Limits of the five types, in the standard's order.
-pub const LIMITS: [Limits; 5] = [
-    Limits { transaction: "new_order", name: "New-Order", share: None, keying_s: 18.0, think_s: 12.0, response_s: 5.0 },
-    Limits { transaction: "payment", name: "Payment", share: Some(43.0), keying_s: 3.0, think_s: 12.0, response_s: 5.0 },
-    Limits { transaction: "order_status", name: "Order-Status", share: Some(4.0), keying_s: 2.0, think_s: 10.0, response_s: 5.0 },
-    Limits { transaction: "delivery", name: "Delivery", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 5.0 },
-    Limits { transaction: "stock_level", name: "Stock-Level", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 20.0 },
-];
-
-/// Nine in ten deferred Deliveries must be done within so many seconds of their queueing (clause 2.7.2.2).
-pub const DEFERRED_LIMIT_S: f64 = 80.0;
-
-/// Judges a TPC-C run by all of its summary but the verdict.
-pub fn tpcc(summary: &Summary) -> Verdict {
-    let mut clauses = scale::rules(summary);
-    clauses.extend(input::rules(summary));
-    clauses.extend(terminals::rules(summary));
-    clauses.extend(interval::rules(summary));
-    clauses.extend(database::rules(summary));
+/// Judges a run by all of its summary but the verdict.
+pub fn judge(summary: &Summary) -> Verdict {
+    let (mut clauses, steady) = match summary.workload.as_str() {
+        "debitcredit" => (debitcredit::rules(summary), "steady"),
+        _ => (tpcc::rules(summary), "5.5.1.2"),
+    };
+    clauses.extend(staged(summary, steady));
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses }
+}
+
+/// Of a run in stages: an interval whose load changes by plan is in no steady state.
+fn staged(summary: &Summary, id: &'static str) -> Option<Clause> {
+    let clients = || summary.stages.iter().map(|stage| stage.clients);
+    let (fewest, most) = (clients().min()?, clients().max()?);
+    let rule = Rule::new(id, "clients all through the interval", "one number");
+    if fewest == most {
+        return Some(rule.is(true, most.to_string()));
+    }
+    let clause = rule.is(false, format!("{fewest} to {most}"));
+    Some(noted(clause, format!("{} stages: the figure is over all of them, and no rate of a steady state", summary.stages.len())))
 }
 
 /// A rule that a run is about to be held against.
@@ -104,9 +93,28 @@ fn noted(mut clause: Clause, note: impl Into<String>) -> Clause {
     clause
 }
 
-/// The type's figures, if it completed anything.
-fn worked<'a>(summary: &'a Summary, transaction: &str) -> Option<&'a TransactionSummary> {
-    summary.transactions.get(transaction).filter(|found| found.completed > 0)
+/// Whether the consistency conditions held, but for those whose ids have rules of their own.
+fn consistency(rule: Rule, summary: &Summary, apart: &[&str]) -> Clause {
+    let consistency = &summary.consistency;
+    let failed = consistency.failed.iter().map(String::as_str).filter(|id| !apart.contains(id)).collect::<Vec<_>>();
+    let value = format!("{} held, {} failed", consistency.held, failed.len());
+    if !failed.is_empty() {
+        noted(rule.is(false, value), failed.join(", "))
+    } else if consistency.before.is_empty() || consistency.after.is_empty() {
+        noted(rule.stands(State::NotTested, value), "run with --check both")
+    } else {
+        rule.is(true, value)
+    }
 }
 
-const NO_TRANSACTION: &str = "no transaction of this type was completed";
+/// Whether client and database count the same.
+fn count(rule: Rule, summary: &Summary) -> Clause {
+    let database = &summary.database;
+    let differing = database.effects.iter().filter(|(_, count)| !count.agrees()).map(|(name, _)| name.as_str());
+    let differing = differing.collect::<Vec<_>>();
+    match database.agrees {
+        None => rule.not_tested("the database was not asked"),
+        Some(agrees) if differing.is_empty() => rule.is(agrees, if agrees { "equal" } else { "unequal" }),
+        Some(_) => rule.is(false, format!("{} differ", differing.join(", "))),
+    }
+}

@@ -13,6 +13,9 @@ pub struct Maintenance {
     pub seconds: f64,
     /// What was done, in the engine's terms: buffers or pages written.
     pub work: String,
+    /// Of a warm-up: rows that were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
 }
 
 /// Kinds of [`Maintenance`].

@@ -1,5 +1,8 @@
 //! What is measured while a run goes on: histograms, counts, and the machine's own figures.
 
+pub mod counters;
+pub mod dips;
+pub mod machine;
 pub mod maintenance;
 pub mod process;
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use procfs::{Current, MountEntry};
 use serde::{Deserialize, Serialize};
 
+use super::summary::Storage;
 use crate::engine::Identity;
 
 /// The machine that Graymark ran on, and the database as it was set.
@@ -50,6 +52,19 @@ impl Environment {
             engine: None,
             settings: BTreeMap::new(),
         }
+    }
+}
+
+/// What is free where the data is, and whether the log is on a device of its own.
+pub fn storage(data: Option<&Path>, log: Option<&Path>) -> Storage {
+    let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
+    let free = |path: &Path| {
+        let found = nix::sys::statvfs::statvfs(path).ok()?;
+        found.blocks_available().checked_mul(found.fragment_size())
+    };
+    Storage {
+        free_bytes: data.and_then(free),
+        log_apart: data.and_then(device).zip(log.and_then(device)).map(|(data, log)| data != log),
     }
 }
 

@@ -8,11 +8,15 @@
 //! | `load.json` | [`crate::engine::LoadReport`], if this command loaded |
 //! | `series.csv` | one row a second and transaction type |
 //! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`] |
+//! | `counters.csv` | counters of database, system and client, as they stood once a second |
 //! | `events.jsonl` | [`Happening`]s: phases, lost and restored sessions, failures |
+//! | `price.toml` | the price file that the result was priced with, if any |
 //! | `summary.json` | see [`summary::Summary`] |
 //! | `report.txt`, `report.html` | made from the above |
 
+mod counters;
 pub mod environment;
+pub mod price;
 pub mod reader;
 pub mod summary;
 pub mod writer;
@@ -45,10 +49,14 @@ pub mod file {
     pub const LOAD: &str = "load.json";
     /// One row a second and transaction type.
     pub const SERIES: &str = "series.csv";
+    /// Counters of database, system and client, once a second.
+    pub const COUNTERS: &str = "counters.csv";
     /// Distributions of the measurement interval.
     pub const HISTOGRAMS: &str = "histograms.hlog";
     /// Phases, lost and restored sessions, failures.
     pub const EVENTS: &str = "events.jsonl";
+    /// The price file that the result was priced with.
+    pub const PRICE: &str = "price.toml";
     /// The summary.
     pub const SUMMARY: &str = "summary.json";
     /// The report as text.
@@ -56,7 +64,8 @@ pub mod file {
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 10] = [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, HISTOGRAMS, EVENTS, SUMMARY, REPORT_TEXT, REPORT_HTML];
+    pub const ALL: [&str; 12] =
+        [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, COUNTERS, HISTOGRAMS, EVENTS, PRICE, SUMMARY, REPORT_TEXT, REPORT_HTML];
 }
 
 /// Columns of `series.csv`, in order. Later formats may add some at the end.
@@ -134,6 +143,15 @@ pub enum Happening {
         /// Which.
         phase: Phase,
     },
+    /// A stage of the measurement interval has begun.
+    StageBegan {
+        /// When.
+        at: f64,
+        /// Its number, from 0.
+        stage: usize,
+        /// Clients that work in it.
+        clients: u32,
+    },
     /// Work of the database that was asked for has ended.
     Maintained(Maintenance),
     /// Work of the database that was asked for was not done.
@@ -141,6 +159,11 @@ pub enum Happening {
         /// What kind.
         kind: MaintenanceKind,
         /// Why.
+        why: String,
+    },
+    /// Something that is not counted in this run.
+    NotCounted {
+        /// What, and why.
         why: String,
     },
     /// A session lost its connection.

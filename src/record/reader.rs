@@ -13,10 +13,11 @@ use serde::de::DeserializeOwned;
 
 use super::environment::Environment;
 use super::summary::Summary;
-use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, file};
+use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, counters, file};
 use crate::drive::event::Phase;
 use crate::engine::LoadReport;
 use crate::measure::SIGNIFICANT_DIGITS;
+use crate::measure::counters::Sample;
 
 /// More bytes than any histogram of 64-bit values takes up at three significant digits.
 const LARGEST_HISTOGRAM: u64 = 4 << 20;
@@ -30,6 +31,8 @@ pub struct Record {
     pub header: Header,
     /// The plan as it was executed, as TOML.
     pub plan: Option<String>,
+    /// The price file that the result was priced with.
+    pub price: Option<String>,
     /// Where the run took place.
     pub environment: Option<Environment>,
     /// What loading came to.
@@ -38,6 +41,8 @@ pub struct Record {
     pub summary: Option<Summary>,
     /// What each second came to, in order.
     pub series: Vec<SeriesRow>,
+    /// Counters as they stood about once a second, in order; empty in records of earlier versions.
+    pub counters: Vec<Sample>,
     /// What happened, in order.
     pub events: Vec<Happening>,
     histograms: BTreeMap<String, Histogram<u64>>,
@@ -91,10 +96,12 @@ impl Record {
         let whole = header.status == Status::Complete;
         Ok(Record {
             plan: files.text(file::PLAN)?,
+            price: files.text(file::PRICE)?,
             environment: files.json(file::ENVIRONMENT)?,
             load: files.json(file::LOAD)?,
             summary: files.json(file::SUMMARY)?,
             series: files.series(whole, &header.transactions)?,
+            counters: files.counters(whole)?,
             events: files.events(whole)?,
             histograms: files.histograms(whole)?,
             directory: directory.to_owned(),
@@ -193,6 +200,11 @@ impl Files<'_> {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    fn counters(&self, whole: bool) -> Result<Vec<Sample>, Error> {
+        let Some(text) = self.lines(file::COUNTERS, whole)? else { return Ok(Vec::new()) };
+        counters::read(&text).map_err(|why| self.damaged(file::COUNTERS, why))
     }
 
     fn events(&self, whole: bool) -> Result<Vec<Happening>, Error> {

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Finding, Identity, Manifest, Via};
 use crate::measure::Times;
+use crate::measure::counters::CountersSummary;
+use crate::measure::dips::{Dip, Peaks};
 use crate::measure::maintenance::Maintenance;
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
@@ -20,6 +22,9 @@ pub struct Summary {
     pub via: Via,
     /// Isolation level that the sessions asked for.
     pub isolation: String,
+    /// Which of its profiles, where it has several: `gray`, `tpc-b`, `tpc-a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// `none`, `standard`.
     pub pace: String,
     /// Warehouses, branches.
@@ -42,11 +47,15 @@ pub struct Summary {
     /// Completed New-Orders a minute in the interval, rolled-back ones included (clause 5.4.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders_per_minute: Option<f64>,
+    /// Of DebitCredit: completed transactions a second in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tps: Option<f64>,
     /// Transactions of all types a second in the interval.
     pub transactions_per_second: f64,
     /// What the headline figure is called: `NOPM` without think time.
     pub metric: String,
-    /// With pace: percent of the 12.86 New-Orders a minute and warehouse that clause 4.1.3 allows.
+    /// With pace: percent of what it allows: of TPC-C 12.86 New-Orders a minute and warehouse (clause 4.1.3), of DebitCredit one transaction a
+    /// second and branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<f64>,
     /// By transaction type.
@@ -67,6 +76,15 @@ pub struct Summary {
     /// The constants C of NURand in the run (clause 2.1.6), by name: `c_last`, `c_id`, `ol_i_id`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub constants: BTreeMap<String, i64>,
+    /// Highest throughput of a second and of ten seconds in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peaks: Option<Peaks>,
+    /// Dips and blackouts of the interval; none where nobody looked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dips: Option<Vec<Dip>>,
+    /// Counters of database, system and client in the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CountersSummary>,
     /// Retries by reason, over the whole run.
     pub retries: BTreeMap<String, u64>,
     /// Errors by the database's words, over the whole run; the most frequent ones.
@@ -75,12 +93,21 @@ pub struct Summary {
     pub database: DatabaseCount,
     /// The consistency conditions before and after the run.
     pub consistency: Consistency,
+    /// What the result costs, where a price file was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<PriceSummary>,
+    /// Of a run in stages: what each of them came to, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageSummary>,
     /// Rules of the standard that the run keeps or breaks.
     pub verdict: Verdict,
     /// What the load generator itself cost.
     pub client: ClientCost,
     /// What the server cost.
     pub server: ServerCost,
+    /// Where the database keeps its files.
+    #[serde(default)]
+    pub storage: Storage,
     /// Connections lost and what that did.
     pub connections: Connections,
     /// Where the record is.
@@ -104,6 +131,56 @@ pub struct TransactionSummary {
     pub response_ms: Spread,
     /// From a session taking it up to the complete reply.
     pub service_ms: Spread,
+}
+
+/// What a result costs. Rounded as clause 7.3.2 of TPC-C asks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PriceSummary {
+    /// `USD`, `EUR`, `$`.
+    pub currency: String,
+    /// Years whose upkeep is in the price.
+    pub years: u32,
+    /// Parts of the priced system.
+    pub parts: u32,
+    /// The price of all of them, rounded up to the whole currency unit.
+    pub total: u64,
+    /// What the price of a unit is called: `USD/NOPM`.
+    pub metric: String,
+    /// The price of a unit of the run's metric, rounded up to three significant digits; none where nothing was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_metric: Option<f64>,
+}
+
+/// A stage of the measurement interval. A transaction belongs to the stage in which it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageSummary {
+    /// Clients at work.
+    pub clients: u32,
+    /// When it began, in seconds since the run's start.
+    pub start_s: f64,
+    /// Its length in seconds, as it was.
+    pub seconds: f64,
+    /// Whether it came to its end. If not, the run was interrupted in it.
+    pub whole: bool,
+    /// Transactions of all types, started and completed in the measurement interval.
+    pub completed: u64,
+    /// Failed for good.
+    pub errors: u64,
+    /// Tried again.
+    pub retries: u64,
+    /// Transactions of all types a second.
+    pub transactions_per_second: f64,
+    /// Where the headline figure is of New-Orders: those completed a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_orders_per_minute: Option<f64>,
+    /// From intent to complete reply, of the transaction type whose rate is the headline figure.
+    pub response_ms: Spread,
+    /// CPU time of the client over its transactions, in microseconds; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_cpu_us_per_transaction: Option<f64>,
+    /// CPU time of the server's processes over its transactions, in microseconds; none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_us_per_transaction: Option<f64>,
 }
 
 /// What terminals, queue and driver did in the measurement interval of a paced run.
@@ -304,6 +381,17 @@ pub struct ServerCost {
     /// `cpu_s` over the transactions of the whole run, in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us_per_transaction: Option<f64>,
+}
+
+/// Where the database keeps its files, as far as that is on this machine and can be known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storage {
+    /// Bytes that are free after the run where the data is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
+    /// Whether the log is on another device than the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_apart: Option<bool>,
 }
 
 /// Connections lost, over the whole run.

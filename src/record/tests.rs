@@ -10,6 +10,7 @@ use super::environment::Environment;
 use super::*;
 use crate::drive::event::Event;
 use crate::measure::Interval;
+use crate::measure::counters::{Counter, Sample};
 
 const TYPES: [&str; 2] = ["new_order", "payment"];
 
@@ -38,6 +39,14 @@ fn second(second: u32, phase: Phase, completed: u64, us: u64) -> Event {
     Event::Second { second, phase, interval: Box::new(interval) }
 }
 
+/// Counters at the beginning of a second; the log is not known in all of them.
+fn sample(second: u32) -> Sample {
+    let mut sample = Sample { at: f64::from(second) + 0.002, ..Sample::default() };
+    sample.counters.set(Counter::ClientCpu, 0.25 * f64::from(second));
+    sample.counters.set(Counter::LogBytes, (second % 9 != 4).then_some(1e9 * f64::from(second)));
+    sample
+}
+
 /// A run of 3 s of ramp-up and 25 s of measurement, in which the 20th second completed nothing.
 fn events() -> Vec<Event> {
     let mut events = vec![Event::PhaseBegan { at: 0.0, phase: Phase::RampUp }];
@@ -46,6 +55,8 @@ fn events() -> Vec<Event> {
     events.extend(
         (3..28).map(|number| second(number, Phase::Measurement, if number == 20 { 0 } else { 100 }, 1_000 + u64::from(number))),
     );
+    events.extend((0..=28).map(|second| Event::Sampled(Box::new(sample(second)))));
+    events.push(Event::NotCounted { why: "log flushes".into() });
     events.push(Event::SessionLost { at: 20.1, session: 4, why: "server closed\nthe \"connection\"".into(), ambiguous: true });
     events.push(Event::SessionRestored { at: 20.9, session: 4, after: 0.8 });
     events.push(Event::TransactionFailed { at: 21.0, transaction: 1, why: "no such row".into() });
@@ -89,9 +100,12 @@ fn reads_what_it_wrote() {
     assert!((response.p90 - 2.516).abs() <= 0.003 && (response.p50 - 1.836).abs() <= 0.002, "{response:?}");
     assert_eq!(record.series[40].response_ms, None);
 
-    assert_eq!(record.events.len(), 6);
+    assert_eq!(record.counters, (0..=28).map(sample).collect::<Vec<_>>());
+
+    assert_eq!(record.events.len(), 7);
+    assert_eq!(record.events[2], Happening::NotCounted { why: "log flushes".into() });
     assert_eq!(
-        record.events[4],
+        record.events[5],
         Happening::TransactionFailed { at: 21.0, transaction: "payment".into(), why: "no such row".into() }
     );
 }
@@ -131,12 +145,22 @@ fn a_killed_run_leaves_what_it_had() {
     let mut series = fs::read_to_string(&path).unwrap();
     series.push_str("28,measurement,new_or");
     fs::write(&path, series).unwrap();
+    let path = place.path().join(file::COUNTERS);
+    fs::write(&path, fs::read_to_string(&path).unwrap() + "29.001,7.2").unwrap();
 
     let record = Record::open(place.path()).unwrap();
     assert_eq!(record.header.status, Status::Running);
     assert_eq!(record.series.len(), 56);
     assert_eq!(record.histogram("new_order", Clock::Response).unwrap().len(), 19 * 100);
-    assert_eq!(record.events.len(), 6);
+    assert_eq!(record.events.len(), 7);
+    assert_eq!(record.counters.len(), 29);
+}
+
+#[test]
+fn records_without_counters_are_read() {
+    let place = complete();
+    fs::remove_file(place.path().join(file::COUNTERS)).unwrap();
+    assert_eq!(Record::open(place.path()).unwrap().counters, []);
 }
 
 #[test]
@@ -187,7 +211,7 @@ fn takes_events_of_later_versions() {
 #[test]
 fn a_file_cut_off_anywhere_is_read_or_refused_in_one_line() {
     let place = complete();
-    for name in [file::HEADER, file::ENVIRONMENT, file::SERIES, file::HISTOGRAMS, file::EVENTS] {
+    for name in [file::HEADER, file::ENVIRONMENT, file::SERIES, file::COUNTERS, file::HISTOGRAMS, file::EVENTS] {
         let path = place.path().join(name);
         let content = fs::read(&path).unwrap();
         for eighth in 0..8 {
@@ -206,10 +230,10 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
 
     #[test]
-    fn arbitrary_bytes_in_a_file_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), which in 0_usize..7) {
+    fn arbitrary_bytes_in_a_file_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), which in 0_usize..8) {
         let place = complete();
         let name = [
-            file::HEADER, file::ENVIRONMENT, file::SERIES, file::HISTOGRAMS, file::EVENTS, file::SUMMARY, file::PLAN,
+            file::HEADER, file::ENVIRONMENT, file::SERIES, file::COUNTERS, file::HISTOGRAMS, file::EVENTS, file::SUMMARY, file::PLAN,
         ][which];
         fs::write(place.path().join(name), bytes).unwrap();
         if let Err(error) = Record::open(place.path()) {

@@ -11,9 +11,10 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
 use serde::Serialize;
 
-use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, cannot_write, file, remedy};
+use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, cannot_write, counters, file, remedy};
 use crate::drive::event::{Event, Phase};
 use crate::measure::Interval;
+use crate::measure::counters::Sample;
 
 /// Seconds of the measurement interval that one interval of the histogram log holds.
 const LOG_INTERVAL: u32 = 10;
@@ -27,6 +28,7 @@ pub struct RecordWriter {
     directory: PathBuf,
     header: Header,
     series: Appender,
+    counters: Appender,
     histograms: Appender,
     events: Appender,
     log: HistogramLog,
@@ -64,6 +66,7 @@ impl RecordWriter {
         let open = |name: &str| Appender::create(directory.join(name));
         let mut writer = RecordWriter {
             series: open(file::SERIES)?,
+            counters: open(file::COUNTERS)?,
             histograms: open(file::HISTOGRAMS)?,
             events: open(file::EVENTS)?,
             log: HistogramLog::new(transactions.len()),
@@ -77,6 +80,8 @@ impl RecordWriter {
         writer.row.push('\n');
         writer.series.append(writer.row.as_bytes());
         writer.series.flush();
+        writer.counters.append(counters::head().as_bytes());
+        writer.counters.flush();
         Ok(writer)
     }
 
@@ -89,11 +94,13 @@ impl RecordWriter {
     pub fn event(&mut self, event: &Event) {
         let happening = match event {
             Event::Second { second, phase, interval } => return self.second(*second, *phase, interval),
+            Event::Sampled(sample) => return self.sampled(sample),
             Event::Screen { .. } => return,
             Event::PhaseBegan { at, phase } => {
                 self.log.begin(*at, &mut self.histograms);
                 Happening::PhaseBegan { at: *at, phase: *phase }
             }
+            Event::StageBegan { at, stage, clients } => Happening::StageBegan { at: *at, stage: *stage, clients: *clients },
             Event::SessionLost { at, session, why, ambiguous } => {
                 Happening::SessionLost { at: *at, session: *session, why: why.clone(), ambiguous: *ambiguous }
             }
@@ -109,6 +116,7 @@ impl RecordWriter {
                 Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
             }
             Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
+            Event::NotCounted { why } => Happening::NotCounted { why: why.clone() },
             Event::NotMaintained { kind, why } => Happening::NotMaintained { kind: *kind, why: why.clone() },
             Event::RunEnded { at, interrupted } => Happening::RunEnded { at: *at, interrupted: *interrupted },
         };
@@ -124,6 +132,13 @@ impl RecordWriter {
             }
             Err(error) => self.events.fail(error.into()),
         }
+    }
+
+    fn sampled(&mut self, sample: &Sample) {
+        self.row.clear();
+        counters::row(sample, &mut self.row);
+        self.counters.append(self.row.as_bytes());
+        self.counters.flush();
     }
 
     fn second(&mut self, second: u32, phase: Phase, interval: &Interval) {
@@ -205,7 +220,7 @@ impl RecordWriter {
         if self.failures > FAILURES_WRITTEN {
             self.happened(&Happening::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
         }
-        let appended = [&mut self.series, &mut self.histograms, &mut self.events].map(Appender::close);
+        let appended = [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
         let failed = appended.into_iter().find_map(Result::err);
         self.header.status = if failed.is_some() { Status::Partial } else { status };
         self.header.ended = Some(now());

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 use serde::Serialize;
 
 use super::format::{Line, count, plain, plural, seconds, significant};
-use crate::judge::{DEFERRED_LIMIT_S, LIMITS, Limits};
+use crate::judge::{self, DEFERRED_LIMIT_S, Limits};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::record::summary::{PacingSummary, Range, State, Summary};
 use crate::record::{Clock, Record, Waiting};
@@ -43,9 +43,10 @@ pub struct Group {
 pub fn of(record: &Record) -> Option<Accounting> {
     let summary = record.summary.as_ref()?;
     let pacing = summary.pacing.as_ref().filter(|_| summary.interval_s > 0.0)?;
-    let types = LIMITS.map(|limits| Type::of(record, summary, pacing, limits));
+    let limits = judge::limits(&summary.workload);
+    let types: Vec<Type> = limits.iter().map(|limits| Type::of(record, summary, pacing, *limits)).collect();
     Some(Accounting {
-        types: LIMITS.iter().map(|limits| limits.name.to_owned()).collect(),
+        types: limits.iter().map(|limits| limits.name.to_owned()).collect(),
         groups: groups(&types),
         lines: lines(record, summary, pacing, &types),
         upkeep: upkeep(summary),
@@ -91,7 +92,7 @@ fn groups(types: &[Type]) -> Vec<Group> {
         row(label, &|of| of.response.map(|histogram| time(figure(histogram) / 1e6)))
     };
     let p90 = |histogram: &Histogram<u64>| histogram.value_at_quantile(0.9) as f64;
-    vec![
+    let mut groups = vec![
         Group {
             title: "Transactions",
             rows: vec![
@@ -120,8 +121,8 @@ fn groups(types: &[Type]) -> Vec<Group> {
         Group {
             title: "Keying time, s",
             rows: vec![
-                row("mean", &|of| of.keying.map(|keying| time(keying.mean))),
-                row("at least", &|of| Some(format!("{:.0}", of.limits.keying_s))),
+                row("mean", &|of| of.keying.map(|keying| time(keying.mean)).filter(|_| of.limits.keying_s > 0.0)),
+                row("at least", &|of| Some(format!("{:.0}", of.limits.keying_s)).filter(|_| of.limits.keying_s > 0.0)),
             ],
         },
         Group {
@@ -130,21 +131,19 @@ fn groups(types: &[Type]) -> Vec<Group> {
                 row("shortest", &|of| of.think.map(|think| time(think.min))),
                 row("mean", &|of| of.think.map(|think| time(think.mean))),
                 row("longest", &|of| of.think.map(|think| time(think.max))),
-                row("mean at least", &|of| Some(format!("{:.0}", of.limits.think_s))),
+                row("mean at least", &|of| Some(format!("{:.0}", of.limits.think_s)).filter(|_| of.limits.think_s > 0.0)),
             ],
         },
-    ]
+    ];
+    // Rows of which no type has a figure are not those of this workload.
+    for group in &mut groups {
+        group.rows.retain(|(_, cells)| cells.iter().any(|cell| cell != NOTHING));
+    }
+    groups.retain(|group| !group.rows.is_empty());
+    groups
 }
 
 fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Type]) -> Vec<Line> {
-    let completed = |name: &str| summary.transactions.get(name).map_or(0, |transaction| transaction.completed);
-    let tally = |name: &str| summary.tallies.get(name).copied().unwrap_or(0);
-    let (orders, order_lines) = (completed("new_order"), tally("order_lines"));
-    let rolled_back = summary.transactions.get("new_order").map_or(0, |transaction| transaction.rolled_back);
-    let by_name = |what: &str, of: &str| {
-        let named = share(tally(what), completed(of));
-        format!("{named:.2} % by last name, {:.2} % by number", if completed(of) > 0 { 100.0 - named } else { 0.0 })
-    };
     let all: (u64, u64) = types.iter().fold((0, 0), |sum, of| (sum.0 + of.completed, sum.1 + of.whole_run));
     let end = summary.ramp_up_s + summary.interval_s;
     let mut lines = vec![
@@ -159,6 +158,68 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
             ),
         ),
         ("Transactions", format!("{} in the interval, {} in the whole run", count(all.0), count(all.1))),
+    ];
+    lines.extend(match summary.workload.as_str() {
+        "debitcredit" => entries(summary),
+        _ => inputs(record, summary, pacing),
+    });
+    lines.push((
+        "Queue",
+        format!(
+            "{}; {} at most; {} left at the end",
+            times(record, Waiting::Queue),
+            count(pacing.longest_queue),
+            pacing.unfinished
+        ),
+    ));
+    lines.push((
+        "Driver",
+        format!(
+            "late by {}{}",
+            times(record, Waiting::Lateness),
+            if pacing.driver_limited { "; it was the LIMIT, not the database" } else { "" }
+        ),
+    ));
+    if summary.workload == "tpcc" {
+        let p90 = significant(pacing.menu_ms.p90);
+        lines.push(("Menu", format!("90th percentile {p90} ms: it asks nothing of the database")));
+    }
+    lines.push(("Checkpoints", performed(summary, MaintenanceKind::Checkpoint)));
+    lines.push(("Vacuums", performed(summary, MaintenanceKind::Vacuum)));
+    lines.extend(summary.maintenance_notes.iter().map(|note| ("Upkeep", plain(note))));
+    lines
+}
+
+fn completed(summary: &Summary, name: &str) -> u64 {
+    summary.transactions.get(name).map_or(0, |transaction| transaction.completed)
+}
+
+/// What DebitCredit's entries were.
+fn entries(summary: &Summary) -> Vec<Line> {
+    let all = completed(summary, "debit_credit");
+    let tally = |name: &str| summary.tallies.get(name).copied().unwrap_or(0);
+    let each = |bytes: u64| bytes.checked_div(all).unwrap_or(0);
+    let mut lines = vec![("Accounts", format!("{:.3} % of another branch", share(tally("remote_accounts"), all)))];
+    if all > 0 {
+        let cycle = summary.client.terminals as f64 * summary.interval_s / all as f64;
+        lines.push(("Entries", format!("every {cycle:.2} s at each terminal")));
+    }
+    let (request, reply) = (each(tally("request_bytes")), each(tally("reply_bytes")));
+    lines.push(("Messages", format!("{request} bytes to the session, {reply} bytes back")));
+    lines
+}
+
+/// What TPC-C's inputs were.
+fn inputs(record: &Record, summary: &Summary, pacing: &PacingSummary) -> Vec<Line> {
+    let completed = |name: &str| completed(summary, name);
+    let tally = |name: &str| summary.tallies.get(name).copied().unwrap_or(0);
+    let (orders, order_lines) = (completed("new_order"), tally("order_lines"));
+    let rolled_back = summary.transactions.get("new_order").map_or(0, |transaction| transaction.rolled_back);
+    let by_name = |what: &str, of: &str| {
+        let named = share(tally(what), completed(of));
+        format!("{named:.2} % by last name, {:.2} % by number", if completed(of) > 0 { 100.0 - named } else { 0.0 })
+    };
+    vec![
         ("New-Order", {
             let each = if orders > 0 { order_lines as f64 / orders as f64 } else { 0.0 };
             format!(
@@ -188,29 +249,7 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
                 share(with_skips, pacing.deferred_completed)
             )
         }),
-        (
-            "Queue",
-            format!(
-                "{}; {} at most; {} left at the end",
-                times(record, Waiting::Queue),
-                count(pacing.longest_queue),
-                pacing.unfinished
-            ),
-        ),
-        (
-            "Driver",
-            format!(
-                "late by {}{}",
-                times(record, Waiting::Lateness),
-                if pacing.driver_limited { "; it was the LIMIT, not the database" } else { "" }
-            ),
-        ),
-        ("Menu", format!("90th percentile {} ms: it asks nothing of the database", significant(pacing.menu_ms.p90))),
-    ];
-    lines.push(("Checkpoints", performed(summary, MaintenanceKind::Checkpoint)));
-    lines.push(("Vacuums", performed(summary, MaintenanceKind::Vacuum)));
-    lines.extend(summary.maintenance_notes.iter().map(|note| ("Upkeep", plain(note))));
-    lines
+    ]
 }
 
 fn deliveries(record: &Record, queued: u64, pacing: &PacingSummary) -> String {

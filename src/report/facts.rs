@@ -3,9 +3,13 @@
 use serde::Serialize;
 
 use super::accounting::{self, Accounting};
+use super::course::{self, Course};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
+use super::price;
+use super::stages::{self, Stages};
 use crate::drive::event::Phase;
 use crate::engine::{Finding, LoadReport, RestoreReport, Via};
+use crate::measure::maintenance::MaintenanceKind;
 use crate::record::environment::Environment;
 use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
 use crate::record::{Clock, Record, Status};
@@ -25,8 +29,16 @@ pub struct Facts {
     pub run: Vec<Line>,
     /// By transaction type, in the standard's order.
     pub transactions: Vec<TransactionFacts>,
+    /// Of a run in stages.
+    pub stages: Option<Stages>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
     pub accounting: Option<Accounting>,
+    /// The course of the run: dips, and what was counted.
+    pub course: Option<Course>,
+    /// What the system and each unit of the metric cost, where a price file was given.
+    pub price: Vec<Line>,
+    /// The price file.
+    pub price_list: String,
     /// What client and server spent.
     pub cost: Vec<Line>,
     /// Client against database, consistency, connections.
@@ -144,7 +156,11 @@ impl Facts {
             verdict: summary.and_then(|summary| verdict(&summary.verdict.clauses, summary.verdict.valid)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
+            stages: stages::of(record),
             accounting: accounting::of(record),
+            course: summary.and_then(course::of),
+            price: summary.map(price::lines).unwrap_or_default(),
+            price_list: record.price.as_deref().unwrap_or_default().trim().to_owned(),
             cost: summary.map(cost).unwrap_or_default(),
             checks: summary.map(checks).unwrap_or_default(),
             conditions: consistency.map(conditions).unwrap_or_default(),
@@ -194,13 +210,22 @@ fn headline(summary: &Summary) -> Option<Headline> {
         "tpmC-gm" => {
             "New-Orders a minute with keying and think times, in a run that FAILED rules of TPC-C: no result by these rules, nor to be compared with published tpmC"
         }
-        "tps" => "transactions completed a second",
+        "tps" if summary.profile.as_deref() == Some("gray") => {
+            "DebitCredits a second as Gray and Levine measured them: without messages, terminals and the standard's scaling, so that they are no tpsA or tpsB"
+        }
+        "tps" => "transactions a second without the think times of the standard: no tpsA, nor to be compared with one",
+        "tpsA-gm" | "tpsB-gm" if summary.verdict.valid => {
+            "transactions a second by rules that stem from TPC's, measured by Graymark and not audited: not to be compared with published results"
+        }
+        "tpsA-gm" | "tpsB-gm" => {
+            "transactions a second in a run that FAILED rules of DebitCredit: no result by these rules, nor to be compared with published results"
+        }
         _ => "",
     };
     Some(Headline {
-        figure: rate(summary.new_orders_per_minute.unwrap_or(summary.transactions_per_second)),
+        figure: rate(summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second)),
         metric: plain(&summary.metric),
-        meaning: meaning.to_owned(),
+        meaning: format!("{meaning}{}", stages::meaning(summary)),
     })
 }
 
@@ -287,20 +312,33 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Engine", format!("{} {}", plain(&summary.engine.name), plain(&summary.engine.version))),
         ("URL", plain(&summary.engine.url)),
         ("Scale", scale),
+        ("Profile", summary.profile.as_deref().map(plain).unwrap_or_default()),
         ("Clients", plural(summary.clients.into(), "session", "sessions")),
         ("Via", format!("{via}, isolation {}", plain(&summary.isolation))),
         ("Pace", pace),
         ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
         ("Seed", summary.seed.to_string()),
     ];
+    lines.retain(|(_, value)| !value.is_empty());
+    lines.extend(stages::line(summary).map(|stages| ("Stages", stages)));
+    lines.extend(warm_ups(summary));
     if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
-        lines
-            .push(("Efficiency", format!("{efficiency:.1} % of the 12.86 New-Orders a minute and warehouse that the pace allows")));
+        let most = match summary.workload.as_str() {
+            "debitcredit" => "transaction a second and branch that ten terminals with an entry every 10 s make",
+            _ => "12.86 New-Orders a minute and warehouse that the pace allows",
+        };
+        lines.push(("Efficiency", format!("{efficiency:.1} % of the {most}")));
     }
     if measured {
         lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
     }
     lines
+}
+
+/// What was read before the run, so that warm-ups of several runs can be compared.
+fn warm_ups(summary: &Summary) -> impl Iterator<Item = Line> {
+    let all = summary.maintenance.iter().filter(|work| work.kind == MaintenanceKind::WarmUp);
+    all.map(|work| ("Warm-up", format!("{}: {}", seconds(work.seconds), plain(&work.work))))
 }
 
 /// From the summary; where there is none, from what the killed run had written.

@@ -28,11 +28,14 @@ pub(super) fn page(template: &str, facts: Value) -> Result<String, minijinja::Er
 /// If the page cannot be made from the record.
 pub fn render(record: &Record, facts: &Facts) -> Result<String, Error> {
     let timeline = Timeline::of(record);
-    let over_time = timeline.as_ref().map(|timeline| [chart::throughput(timeline), chart::response_over_time(timeline)]);
+    let over_time = timeline
+        .as_ref()
+        .map(|timeline| [chart::throughput(timeline), chart::panels(timeline), chart::response_over_time(timeline)]);
     let charts: Vec<_> = over_time.into_iter().flatten().chain([chart::percentiles(record)]).flatten().collect();
     let facts = context! {
         facts => Serde(facts),
         charts => Serde(&charts),
+        stage_charts => Serde(chart::against_clients(record)),
         frequencies => Serde(chart::frequencies(record)),
         waiting => Serde(chart::waiting(record)),
     };

@@ -2,9 +2,12 @@
 
 pub mod accounting;
 pub mod chart;
+pub mod course;
 pub mod facts;
 pub mod format;
 mod html;
+mod price;
+mod stages;
 pub mod sweep;
 pub mod text;
 

@@ -1,6 +1,7 @@
 //! The report as text: at most [`WIDTH`] columns, no colours.
 
 use super::accounting::Accounting;
+use super::course::Course;
 use super::facts::{self, Check, Facts, TransactionFacts, VerdictFacts};
 use super::format::{Line, plain, plural};
 use crate::engine::{Finding, LoadReport, RestoreReport};
@@ -28,10 +29,21 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
     }
     text.section("", |text| text.labelled(&facts.run));
     text.section("Transactions of the measurement interval", |text| transactions(text, &facts.transactions));
+    if let Some(stages) = &facts.stages {
+        text.section("Stages of the measurement interval", |text| {
+            let head = std::iter::once(&stages.head);
+            text.table(&head.chain(&stages.rows).cloned().collect::<Vec<_>>());
+            text.wrapped("", 0, &stages.note);
+        });
+    }
     if let Some(found) = &facts.accounting {
         text.section("Accounting", |text| accounting(text, found));
     }
+    if let Some(found) = &facts.course {
+        text.section("Course of the run", |text| course(text, found));
+    }
     text.section("Cost", |text| text.labelled(&facts.cost));
+    text.section("Price", |text| text.labelled(&facts.price));
     text.section("Load", |text| text.labelled(&facts.load));
     text.section("Checks", |text| facts.checks.iter().for_each(|found| check(text, found)));
     text.section("Retries", |text| text.tally(&facts.retries));
@@ -118,6 +130,18 @@ fn accounting(text: &mut Text, accounting: &Accounting) {
             let what = format!("{start}, {since} s into the run, took {took} s: {work}");
             text.wrapped(&label(kind), LABEL, &what);
         }
+    }
+}
+
+fn course(text: &mut Text, course: &Course) {
+    text.labelled(&course.lines);
+    for [start, length, black, lost, checkpoint] in &course.dips {
+        let what =
+            format!("{length} s from second {start} on, {black} s of it black, {lost} of the level lost; checkpoint: {checkpoint}");
+        text.wrapped(&label("Dip"), LABEL, &what);
+    }
+    for note in &course.left_out {
+        text.wrapped(&label("Not counted"), LABEL, note);
     }
 }
 

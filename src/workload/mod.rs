@@ -2,6 +2,8 @@
 //!
 //! Nothing in here does I/O, knows an engine or needs an async runtime.
 
+pub mod debitcredit;
+pub mod stream;
 pub mod tpcc;
 pub mod value;
 
@@ -63,6 +65,8 @@ pub trait Population: Clone + Send + Sync + 'static {
     type Rows: Rows;
     /// All parts; together they are the whole population, each row once. They may be loaded in any order.
     fn parts(&self) -> Vec<Part>;
+    /// The tables with the columns that its rows have, in the workload's order: those of [`Workload::TABLES`], and what a profile adds.
+    fn tables(&self) -> &'static [Table];
     /// A writer of rows.
     fn rows(&self) -> Self::Rows;
 }
@@ -82,13 +86,35 @@ pub enum Outcome {
     RolledBack,
 }
 
+/// Whether a workload has emulated users to think and key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Users {
+    /// None: it is a batch of transactions.
+    None,
+    /// It has; a run without pace leaves them out.
+    Possible,
+    /// It has, and a run that does not ask for a pace takes them at the standard's.
+    Usual,
+}
+
+/// What the headline figure of a workload counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headline {
+    /// New-Orders a minute.
+    NewOrdersPerMinute,
+    /// Transactions a second.
+    TransactionsPerSecond,
+}
+
 /// A workload: its tables, its transactions, and how their effects are counted.
 pub trait Workload: Clone + Send + Sync + 'static {
     /// Its name on the command line, and the name of its schema in the database.
     const NAME: &'static str;
     /// Names of the transaction types, snake case, in the standard's order.
     const TRANSACTIONS: &'static [&'static str];
-    /// Its tables.
+    /// Its variants by name, the usual one first. One that shapes the population is kept with it, in its parameters.
+    const PROFILES: &'static [&'static str];
+    /// Its tables with the columns that all profiles have.
     const TABLES: &'static [Table];
     /// Names of the effects that client and database both count, in the order of [`Workload::count`].
     const EFFECTS: &'static [&'static str];
@@ -109,8 +135,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
 
     /// The transaction type whose rate is the headline figure, as an index into [`Workload::TRANSACTIONS`].
     const HEADLINE: usize;
-    /// The largest scale whose keys fit, and which anyone can mean.
-    const MAX_SCALE: u32;
+    /// What the headline figure counts.
+    const COUNTS: Headline;
     /// The transaction type that is only queued while its user waits, and executed later (clause 2.7.2).
     const DEFERRED: Option<usize>;
     /// The most headline transactions a minute and unit of scale that keying and think times allow.
@@ -119,11 +145,21 @@ pub trait Workload: Clone + Send + Sync + 'static {
     const PASS: u64;
     /// Terminals for each unit of scale.
     const TERMINALS: u32;
-    /// What the scale counts: `warehouses`, `branches`.
-    const SCALE_UNIT: &'static str;
+    /// What the scale counts, one and many: `warehouse`, `warehouses`.
+    const SCALE_UNIT: (&'static str, &'static str);
 
+    /// The largest scale whose keys fit, and which anyone can mean.
+    fn max_scale(profile: usize) -> u32;
+    /// Whether a profile has emulated users.
+    fn users(profile: usize) -> Users;
+    /// What the headline figure of a run is called; `standard` with the keying and think times of the standard.
+    fn metric(profile: usize, standard: bool) -> &'static str;
     /// The population of a scale, made from a seed and carrying a date.
-    fn population(scale: u32, seed: u64, date: Timestamp) -> Self::Population;
+    fn population(scale: u32, seed: u64, date: Timestamp, profile: usize) -> Self::Population;
+    /// The profile of a population with these parameters; none if they name none, and any profile can run on it.
+    fn profile(_parameters: &BTreeMap<String, i64>) -> Option<usize> {
+        None
+    }
     /// What a run has to know of the population besides scale and seed, to be kept in the database.
     fn parameters(population: &Self::Population) -> BTreeMap<String, i64>;
     /// All terminals of a run share this: the scale, the run's constants. `parameters` are those of the loaded population;
@@ -161,8 +197,8 @@ pub trait Terminal {
     fn choose(&mut self) -> usize;
     /// Fills in the input screen of the chosen type.
     fn input(&mut self, transaction: usize) -> Self::Input;
-    /// How long it looks at the result of a transaction of this type, in microseconds.
-    fn think_time(&mut self, transaction: usize) -> u64;
+    /// How long it looks at the result of a transaction of this type, which was a time `response` in coming. In microseconds.
+    fn think_time(&mut self, transaction: usize, response: u64) -> u64;
     /// The input of its next transaction.
     fn next_input(&mut self) -> Self::Input {
         let chosen = self.choose();

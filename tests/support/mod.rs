@@ -30,7 +30,14 @@ pub fn require_postgres() -> Option<()> {
 /// Options for a URL, all else by default.
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn options(url: &str, via: Via) -> Options {
-    Options { url: url.to_owned(), via: Some(via), isolation: Isolation::ReadCommitted, settings: Default::default(), scale: None }
+    Options {
+        url: url.to_owned(),
+        via: Some(via),
+        isolation: Isolation::ReadCommitted,
+        settings: Default::default(),
+        scale: None,
+        profile: None,
+    }
 }
 
 /// A small private PostgreSQL.
@@ -54,14 +61,20 @@ pub async fn client(url: &str) -> tokio_postgres::Client {
     Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap()
 }
 
-/// A checksum of all rows of each table, whatever their order.
+/// A checksum of all rows of each table of TPC-C, whatever their order.
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub async fn checksums(url: &str) -> Vec<(String, String)> {
+    checksums_of::<Tpcc>(url).await
+}
+
+/// A checksum of all rows of each table of a workload, whatever their order.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub async fn checksums_of<W: Workload>(url: &str) -> Vec<(String, String)> {
     let client = client(url).await;
     let mut sums = Vec::new();
-    for table in Tpcc::TABLES {
-        let sql =
-            format!("SELECT count(*)::text || ' ' || sum(hashtextextended(t::text, 0)::numeric)::text FROM tpcc.{} t", table.name);
+    for table in W::TABLES {
+        let sum = "coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)";
+        let sql = format!("SELECT count(*)::text || ' ' || {sum}::text FROM {}.{} t", W::NAME, table.name);
         sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
     }
     sums

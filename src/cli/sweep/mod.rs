@@ -21,6 +21,9 @@ use args::{Common, LoadArgs, ResumeArgs, WarehousesArgs};
 use points::Points;
 use state::{Series, Settings, State};
 
+/// The workload whose limits a sweep knows.
+const SWEPT: WorkloadName = WorkloadName::Tpcc;
+
 /// The command.
 pub(super) fn sweep(args: SweepArgs) -> Result<Ended, Error> {
     match args.sweep {
@@ -81,7 +84,11 @@ fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
 
 /// Begins a sweep, or goes on with the same one in its directory.
 fn begin(mut settings: Settings, common: Common) -> Result<Ended, Error> {
-    let WorkloadName::Tpcc = common.workload;
+    if common.workload != SWEPT {
+        return Err(Error::Usage(
+            "a sweep varies the load of TPC-C's terminals, or its warehouses: leave the workload out".to_owned(),
+        ));
+    }
     let mut plan = common.plan;
     if let Some(file) = &common.plan_file {
         plan = plan.or(Plan::read(file)?);
@@ -89,7 +96,7 @@ fn begin(mut settings: Settings, common: Common) -> Result<Ended, Error> {
             plan.scale = None;
         }
     }
-    let db = plan.db().to_owned();
+    let db = plan.db(SWEPT).to_owned();
     plan.db = Some(place::shown(&db));
     let there = common.out.as_deref().map(State::read).transpose()?.flatten();
     let Some((directory, there)) = common.out.clone().zip(there) else {
@@ -126,7 +133,7 @@ fn resume(args: ResumeArgs) -> Result<Ended, Error> {
     let Some(state) = State::read(&directory)? else {
         return Err(Error::Usage(format!("{} holds no sweep: there is no {} in it", directory.display(), state::FILE)));
     };
-    let stored = state.settings.plan.db();
+    let stored = state.settings.plan.db(SWEPT);
     let db = match args.db {
         // Of a URL for other commands nothing is taken.
         Some(db) if place::shown(&db) == stored => db,
@@ -139,6 +146,9 @@ fn resume(args: ResumeArgs) -> Result<Ended, Error> {
 fn whole(plan: Plan, sweep: Kind) -> Result<Plan, Error> {
     if plan.pace == Some(Pace::None) {
         return Err(Error::Usage("a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned()));
+    }
+    if !plan.stages.is_empty() || plan.stage_duration.is_some() {
+        return Err(Error::Usage("--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned()));
     }
     Ok(plan.or(Plan {
         pace: Some(Pace::Standard),

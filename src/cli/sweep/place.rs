@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use tokio::runtime::Runtime;
 
-use super::super::{load, with_engine};
+use super::super::{check, load, with_engine};
+use super::SWEPT;
 use super::state::Series;
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Holding};
 use crate::plan::Plan;
 use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
 
 /// What may stand in a value of a URL as it is.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b',');
@@ -112,7 +112,7 @@ impl Place {
                 None => Ok(()),
             },
             Place::Server { .. } if plan.scale.is_some() => {
-                with_engine(load::options(plan), MakeWay { keep: plan.scale.filter(|_| again) })
+                with_engine(SWEPT, load::options(SWEPT, plan), MakeWay { keep: plan.scale.filter(|_| again) })
             }
             Place::Server { .. } | Place::Private { .. } | Place::Nowhere { .. } => Ok(()),
         }
@@ -165,16 +165,17 @@ struct MakeWay {
 impl Visitor for MakeWay {
     type Output = ();
 
-    fn visit<E: Engine<Tpcc>>(self, runtime: &Runtime, engine: E) -> Result<(), Error> {
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<(), Error> {
         let stays = match runtime.block_on(engine.holding())? {
             Holding::Nothing => true,
             Holding::Complete(manifest) | Holding::Unfinished(manifest) => Some(manifest.scale) == self.keep,
+            Holding::Other { workload } => return Err(check::other::<W>(&workload, &engine.identity().url)),
             Holding::Foreign { .. } => false,
         };
         if stays {
             return Ok(());
         }
-        tell!("sweep: dropping the {} tables of {}", Tpcc::NAME, engine.identity().url);
+        tell!("sweep: dropping the {} tables of {}", W::NAME, engine.identity().url);
         runtime.block_on(engine.drop_tables())
     }
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use super::super::interrupt::Interrupt;
 use super::super::run::{self, Extent, Told};
-use super::super::{Ended, RunArgs, WorkloadName};
+use super::super::{Ended, RunArgs};
+use super::SWEPT;
 use super::place::Place;
 use super::state::{Aim, Entry, Progress, State};
 use crate::engine::Error;
@@ -97,12 +98,13 @@ impl Points {
                 let plan = self.plan(aim, &place)?;
                 place.prepare(&plan, again.is_some())?;
                 let args = RunArgs {
-                    workload: WorkloadName::Tpcc,
+                    workload: Some(SWEPT),
                     plan,
                     plan_file: None,
                     out: Some(out.clone()),
                     json: false,
                     require_valid: false,
+                    price: None,
                     show_terminal: None,
                 };
                 let ended = run::start(args, Extent::Bench, Told::Nothing, self.interrupt.clone())?;
@@ -197,7 +199,7 @@ impl Points {
 }
 
 fn place_name(state: &State) -> String {
-    state.settings.plan.db().split([':', '?']).next().unwrap_or_default().to_owned()
+    state.settings.plan.db(SWEPT).split([':', '?']).next().unwrap_or_default().to_owned()
 }
 
 fn series(state: &State, index: usize) -> study::Series {

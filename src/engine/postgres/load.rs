@@ -25,7 +25,7 @@ use super::copy::{self, CopyRows};
 use super::failure::of_command;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
-use crate::workload::{Part, Population, Rows};
+use crate::workload::{Part, Population, Rows, Table};
 
 /// Whom a load tells what it does.
 pub type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
@@ -192,7 +192,10 @@ async fn step(
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
 async fn prepare<W: Port>(client: &Client, manifest: &Manifest) -> Result<(), Error> {
     match catalog::holding::<W>(client).await? {
-        Holding::Nothing => catalog::create::<W>(client, W::SCHEMA, manifest).await,
+        Holding::Nothing => {
+            let profile = W::profile(&manifest.parameters).unwrap_or_default();
+            catalog::create::<W>(client, W::schema(profile), manifest).await
+        }
         Holding::Unfinished(there) if there == *manifest => Ok(()),
         Holding::Unfinished(there) => Err(Error::Usage(format!(
             "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it with graymark drop",
@@ -202,6 +205,7 @@ async fn prepare<W: Port>(client: &Client, manifest: &Manifest) -> Result<(), Er
             "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
             there.scale, there.seed
         ))),
+        Holding::Other { workload } => Err(Error::Usage(format!("it holds the workload {workload}: use another database"))),
         Holding::Foreign { why } => {
             Err(Error::Usage(format!("tables are there that Graymark did not load ({why}): remove them, or use another database")))
         }
@@ -261,8 +265,9 @@ async fn copy_parts<W: Port>(
             let copier = async {
                 let client = target.connect(&[]).await?;
                 let mut rows = population.rows();
+                let tables = population.tables();
                 while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Some(bytes) = copy_part::<W>(&client, &mut rows, part, &stop).await? else { break };
+                    let Some(bytes) = copy_part::<W>(&client, &mut rows, &tables[part.table], part, &stop).await? else { break };
                     let _ = sender.send(Ok((part.rows, bytes)));
                 }
                 Ok(())
@@ -298,13 +303,14 @@ async fn copy_parts<W: Port>(
 async fn copy_part<W: Port>(
     client: &Client,
     rows: &mut <W::Population as Population>::Rows,
+    table: &Table,
     part: &Part,
     stop: &AtomicBool,
 ) -> Result<Option<u64>, Error> {
-    let name = W::TABLES[part.table].name;
+    let name = table.name;
     let mut work = async || {
         begin(client, W::NAME, Lock::Shared).await?;
-        let sent = send_rows::<W>(client, rows, part, stop).await?;
+        let sent = send_rows::<W>(client, rows, table, part, stop).await?;
         let whole = sent.is_some_and(|(_, rows)| rows == part.rows);
         if whole {
             let note = format!("INSERT INTO {}.graymark_parts (table_name, number, rows) VALUES ($1, $2, $3)", W::NAME);
@@ -326,10 +332,10 @@ async fn copy_part<W: Port>(
 async fn send_rows<W: Port>(
     client: &Client,
     rows: &mut <W::Population as Population>::Rows,
+    table: &Table,
     part: &Part,
     stop: &AtomicBool,
 ) -> Result<Option<(u64, u64)>, tokio_postgres::Error> {
-    let table = &W::TABLES[part.table];
     let mut bytes = 0;
     let mut encoder = CopyRows::new(table.columns.len());
     let mut sink = pin!(client.copy_in(&copy::statement(W::NAME, table)).await?);

@@ -63,12 +63,13 @@ async fn vacuum<W: Workload>(client: &Client) -> Result<Upkeep, Error> {
 
 /// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's page cache.
 async fn warm_up<W: Workload>(client: &Client) -> Result<Upkeep, Error> {
-    let mut rows = 0;
+    let mut rows = 0_u64;
     for table in W::TABLES {
         let sql = format!("SELECT count(*) FROM {}.{}", W::NAME, table.name);
         let messages = client.simple_query(&sql).await;
         let messages = messages.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
-        rows += number(&messages).unwrap_or_default();
+        rows += number(&messages).unwrap_or_default().unsigned_abs();
     }
-    Ok(Upkeep::Done(format!("{rows} rows of {} tables read", W::TABLES.len())))
+    let work = format!("{rows} rows of {} tables read from end to end", W::TABLES.len());
+    Ok(Upkeep::Read { rows, work })
 }

@@ -5,15 +5,18 @@ mod check;
 pub mod connect;
 mod connection;
 pub mod copy;
+mod debitcredit;
 mod failure;
 mod load;
 mod local;
 mod maintain;
 mod numeric;
+mod observe;
 mod pgpass;
 mod restore;
 mod tls;
 mod tpcc;
+mod warm;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +26,7 @@ use tokio_postgres::Client;
 
 use crate::engine::server::{self, cpu};
 use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
@@ -34,8 +37,6 @@ pub trait Port: Workload {
     /// Its sessions.
     type Session: Session<Self>;
 
-    /// Makes its schema, called [`Workload::NAME`], and its tables in it, without keys.
-    const SCHEMA: &'static str;
     /// Its keys and indexes, each statement under the name of the index that it makes. Largest tables first.
     const KEYS: &'static str;
     /// Its foreign keys, each statement under the name of the constraint that it makes.
@@ -51,6 +52,8 @@ pub trait Port: Workload {
     /// The query of its effects, under the name `effects`.
     const EFFECTS_SQL: &'static str;
 
+    /// Makes its schema, called [`Workload::NAME`], and the tables of a profile in it, without keys.
+    fn schema(profile: usize) -> &'static str;
     /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
     /// A session over a connection that has these commands.
@@ -122,6 +125,14 @@ impl Postgres {
         self.server.as_ref()
     }
 
+    /// The server's main process, if it runs on this machine.
+    fn main_process(&self) -> Option<u32> {
+        match &self.server {
+            Some(server) => server.pid(),
+            None => self.postmaster,
+        }
+    }
+
     async fn client(&self) -> Result<Client, Error> {
         self.target.connect(&[]).await
     }
@@ -175,6 +186,10 @@ impl<W: Port> Engine<W> for Postgres {
         }
     }
 
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Postgres as Engine<W>>::data_directory(self).map(|data| data.join("pg_wal"))
+    }
+
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", level(self.isolation))]).await?;
         check::settings(&client).await
@@ -185,6 +200,10 @@ impl<W: Port> Engine<W> for Postgres {
             Some(server) => server.cpu_seconds(),
             None => self.postmaster.and_then(cpu::seconds),
         }
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self)
     }
 
     async fn holding(&self) -> Result<Holding, Error> {
@@ -224,6 +243,15 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
         maintain::maintain::<W>(&self.client().await?, kind).await
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(&self.client().await?, population, seed, told).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -56,7 +56,7 @@ fn ended(pid: u32) -> Option<u64> {
 }
 
 #[cfg(target_os = "linux")]
-fn children(pid: u32) -> Option<Vec<u32>> {
+pub(super) fn children(pid: u32) -> Option<Vec<u32>> {
     let pid = i32::try_from(pid).ok()?;
     let process = procfs::process::Process::new(pid).ok()?;
     if let Ok(children) = process.task_from_tid(pid).and_then(|task| task.children()) {

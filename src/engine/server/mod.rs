@@ -2,4 +2,5 @@
 
 pub mod affinity;
 pub mod cpu;
+pub mod io;
 pub mod postgres;

@@ -1,6 +1,7 @@
 //! No database at all: transactions that take a given time and do nothing. It drives everything else of Graymark, and so shows what the
 //! driver itself costs and how honest its clock is.
 
+mod debitcredit;
 mod tpcc;
 
 use std::collections::BTreeMap;
@@ -14,10 +15,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Options;
 use super::{
-    Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session,
+    Unobserved, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
+use crate::workload::value::Timestamp;
 
 /// How long a transaction takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +43,7 @@ pub struct Simulated {
     service: Service,
     stall: Option<Stall>,
     scale: u32,
+    profile: Option<String>,
     opened: Instant,
     effects: Arc<Vec<AtomicI64>>,
 }
@@ -75,6 +79,7 @@ impl Simulated {
             service: if exponential { Service::Exponential(service) } else { Service::Constant(service) },
             stall: stall.map(|length| Stall { length, every }),
             scale: options.scale.unwrap_or(1),
+            profile: options.profile,
             opened: Instant::now(),
             effects: Arc::new((0..EFFECTS).map(|_| AtomicI64::new(0)).collect()),
         })
@@ -83,8 +88,8 @@ impl Simulated {
 
 /// Makes the answer that a database would have given, as far as counting is concerned.
 pub trait Port: Workload {
-    /// An output that fits the input.
-    fn answer(input: &Self::Input) -> Self::Output;
+    /// An output that fits the input; a failure if the input cannot be read.
+    fn answer(input: &Self::Input) -> Result<Self::Output, Failure>;
 }
 
 impl<W: Port> Engine<W> for Simulated {
@@ -118,8 +123,13 @@ impl<W: Port> Engine<W> for Simulated {
         None
     }
 
+    fn observer(&self) -> impl Observer {
+        Unobserved { why: "a simulated database counts nothing and writes nothing" }
+    }
+
     async fn holding(&self) -> Result<Holding, Error> {
-        let population = W::population(self.scale, 0, crate::workload::value::Timestamp(0));
+        let profile = self.profile.as_deref().and_then(|name| W::PROFILES.iter().position(|known| *known == name));
+        let population = W::population(self.scale, 0, Timestamp(0), profile.unwrap_or_default());
         let parameters = W::parameters(&population);
         Ok(Holding::Complete(Manifest { format: 1, scale: self.scale, seed: 0, date: 0, foreign_keys: false, parameters }))
     }
@@ -152,6 +162,10 @@ impl<W: Port> Engine<W> for Simulated {
 
     async fn maintain(&self, _: MaintenanceKind) -> Result<Upkeep, Error> {
         Ok(Upkeep::Absent("a simulated database needs no upkeep".to_owned()))
+    }
+
+    async fn warm_up(&self, _: &W::Population, _: u64, _: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<Upkeep, Error> {
+        Ok(Upkeep::Absent("a simulated database has no rows to read".to_owned()))
     }
 
     async fn open_session(&self) -> Result<Idle<W>, Error> {
@@ -206,7 +220,7 @@ impl<W: Port> Session<W> for Idle<W> {
         } else {
             tokio::task::yield_now().await;
         }
-        let output = W::answer(input);
+        let output = W::answer(input)?;
         self.scratch.fill(0);
         W::count(&output, &mut self.scratch);
         for (sum, count) in self.effects.iter().zip(&self.scratch).filter(|(_, count)| **count > 0) {
@@ -222,8 +236,14 @@ mod tests {
     use crate::engine::Isolation;
 
     fn open(url: &str) -> Result<Simulated, Error> {
-        let options =
-            Options { url: url.to_owned(), via: None, scale: None, isolation: Isolation::ReadCommitted, settings: BTreeMap::new() };
+        let options = Options {
+            url: url.to_owned(),
+            via: None,
+            scale: None,
+            profile: None,
+            isolation: Isolation::ReadCommitted,
+            settings: BTreeMap::new(),
+        };
         Simulated::open(options)
     }
 

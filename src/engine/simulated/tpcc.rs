@@ -3,6 +3,7 @@
 use arrayvec::{ArrayString, ArrayVec};
 
 use super::Port;
+use crate::engine::Failure;
 use crate::workload::tpcc::input::{Customer, Input};
 use crate::workload::tpcc::output::{self, Address, Output, Placed};
 use crate::workload::tpcc::{DISTRICTS, Tpcc, UNUSED_ITEM};
@@ -26,8 +27,8 @@ fn number(customer: &Customer) -> i32 {
 }
 
 impl Port for Tpcc {
-    fn answer(input: &Input) -> Output {
-        match input {
+    fn answer(input: &Input) -> Result<Output, Failure> {
+        Ok(match input {
             Input::NewOrder(order) => {
                 let placed = order.lines.iter().all(|line| line.i_id != UNUSED_ITEM).then(|| Placed {
                     o_entry_d: Timestamp(0),
@@ -69,6 +70,6 @@ impl Port for Tpcc {
             }),
             Input::Delivery(_) => Output::Delivery(output::Delivery { orders: [Some(0); DISTRICTS as usize] }),
             Input::StockLevel(_) => Output::StockLevel(output::StockLevel { low_stock: 0 }),
-        }
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! What SQL engines share: transactions written once over a small statement interface, with dialects as data.
 
+pub mod debitcredit;
 pub mod restore;
 pub mod script;
 pub mod tpcc;

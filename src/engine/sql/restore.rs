@@ -156,6 +156,7 @@ pub fn restorable(there: &Holding, manifest: &Manifest) -> Result<(), Error> {
         Holding::Complete(_) => "it was loaded anew just now: try again".to_owned(),
         Holding::Nothing => "there is nothing to restore: load it first".to_owned(),
         Holding::Unfinished(_) => "its load has not ended: go on with graymark load".to_owned(),
+        Holding::Other { workload } => format!("it holds the workload {workload}: name that, or another database"),
         Holding::Foreign { why } => format!("{why}: remove the tables with graymark drop and load again"),
     }))
 }
@@ -234,7 +235,7 @@ mod tests {
 
     #[test]
     fn units_outside_the_population_are_not_found() {
-        let parts = Parts::of(&Tpcc::population(1, 1, Timestamp(0)));
+        let parts = Parts::of(&Tpcc::population(1, 1, Timestamp(0), 0));
         assert!(parts.find(schema::STOCK, 1, 99_999).is_some());
         for (number, unit) in [(1, 100_000), (1, -1), (2, 0), (0, 0), (-1, 0)] {
             assert!(parts.find(schema::STOCK, number, unit).is_none(), "{number} {unit}");

@@ -86,8 +86,9 @@ impl Load<'_> {
         self.connection.pragma_update(None, "foreign_keys", false)?;
         self.connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
 
-        let (tables, keys): (Vec<_>, Vec<_>) =
-            script::statements(W::SCHEMA).into_iter().partition(|statement| !statement.notes.contains_key("phase"));
+        let (tables, keys): (Vec<_>, Vec<_>) = script::statements(W::schema(W::profile(&manifest.parameters).unwrap_or_default()))
+            .into_iter()
+            .partition(|statement| !statement.notes.contains_key("phase"));
         if !resumes {
             self.phase("schema", |load| load.create::<W>(&tables, manifest))?;
         }
@@ -141,7 +142,7 @@ impl Load<'_> {
         }
         let mut writer = population.rows();
         for part in population.parts() {
-            let table = table::<W>(part.table)?;
+            let table = table::<W>(population.tables(), part.table)?;
             if loaded.contains_key(&(table.name.to_owned(), part.number)) {
                 continue;
             }
@@ -204,7 +205,7 @@ impl Load<'_> {
             *wanted.entry(part.table).or_default() += part.rows;
         }
         for (number, wanted) in wanted {
-            let table = table::<W>(number)?;
+            let table = table::<W>(population.tables(), number)?;
             let sql = format!("SELECT count(*) FROM {}", table.name);
             let found = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0))? as u64;
             if found != wanted {
@@ -222,10 +223,10 @@ impl Load<'_> {
     }
 }
 
-fn table<W: Port>(number: usize) -> Result<&'static Table, Stop> {
+fn table<W: Port>(tables: &'static [Table], number: usize) -> Result<&'static Table, Stop> {
     let why =
         || Stop::Said(Error::Database(format!("the population has rows for table {number}, which {} does not have", W::NAME)));
-    W::TABLES.get(number).ok_or_else(why)
+    tables.get(number).ok_or_else(why)
 }
 
 fn insert(table: &Table) -> String {
@@ -275,6 +276,7 @@ impl RowSink for Insert<'_> {
 fn refuse(holding: &Holding, wanted: &Manifest) -> Error {
     Error::Usage(match holding {
         Holding::Nothing => "it was emptied just now: try again".to_owned(),
+        Holding::Other { workload } => format!("it holds the workload {workload}; name another file"),
         Holding::Foreign { why } => format!("{why}; drop the workload's tables first, or name another file"),
         Holding::Complete(found) => {
             format!("it is loaded already ({}); use it as it is, drop its tables first, or name another file", describe(found))

@@ -21,14 +21,15 @@ pub(super) fn maintain<W: Workload>(connection: &Connection, journal: Journal, k
         }
         MaintenanceKind::Vacuum => Ok(Upkeep::Absent("SQLite keeps no dead row versions: there is nothing to vacuum".to_owned())),
         MaintenanceKind::WarmUp => {
-            let mut rows = 0;
+            let mut rows = 0_u64;
             for table in W::TABLES {
                 // A comparison of the last column makes SQLite read the rows, not only their keys.
                 let last = table.columns.last().map_or("rowid", |column| column.name);
                 let sql = format!("SELECT count(*) FROM {} NOT INDEXED WHERE {last} IS NOT 0", table.name);
-                rows += connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?;
+                rows += connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?.unsigned_abs();
             }
-            Ok(Upkeep::Done(format!("{rows} rows of {} tables read", W::TABLES.len())))
+            let work = format!("{rows} rows of {} tables read from end to end", W::TABLES.len());
+            Ok(Upkeep::Read { rows, work })
         }
     }
 }

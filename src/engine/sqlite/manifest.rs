@@ -82,7 +82,7 @@ pub(super) fn holding<W: Port>(connection: &Connection) -> rusqlite::Result<Hold
         return foreign(format!("its graymark_manifest has {} rows instead of one", rows.len()));
     };
     if workload != W::NAME {
-        return foreign(format!("it holds the workload {workload}"));
+        return Ok(Holding::Other { workload: workload.clone() });
     }
     let manifest: Manifest = match serde_json::from_str(text) {
         Ok(manifest) => manifest,
@@ -109,7 +109,8 @@ pub(super) fn holding<W: Port>(connection: &Connection) -> rusqlite::Result<Hold
     if !complete {
         return Ok(Holding::Unfinished(manifest));
     }
-    match script::statements(W::SCHEMA).iter().find(|made| !there.contains(made.name)) {
+    let profile = W::profile(&manifest.parameters).unwrap_or_default();
+    match script::statements(W::schema(profile)).iter().find(|made| !there.contains(made.name)) {
         Some(missing) => foreign(format!("the index {} is missing", missing.name)),
         None => Ok(Holding::Complete(manifest)),
     }

@@ -2,13 +2,16 @@
 
 mod check;
 mod connection;
+mod debitcredit;
 mod failure;
 mod load;
 mod maintain;
 mod manifest;
+mod observe;
 mod options;
 mod restore;
 mod tpcc;
+mod warm;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +22,7 @@ pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
 use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -29,8 +32,6 @@ pub trait Port: Workload {
     /// Its sessions.
     type Session: Session<Self>;
 
-    /// The named statements that make its tables and, with the note `phase: keys`, its indexes. A statement has the name of what it makes.
-    const SCHEMA: &'static str;
     /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
     const RESTORE: &'static str;
     /// The named queries of its consistency conditions.
@@ -38,6 +39,9 @@ pub trait Port: Workload {
     /// The query of its effects.
     const EFFECTS_SQL: &'static str;
 
+    /// The named statements that make a profile's tables and, with the note `phase: keys`, its indexes. A statement has the name of what it
+    /// makes.
+    fn schema(profile: usize) -> &'static str;
     /// The statements of its transactions in the order of their numbers.
     fn statements() -> Result<Vec<&'static str>, String>;
     /// A session over a connection that has these statements.
@@ -81,6 +85,7 @@ impl Sqlite {
             Holding::Unfinished(_) => {
                 Err(self.not_loaded("its load has not ended: load it again with the same parameters to go on"))
             }
+            Holding::Other { workload } => Err(self.not_loaded(&format!("it holds the workload {workload}: name another file"))),
             Holding::Foreign { why } => Err(self.not_loaded(&format!("{why}; drop the workload's tables and load it again"))),
         }
     }
@@ -122,6 +127,11 @@ impl<W: Port> Engine<W> for Sqlite {
         std::path::absolute(&self.options.file).ok()?.parent().map(Path::to_owned)
     }
 
+    /// The log is a file beside the data.
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Sqlite as Engine<W>>::data_directory(self)
+    }
+
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let connection = self.connect()?;
         connection::configure(&connection, &self.options, self.foreign_keys::<W>(&connection)?)?;
@@ -130,6 +140,10 @@ impl<W: Port> Engine<W> for Sqlite {
 
     fn server_cpu_seconds(&self) -> Option<f64> {
         None
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self)
     }
 
     async fn holding(&self) -> Result<Holding, Error> {
@@ -176,6 +190,15 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
         maintain::maintain::<W>(&self.connect()?, self.options.journal, kind).map_err(|error| self.explain(error))
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(self, population, seed, told).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

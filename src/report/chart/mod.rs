@@ -1,14 +1,19 @@
 //! The charts of a report, as SVG.
 
+mod panels;
 mod plot;
+mod stages;
 mod sweep;
 
 use hdrhistogram::Histogram;
 
 use super::format::{count, significant};
 use crate::drive::event::Phase;
+use crate::measure::dips::Dip;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::{Record, Waiting};
+pub use panels::panels;
+pub use stages::against_clients;
 pub use sweep::throughput_over_warehouses;
 
 use plot::{Axis, Layer, Plot, Tone};
@@ -84,7 +89,7 @@ impl<'a> Timeline<'a> {
         Axis::linear(format!("time since the start, {}", self.unit.1), self.end / self.unit.0)
     }
 
-    /// Ramp-up and outages as bands, and the opening and closing of the interval as marks.
+    /// Ramp-up, outages and dips as bands, and the opening and closing of the interval as marks.
     fn backdrop(&self) -> Vec<Layer> {
         let at = |second: f64| (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
         let mut layers = Vec::new();
@@ -97,6 +102,9 @@ impl<'a> Timeline<'a> {
         for (start, length) in self.record.summary.iter().flat_map(|summary| &summary.connections.outages) {
             layers.push(Layer::Band { from: at(*start), to: at(start + length), tone: Tone::Alarm });
         }
+        for dip in self.dips() {
+            layers.push(Layer::Band { from: at(dip.start_s), to: at(dip.start_s + dip.length_s), tone: Tone::Notice });
+        }
         layers
     }
 
@@ -106,26 +114,43 @@ impl<'a> Timeline<'a> {
             let x = (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
             Layer::Mark { x, label: label.to_owned(), row, tone }
         };
-        let mut layers: Vec<Layer> = self.checkpoints().map(|start| mark(start, "", 1, Tone::Faint)).collect();
+        let mut layers: Vec<Layer> = self.checkpoints().into_iter().map(|start| mark(start, "", 1, Tone::Faint)).collect();
         if let Some((open, close)) = self.interval {
             layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
         }
+        layers.extend(stages::marks(self));
         layers
     }
 
-    /// Starts of checkpoints in the time that the chart shows, in seconds.
-    fn checkpoints(&self) -> impl Iterator<Item = f64> {
-        let all = self.record.summary.iter().flat_map(|summary| &summary.maintenance);
-        let checkpoints = all.filter(|work| work.kind == MaintenanceKind::Checkpoint).map(|work| work.start_s);
-        checkpoints.filter(|start| (0.0..=self.end).contains(start))
+    fn dips(&self) -> &[Dip] {
+        self.record.summary.as_ref().and_then(|summary| summary.dips.as_deref()).unwrap_or_default()
+    }
+
+    /// Starts of checkpoints in the time that the chart shows, in seconds: those that were asked for, and of those that the database's
+    /// counters show the ones that began by themselves.
+    fn checkpoints(&self) -> Vec<f64> {
+        /// The counters show a checkpoint that was asked for up to so many seconds before and after its time.
+        const SAME_S: f64 = 2.0;
+
+        let Some(summary) = &self.record.summary else { return Vec::new() };
+        let asked = summary.maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint);
+        let asked: Vec<(f64, f64)> = asked.map(|work| (work.start_s, work.start_s + work.seconds)).collect();
+        let seen = summary.counters.iter().flat_map(|counters| &counters.checkpoints).map(|seen| seen.0);
+        let alone = |seen: &f64| !asked.iter().any(|(start, end)| (start - SAME_S..=end + SAME_S).contains(seen));
+        let all = asked.iter().map(|asked| asked.0).chain(seen.filter(alone));
+        all.filter(|start| (0.0..=self.end).contains(start)).collect()
     }
 
     fn note(&self) -> String {
         let bins = if self.width > 1 { format!(" Bins of {} s.", self.width) } else { String::new() };
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
-        let checkpoints = if self.checkpoints().next().is_some() { " Shorter grey lines are starts of checkpoints." } else { "" };
-        format!("What is outside of the measurement interval has a grey background.{outages}{checkpoints}{bins}")
+        let dips = if self.dips().is_empty() { "" } else { " Dips have an amber one." };
+        let checkpoints = if !self.checkpoints().is_empty() { " Shorter grey lines are starts of checkpoints." } else { "" };
+        format!(
+            "What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{}{bins}",
+            stages::note(self)
+        )
     }
 }
 
@@ -151,7 +176,7 @@ pub fn throughput(timeline: &Timeline) -> Option<Chart> {
     let mut layers = timeline.backdrop();
     layers.push(Layer::Line { points, tone: Tone::Series(0) });
     layers.extend(timeline.marks());
-    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * 1.12), layers };
+    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * stages::headroom(timeline)), layers };
     Chart::both("Throughput over time", timeline.note(), Vec::new(), &plot)
 }
 
@@ -246,8 +271,10 @@ pub fn waiting(record: &Record) -> Vec<Chart> {
         };
         frequency(title.to_owned(), axis, unit, counted, Tone::Series(tone), histogram, 4.0 * end)
     };
+    let of_tpcc = record.header.transactions.iter().any(|name| name == "new_order");
+    let think = if of_tpcc { "Think time after New-Order" } else { "Think time" };
     let charts = [
-        chart(Waiting::Think, "Think time after New-Order", "think time", "think times", 0),
+        chart(Waiting::Think, think, "think time", "think times", 0),
         chart(Waiting::Deferred, "Delivery from queueing to end", "time", "Deliveries", 3),
         chart(Waiting::Queue, "Wait in the queue", "wait", "transactions", 2),
         chart(Waiting::Lateness, "Lateness of the driver", "lateness", "transactions", 4),

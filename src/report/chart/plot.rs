@@ -19,6 +19,11 @@ pub const NARROW: (u32, u32) = (440, 270);
 /// For the whole width of a wide page.
 pub const WIDE: (u32, u32) = (1000, 300);
 
+/// Height of a panel among others, without the axis below the last one: on a wide page, and on a narrow one.
+pub const PANEL: (u32, u32) = (118, 112);
+/// Height of the horizontal axis with its title.
+const X_AXIS: u32 = 42;
+
 /// Drawn with this colour, and then given the colour of the page's text, whatever that is.
 const INK: RGBColor = RGBColor(1, 1, 1);
 const INK_WRITTEN: &str = "\"#010101\"";
@@ -36,6 +41,8 @@ pub enum Tone {
     Ink,
     /// Between the colours of text and page, whatever these are.
     Faint,
+    /// The colour of something to look at.
+    Notice,
     /// The colour of something bad.
     Alarm,
     /// One of [`COLOURS`].
@@ -47,6 +54,7 @@ impl Tone {
         match self {
             Tone::Ink => INK,
             Tone::Faint => RGBColor(128, 128, 128),
+            Tone::Notice => RGBColor(230, 159, 0),
             Tone::Alarm => RGBColor(204, 0, 51),
             Tone::Series(index) => COLOURS[index % COLOURS.len()],
         }
@@ -85,6 +93,15 @@ pub enum Layer {
         /// In what.
         tone: Tone,
     },
+    /// Text, centred.
+    Label {
+        /// Where.
+        x: f64,
+        /// What it says.
+        text: String,
+        /// Row from the top.
+        row: u32,
+    },
     /// A vertical line with a label.
     Mark {
         /// Where.
@@ -109,13 +126,23 @@ pub struct Axis {
 impl Axis {
     /// From 0 to `to`.
     pub fn linear(title: String, to: f64) -> Axis {
+        Axis::stepped(title, to, 8)
+    }
+
+    /// From 0 to `to`, for a panel that has no room for many ticks.
+    pub fn short(title: String, to: f64) -> Axis {
+        Axis::stepped(title, to, 4)
+    }
+
+    fn stepped(title: String, to: f64, most: u32) -> Axis {
         let to = if to.is_finite() && to > 0.0 { to } else { 1.0 };
-        // Steps of 1, 2 or 5 that make up to eight ticks.
-        let power = 10_f64.powf((to / 8.0).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| to / step <= 8.0).unwrap_or(to);
+        // Steps of 1, 2 or 5 that make up to so many ticks.
+        let room = f64::from(most);
+        let power = 10_f64.powf((to / room).log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| to / step <= room).unwrap_or(to);
         let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
         let tick = |number: u32| (f64::from(number) * step, compact(f64::from(number) * step, decimals));
-        let ticks = (0..=8).map(tick).filter(|tick| tick.0 <= to * 1.000_001).collect();
+        let ticks = (0..=most).map(tick).filter(|tick| tick.0 <= to * 1.000_001).collect();
         Axis { title, from: 0.0, to, ticks }
     }
 
@@ -140,6 +167,11 @@ impl Axis {
             .filter(|(index, (value, _))| (fine || index % 3 == 0) && *value >= from * 0.999 && *value <= to * 1.001);
         let ticks = within.map(|(_, (value, decade))| (value.log10(), compact(value, (-decade).max(0) as usize))).collect();
         Axis { title, from: from.log10(), to: to.log10(), ticks }
+    }
+
+    /// The same range without title and ticks, for a panel above the one that shows them.
+    pub fn bare(&self) -> Axis {
+        Axis { title: String::new(), from: self.from, to: self.to, ticks: Vec::new() }
     }
 
     /// From 0 to `to`, with ticks of one's own.
@@ -208,16 +240,7 @@ pub struct Plot {
 impl Plot {
     /// As an `svg` element of this aspect that scales with the page; none if it cannot be drawn.
     pub fn draw(&self, size: (u32, u32)) -> Option<String> {
-        let mut svg = String::new();
-        {
-            let area = SVGBackend::with_string(&mut svg, (size.0 * FINE, size.1 * FINE)).into_drawing_area();
-            self.draw_on(&area).ok()?;
-            area.present().ok()?;
-        }
-        // The page sizes the chart, so only the viewport of the start tag is kept.
-        let (_, inside) = svg.split_once('>')?;
-        let inside = inside.replace(INK_WRITTEN, "\"currentColor\"").replace(" font-family=\"sans-serif\"", "");
-        Some(format!("<svg viewBox=\"0 0 {} {}\" role=\"img\">{inside}", size.0 * FINE, size.1 * FINE))
+        element(size, |area| self.draw_on(area))
     }
 
     fn draw_on(&self, area: &DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>> {
@@ -228,7 +251,7 @@ impl Plot {
             .margin_top(fine(6))
             .margin_right(fine(24))
             .margin_left(fine(2))
-            .x_label_area_size(fine(42))
+            .x_label_area_size(fine(if self.x.ticks.is_empty() { 3 } else { X_AXIS }))
             .y_label_area_size(fine(58))
             .build_cartesian_2d(self.x.scale(), self.y.scale())?;
         chart
@@ -248,7 +271,7 @@ impl Plot {
         for layer in &self.layers {
             match layer {
                 Layer::Band { from, to, tone } if to > from => {
-                    let opacity = if matches!(tone, Tone::Alarm) { 0.25 } else { 0.07 };
+                    let opacity = if matches!(tone, Tone::Alarm | Tone::Notice) { 0.25 } else { 0.07 };
                     let corners = [(*from, self.y.from), (*to, self.y.to)];
                     chart.draw_series([Rectangle::new(corners, tone.colour().mix(opacity).filled())])?;
                 }
@@ -272,6 +295,11 @@ impl Plot {
                     let style = ShapeStyle { color: RGBAColor::from(tone.colour()), filled: false, stroke_width: FINE * 3 / 2 };
                     chart.draw_series([PathElement::new(points.clone(), style)])?;
                 }
+                Layer::Label { x, text, row } => {
+                    let up = (self.y.to - self.y.from) / f64::from(area.dim_in_pixel().1) * f64::from(FINE);
+                    let style = TextStyle::from(font()).color(&INK).pos(Pos::new(HPos::Center, VPos::Top));
+                    chart.draw_series([Text::new(text.clone(), (*x, self.y.to - up * f64::from(row * ROW + 2)), style)])?;
+                }
                 Layer::Mark { x, label, row, tone } => {
                     let (width, height) = area.dim_in_pixel();
                     let right = (self.x.to - self.x.from) / f64::from(width) * f64::from(FINE);
@@ -291,6 +319,38 @@ impl Plot {
         }
         Ok(())
     }
+}
+
+/// Plots above one another as one `svg` element: all but the last one have a [bare](Axis::bare) horizontal axis. `size` is the whole
+/// width, and the height of a panel.
+pub fn draw_panels(panels: &[Plot], size: (u32, u32)) -> Option<String> {
+    let height = |number: usize| number as u32 * size.1;
+    element((size.0, height(panels.len()) + X_AXIS), |area| {
+        for (number, panel) in panels.iter().enumerate() {
+            let axis = if number + 1 == panels.len() { X_AXIS } else { 0 };
+            let (top, bottom) = (height(number) * FINE, (height(number + 1) + axis) * FINE);
+            let panel_area = area.clone().shrink((0, top), (size.0 * FINE, bottom - top));
+            panel.draw_on(&panel_area)?;
+        }
+        Ok(())
+    })
+}
+
+/// An `svg` element of this aspect that scales with the page, drawn by `draw`; none if that fails.
+fn element(
+    size: (u32, u32),
+    draw: impl FnOnce(&DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>>,
+) -> Option<String> {
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (size.0 * FINE, size.1 * FINE)).into_drawing_area();
+        draw(&area).ok()?;
+        area.present().ok()?;
+    }
+    // The page sizes the chart, so only the viewport of the start tag is kept.
+    let (_, inside) = svg.split_once('>')?;
+    let inside = inside.replace(INK_WRITTEN, "\"currentColor\"").replace(" font-family=\"sans-serif\"", "");
+    Some(format!("<svg viewBox=\"0 0 {} {}\" role=\"img\">{inside}", size.0 * FINE, size.1 * FINE))
 }
 
 #[cfg(test)]

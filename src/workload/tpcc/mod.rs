@@ -14,7 +14,7 @@ pub mod timing;
 use std::collections::BTreeMap;
 
 use super::value::Timestamp;
-use super::{Outcome, Table, Workload};
+use super::{Headline, Outcome, Table, Users, Workload};
 
 /// Districts in a warehouse (clause 4.2.2).
 pub const DISTRICTS: i32 = 10;
@@ -49,6 +49,7 @@ pub struct Tpcc;
 impl Workload for Tpcc {
     const NAME: &'static str = "tpcc";
     const TRANSACTIONS: &'static [&'static str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
+    const PROFILES: &'static [&'static str] = &["standard"];
     const TABLES: &'static [Table] = &schema::TABLES;
     /// New-Orders committed, Payments committed, orders delivered.
     const EFFECTS: &'static [&'static str] = &["new_orders", "payments", "deliveries"];
@@ -71,8 +72,7 @@ impl Workload for Tpcc {
     type Terminals = Terminals;
 
     const HEADLINE: usize = 0;
-    /// W_ID has to hold twice as many ids (clause 1.3.1); a million warehouses are about 100 TB.
-    const MAX_SCALE: u32 = 1_000_000;
+    const COUNTS: Headline = Headline::NewOrdersPerMinute;
     /// Delivery.
     const DEFERRED: Option<usize> = Some(3);
     /// Clause 4.1.3.
@@ -81,9 +81,22 @@ impl Workload for Tpcc {
     const PASS: u64 = timing::pass();
     /// Clause 4.2.2.
     const TERMINALS: u32 = 10;
-    const SCALE_UNIT: &'static str = "warehouses";
+    const SCALE_UNIT: (&'static str, &'static str) = ("warehouse", "warehouses");
 
-    fn population(scale: u32, seed: u64, date: Timestamp) -> population::Population {
+    /// W_ID has to hold twice as many ids (clause 1.3.1); a million warehouses are about 100 TB.
+    fn max_scale(_: usize) -> u32 {
+        1_000_000
+    }
+
+    fn users(_: usize) -> Users {
+        Users::Possible
+    }
+
+    fn metric(_: usize, standard: bool) -> &'static str {
+        if standard { "tpmC-gm" } else { "NOPM" }
+    }
+
+    fn population(scale: u32, seed: u64, date: Timestamp, _: usize) -> population::Population {
         population::Population { warehouses: scale, seed, c_load: random::c_load(seed), date }
     }
 

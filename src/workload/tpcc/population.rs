@@ -3,7 +3,7 @@
 use super::random::{Source, Stream, Topic, c_load, last_name};
 use super::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, ORDERS, schema, text};
 use crate::workload::value::{Money, Rate, RowSink, Timestamp, Value};
-use crate::workload::{self, Part};
+use crate::workload::{self, Part, Table};
 
 /// Parts of `item`, the only table that does not grow with the warehouses.
 const ITEM_PARTS: i32 = 10;
@@ -69,6 +69,10 @@ impl workload::Population for Population {
             ]
         });
         items.chain(warehouses).collect()
+    }
+
+    fn tables(&self) -> &'static [Table] {
+        &schema::TABLES
     }
 
     fn rows(&self) -> Rows {

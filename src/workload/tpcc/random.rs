@@ -1,10 +1,8 @@
-//! Random values of clauses 2.1.5, 2.1.6 and 4.3.2.
-
-use rand::{Rng, RngExt, SeedableRng};
-use rand_xoshiro::{SplitMix64, Xoroshiro128PlusPlus};
+//! Random values of clauses 2.1.6 and 4.3.2.
 
 use super::input::LastName;
 use super::{CUSTOMERS, ITEMS};
+pub use crate::workload::stream::{Source, Stream};
 
 /// What a random stream is for. Streams of different topics have nothing in common, whatever their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,58 +33,13 @@ pub enum Topic {
     Terminal,
 }
 
-/// All random streams of one seed and topic, told apart by a key: any of them can be had without the others.
-#[derive(Clone, Copy, Debug)]
-pub struct Source {
-    halves: [u64; 2],
-}
-
-impl Source {
-    /// The streams of `seed` for `topic`.
-    pub fn new(seed: u64, topic: Topic) -> Self {
-        let first = mix(mix(seed) ^ topic as u64);
-        Source { halves: [first, mix(!first)] }
-    }
-
-    /// The stream of `key`. Both halves of its state are bijections of the key, so no two keys share a state.
-    #[inline]
-    pub fn stream(&self, key: u64) -> Stream {
-        let [first, second] = self.halves.map(|half| mix(half ^ key).to_le_bytes());
-        let mut state = [0; 16];
-        state[..8].copy_from_slice(&first);
-        state[8..].copy_from_slice(&second);
-        Stream(Xoroshiro128PlusPlus::from_seed(state))
+impl From<Topic> for u64 {
+    fn from(topic: Topic) -> u64 {
+        topic as u64
     }
 }
-
-/// A bijection of 64 bits in which each bit of the argument sways all bits of the result.
-fn mix(bits: u64) -> u64 {
-    SplitMix64::seed_from_u64(bits).next_u64()
-}
-
-/// A stream of random numbers.
-#[derive(Clone, Debug)]
-pub struct Stream(Xoroshiro128PlusPlus);
 
 impl Stream {
-    /// 64 random bits.
-    #[inline]
-    pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
-    }
-
-    /// *random within \[low..high\]* of clause 2.1.5: uniform, both ends included. `low` must not exceed `high`.
-    #[inline]
-    pub fn within(&mut self, low: i32, high: i32) -> i32 {
-        self.0.random_range(low..=high)
-    }
-
-    /// Whether it happens, with a probability of so many percent.
-    #[inline]
-    pub fn percent(&mut self, percent: i32) -> bool {
-        self.within(1, 100) <= percent
-    }
-
     /// NURand(a, x, y) of clause 2.1.6 with constant `c`.
     #[inline]
     fn nurand(&mut self, a: i32, x: i32, y: i32, c: u32) -> i32 {
@@ -107,13 +60,6 @@ impl Stream {
     /// NURand(8191, 1, 100000): an OL_I_ID.
     pub fn item_id(&mut self, c: u32) -> i32 {
         self.nurand(8191, 1, ITEMS, c)
-    }
-
-    /// A random permutation in place, all orders equally likely (clause 4.3.2.6).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.0.random_range(0..=last));
-        }
     }
 }
 

@@ -95,7 +95,7 @@ impl workload::Terminal for Terminal {
         self.deck.draw(&mut self.stream)
     }
 
-    fn think_time(&mut self, transaction: usize) -> u64 {
+    fn think_time(&mut self, transaction: usize, _: u64) -> u64 {
         timing::think_time(&mut self.stream, transaction)
     }
 

@@ -8,12 +8,6 @@ pub const KEYING: [u32; 5] = [18, 3, 2, 2, 2];
 /// Mean think time of each transaction type in seconds (clause 5.2.5.7).
 pub const MEAN_THINK: [u32; 5] = [12, 12, 10, 5, 5];
 
-/// Think times are cut at so many times their mean (clause 5.2.5.4).
-const CUT: f64 = 10.0;
-/// Cutting takes away from the mean; the exponential's own mean is greater by this factor f, so that what is left has the mean of the
-/// standard: f × (1 − e^(−10/f)) = 1.
-const KEEP_MEAN: f64 = 1.000045422618;
-
 /// The mean time of one pass of the deck, without any response time, in microseconds: 476 s.
 pub const fn pass() -> u64 {
     let (mut seconds, mut transaction) = (0, 0);
@@ -34,26 +28,19 @@ pub fn means() -> (f64, f64) {
 
 /// A think time after a transaction of a type, in microseconds: negative exponential, cut at ten means, with the standard's mean.
 pub fn think_time(stream: &mut Stream, transaction: usize) -> u64 {
-    let mean = f64::from(MEAN_THINK[transaction]) * 1e6;
-    // Uniform in (0, 1]: 53 bits, and never 0.
-    let uniform = ((stream.bits() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-    (-uniform.ln() * KEEP_MEAN * mean).min(CUT * mean) as u64
+    stream.exponential(f64::from(MEAN_THINK[transaction]) * 1e6) as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::random::{Source, Topic};
     use super::*;
+    use crate::workload::stream::{CUT, KEEP_MEAN};
 
     #[test]
     fn a_pass_takes_as_long_as_the_standard_says() {
         // Clause 4.1.3 for a deck: 600 s × 10 New-Orders / 476 s = 12.61 New-Orders a minute and warehouse.
         assert_eq!(pass(), 476_000_000);
-    }
-
-    #[test]
-    fn cutting_keeps_the_mean() {
-        assert!((KEEP_MEAN * (1.0 - (-CUT / KEEP_MEAN).exp()) - 1.0).abs() < 1e-9);
     }
 
     #[test]

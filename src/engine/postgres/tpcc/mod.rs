@@ -32,7 +32,6 @@ impl Session<Tpcc> for TpccSession {
 impl Port for Tpcc {
     type Session = TpccSession;
 
-    const SCHEMA: &'static str = include_str!("schema.sql");
     const KEYS: &'static str = include_str!("keys.sql");
     const FOREIGN_KEYS: &'static str = include_str!("foreign_keys.sql");
     const PROCEDURES: &'static str = include_str!("procedures.sql");
@@ -40,6 +39,10 @@ impl Port for Tpcc {
     const RESTORE: &'static str = include_str!("restore.sql");
     const CONSISTENCY: &'static str = include_str!("../../sql/tpcc/consistency.sql");
     const EFFECTS_SQL: &'static str = include_str!("../../sql/tpcc/effects.sql");
+
+    fn schema(_: usize) -> &'static str {
+        include_str!("schema.sql")
+    }
 
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String> {
         match via {

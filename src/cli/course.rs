@@ -1,0 +1,65 @@
+//! Follows the course of a run second by second, for what can be said of it only at its end.
+
+use std::ops::Range;
+
+use crate::drive::event::{Event, Phase};
+use crate::measure::counters::{CountersSummary, Sample};
+use crate::measure::dips::{self, Dip, Peaks};
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+
+/// What a run did in each second, and its counters.
+#[derive(Debug, Default)]
+pub(super) struct Course {
+    /// Transactions completed in each second of the run, from 0.
+    completed: Vec<u64>,
+    /// The seconds of the measurement interval.
+    interval: Option<Range<usize>>,
+    /// The seconds in which the number of clients changed.
+    steps: Vec<usize>,
+    samples: Vec<Sample>,
+    notes: Vec<String>,
+}
+
+impl Course {
+    /// Takes up what the driver says.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            // What ends after the interval is in none of its seconds.
+            Event::Second { phase: Phase::WindDown, .. } => {}
+            Event::Second { second, phase, interval } => {
+                let second = *second as usize;
+                self.completed.resize(self.completed.len().max(second + 1), 0);
+                self.completed[second] = interval.transactions.iter().map(|measured| measured.completed).sum();
+                if *phase == Phase::Measurement {
+                    self.interval = Some(self.interval.as_ref().map_or(second, |known| known.start)..second + 1);
+                }
+            }
+            Event::StageBegan { at, stage, .. } if *stage > 0 => self.steps.push(at.round() as usize),
+            Event::Sampled(sample) => self.samples.push(Sample::clone(sample)),
+            Event::NotCounted { why } if !self.notes.contains(why) => self.notes.push(why.clone()),
+            _ => {}
+        }
+    }
+
+    /// What its counters come to; `seconds` is the length of the interval as it was.
+    pub(super) fn counters(&self, seconds: f64) -> Option<CountersSummary> {
+        let first = self.interval.as_ref()?.start as f64;
+        let interval = first..first + seconds;
+        Some(CountersSummary::of(&self.samples, interval, &self.completed, self.notes.clone()))
+    }
+
+    /// Highest throughput in the interval.
+    pub(super) fn peaks(&self) -> Option<Peaks> {
+        Peaks::of(self.completed.get(self.interval.clone()?)?)
+    }
+
+    /// Dips and blackouts of the interval, and the checkpoints that they coincide with: those that were asked for, and those that are seen
+    /// in the database's counters.
+    pub(super) fn dips(&self, maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> Option<Vec<Dip>> {
+        let interval = self.interval.clone()?;
+        let asked =
+            maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint).map(|work| (work.start_s, work.seconds));
+        let seen = counters.into_iter().flat_map(|counters| &counters.checkpoints).copied();
+        Some(dips::find_in_steps(&self.completed, interval, &self.steps, &asked.chain(seen).collect::<Vec<_>>()))
+    }
+}

@@ -1,0 +1,104 @@
+//! Figures of a run in stages: each stage is measured on its own while the run goes on.
+
+use crate::drive::event::{Event, Phase};
+use crate::drive::{Schedule, Stages};
+use crate::engine::{Engine, Error};
+use crate::measure::{Interval, process};
+use crate::plan::Plan;
+use crate::record::summary::{Spread, StageSummary};
+use crate::workload::{Headline, Workload};
+
+/// The stages of a plan; none of them without.
+///
+/// # Errors
+/// If the plan asks for something that does not go with stages.
+pub(super) fn of(plan: &Plan) -> Result<Stages, Error> {
+    Ok(plan.staged()?.map_or_else(Stages::default, |(clients, seconds)| Stages::new(clients.to_vec(), seconds)))
+}
+
+/// Cuts a run into its stages.
+pub(super) struct StageMeter {
+    stages: Stages,
+    ramp_up: u32,
+    /// What was measured in each stage that has begun.
+    intervals: Vec<Interval>,
+    /// CPU time at the beginning of each stage that has begun, and at the end of the last one.
+    cpu: Vec<CpuTime>,
+}
+
+/// CPU seconds used so far, and the moment at which that was read.
+#[derive(Clone, Copy)]
+struct CpuTime {
+    at: std::time::Instant,
+    client: f64,
+    server: Option<f64>,
+}
+
+impl StageMeter {
+    /// Of a run that is to begin.
+    pub(super) fn new(stages: &Stages, schedule: &Schedule) -> StageMeter {
+        StageMeter { stages: stages.clone(), ramp_up: schedule.ramp_up, intervals: Vec::new(), cpu: Vec::new() }
+    }
+
+    /// Takes up what the driver says.
+    pub(super) fn event<W: Workload, E: Engine<W>>(&mut self, event: &Event, engine: &E) {
+        if self.stages.is_empty() {
+            return;
+        }
+        match event {
+            Event::StageBegan { .. } | Event::PhaseBegan { phase: Phase::WindDown, .. } => {
+                let usage = process::usage();
+                let client = usage.user_s + usage.system_s;
+                self.cpu.push(CpuTime { at: std::time::Instant::now(), client, server: engine.server_cpu_seconds() });
+            }
+            Event::Second { second, phase: Phase::Measurement, interval } => {
+                let Some(stage) = second.checked_sub(self.ramp_up).and_then(|second| self.stages.at(second)) else { return };
+                while self.intervals.len() <= stage {
+                    self.intervals.push(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len()));
+                }
+                if let Some(sum) = self.intervals.get_mut(stage) {
+                    sum.add(interval);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What the stages came to that had begun when the measurement interval ended, after so many seconds.
+    pub(super) fn summaries<W: Workload>(&self, interval_s: f64) -> Vec<StageSummary> {
+        let full = f64::from(self.stages.seconds());
+        let new_orders = W::COUNTS == Headline::NewOrdersPerMinute;
+        let per = |count: f64, seconds: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
+        let stage = |(number, (clients, sum)): (usize, (&u32, &Interval))| {
+            let before = number as f64 * full;
+            let seconds = (interval_s - before).clamp(0.0, full);
+            let sums = |of: fn(&crate::measure::Measured) -> u64| sum.transactions.iter().map(of).sum::<u64>();
+            let completed = sums(|measured| measured.response.len());
+            if seconds <= 0.0 && completed == 0 {
+                return None;
+            }
+            let headline = sum.transactions.get(W::HEADLINE);
+            let cpu = self.cpu.get(number).zip(self.cpu.get(number + 1)).filter(|_| completed > 0);
+            // The readings come up to a tenth of a second late: what they show is taken as a rate.
+            let cpu_us = |used: f64, from: &CpuTime, to: &CpuTime| {
+                let apart = to.at.duration_since(from.at).as_secs_f64();
+                (apart > 0.0).then(|| 1e6 * used / apart * seconds / completed as f64)
+            };
+            Some(StageSummary {
+                clients: *clients,
+                start_s: f64::from(self.ramp_up) + before,
+                seconds,
+                whole: seconds >= full,
+                completed,
+                errors: sums(|measured| measured.errors),
+                retries: sums(|measured| measured.retries),
+                transactions_per_second: per(completed as f64, seconds),
+                new_orders_per_minute: headline.filter(|_| new_orders).map(|sum| per(60.0 * sum.response.len() as f64, seconds)),
+                response_ms: headline.map(|sum| Spread::of(&sum.response)).unwrap_or_default(),
+                client_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.client - from.client, from, to)),
+                server_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.server? - from.server?, from, to)),
+            })
+        };
+        self.stages.clients().iter().zip(&self.intervals).enumerate().filter_map(stage).collect()
+    }
+}

@@ -1,0 +1,228 @@
+//! What the result costs: the price of a system, and of each unit of its metric.
+//!
+//! Rounding is that of TPC-C's clause 7.3.2: the total up to the whole currency unit, the price of a unit of the metric up to three
+//! significant digits. The metric's figure is the one that is reported: cut, not rounded (clause 5.4.4). All of it is reckoned in whole
+//! numbers, so that no figure hangs on how a computer stores fractions.
+
+use serde::Deserialize;
+
+use crate::record::summary::{PriceSummary, Summary};
+
+/// Years of upkeep that are priced when the file does not say (clause 7.1).
+const YEARS: u32 = 3;
+const MOST_YEARS: u32 = 20;
+const MOST_OF_A_PART: u32 = 1_000_000;
+const MOST_PARTS: usize = 10_000;
+/// The dearest part, in currency units: far below what a number of a TOML file can tell to the cent.
+const DEAREST: f64 = 1e12;
+/// The dearest system, in cents.
+const DEAREST_SYSTEM: u128 = 100_000_000_000_000_000;
+
+/// A price file: what a system is made of.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceList {
+    /// `USD`, `EUR`, `$`.
+    pub currency: String,
+    /// Years whose upkeep is in the price.
+    #[serde(default = "years")]
+    pub years: u32,
+    /// What has to be bought.
+    pub parts: Vec<PricedPart>,
+}
+
+/// A part of a priced system. Prices are in currency units with at most two decimals.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PricedPart {
+    /// What it is.
+    pub name: String,
+    /// Of one.
+    pub price: f64,
+    /// How many.
+    #[serde(default = "one")]
+    pub quantity: u32,
+    /// Upkeep of one for a year.
+    #[serde(default)]
+    pub yearly: f64,
+}
+
+fn years() -> u32 {
+    YEARS
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl PriceList {
+    /// Reads the text of a price file.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub fn parse(text: &str) -> Result<PriceList, String> {
+        let list: PriceList = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            format!("line {}: {}", before.matches('\n').count() + 1, error.message().lines().next().unwrap_or(""))
+        })?;
+        let sign = |letter: char| letter.is_control() || letter.is_whitespace();
+        if list.currency.is_empty() || list.currency.chars().count() > 8 || list.currency.contains(sign) {
+            return Err("currency: give a short name such as USD".to_owned());
+        }
+        if !(1..=MOST_YEARS).contains(&list.years) {
+            return Err(format!("years: give a number from 1 to {MOST_YEARS}"));
+        }
+        if list.parts.is_empty() || list.parts.len() > MOST_PARTS {
+            return Err(format!("parts: give 1 to {MOST_PARTS} [[parts]], each with name and price"));
+        }
+        for (part, number) in list.parts.iter().zip(1..) {
+            let of = format!("part {number} ({:?})", part.name);
+            if part.name.trim().is_empty() {
+                return Err(format!("{of}: give it a name"));
+            }
+            for (what, money) in [("price", part.price), ("yearly", part.yearly)] {
+                cents(money)
+                    .ok_or_else(|| format!("{of}: {what}: give an amount from 0 to {DEAREST} with at most two decimals"))?;
+            }
+            if !(1..=MOST_OF_A_PART).contains(&part.quantity) {
+                return Err(format!("{of}: quantity: give a number from 1 to {MOST_OF_A_PART}"));
+            }
+        }
+        match list.cents() {
+            0 => Err("parts: all of it costs nothing: give the parts their prices".to_owned()),
+            cents if cents > DEAREST_SYSTEM => {
+                Err("parts: all of it costs more than there is: see prices and quantities".to_owned())
+            }
+            _ => Ok(list),
+        }
+    }
+
+    /// The price of all parts with their upkeep.
+    fn cents(&self) -> u128 {
+        let each = |part: &PricedPart| cents(part.price).unwrap_or(0) + u128::from(self.years) * cents(part.yearly).unwrap_or(0);
+        self.parts.iter().map(|part| u128::from(part.quantity) * each(part)).sum()
+    }
+
+    /// The price of a run's result.
+    pub fn of(&self, summary: &Summary) -> PriceSummary {
+        let total = self.cents().div_ceil(100);
+        let measured = summary.interval_s > 0.0;
+        let figure = summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second);
+        PriceSummary {
+            currency: self.currency.clone(),
+            years: self.years,
+            parts: self.parts.len() as u32,
+            total: total as u64,
+            metric: format!("{}/{}", self.currency, summary.metric),
+            per_metric: per_unit(total, figure).filter(|_| measured),
+        }
+    }
+}
+
+/// An amount in cents; none unless it is one, to the cent.
+fn cents(amount: f64) -> Option<u128> {
+    let cents = (amount * 100.0).round();
+    // A fraction that is not of cents is not what the cents make.
+    ((0.0..=DEAREST).contains(&amount) && cents / 100.0 == amount).then_some(cents as u128)
+}
+
+/// Up to three significant digits of `total` over the figure as it is reported; none if that is nothing.
+fn per_unit(total: u128, figure: f64) -> Option<f64> {
+    /// Reported figures have at most two decimals.
+    const PARTS: u128 = 100;
+    if total == 0 || !(0.01..1e15).contains(&figure) {
+        return None;
+    }
+    let reported = if figure < 10.0 { (figure * PARTS as f64) as u128 } else { figure as u128 * PARTS };
+    // The digits are the quotient's after as many shifts as leave three of them.
+    let (mut over, mut under, mut decimals) = (total * PARTS, reported, 0_i32);
+    while over < 100 * under {
+        over *= 10;
+        decimals += 1;
+    }
+    while over >= 1_000 * under {
+        under *= 10;
+        decimals -= 1;
+    }
+    let digits = over.div_ceil(under);
+    format!("{digits}e{}", -decimals).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Result<PriceList, String> {
+        PriceList::parse(text)
+    }
+
+    #[test]
+    fn the_example_of_the_standard() {
+        assert_eq!(per_unit(5_734_418, 105.0), Some(54_700.0));
+        // Always up, and never by the way a fraction is stored.
+        let cases: [(u128, f64, f64); 9] = [
+            (1, 1.0, 1.0),
+            (100, 100.9, 1.0),
+            (101, 100.0, 1.01),
+            (1_001, 1_000.0, 1.01),
+            (1_000_001, 1_000.0, 1_010.0),
+            (549, 8_300.0, 0.0662),
+            (1, 3.0, 0.334),
+            (999_001, 1_000.0, 1_000.0),
+            (199, 2.0, 99.5),
+        ];
+        for (total, figure, price) in cases {
+            assert_eq!(per_unit(total, figure), Some(price), "{total} / {figure}");
+        }
+        for figure in [0.0, -1.0, f64::NAN, f64::INFINITY, 0.001] {
+            assert_eq!(per_unit(100, figure), None, "{figure}");
+        }
+        assert!(per_unit(1_000_000_000_000_000, 0.01).is_some() && per_unit(1, 9e14).is_some());
+        assert_eq!(per_unit(0, 1.0), None);
+    }
+
+    #[test]
+    fn parts_and_their_upkeep_add_up_to_the_cent() {
+        let text = "currency = \"USD\"\n[[parts]]\nname = \"a\"\nprice = 0.1\nquantity = 3\n[[parts]]\nname = \"b\"\nprice = 19.99\nyearly = 5\n";
+        let read = list(text).unwrap();
+        assert_eq!(read.cents(), 3 * 10 + 1_999 + 3 * 500);
+        let summary = crate::study::tests::summary("none", 1, 12_345.6, 1.0);
+        let price = read.of(&summary);
+        // 35.29 is 36 whole dollars; 36 / 12345 is 0.002916…
+        assert_eq!((price.total, price.years, price.parts, price.per_metric), (36, 3, 2, Some(0.00292)));
+        assert_eq!(price.metric, "USD/tpmC-gm");
+        let nothing = Summary { interval_s: 0.0, ..summary };
+        assert_eq!(read.of(&nothing).per_metric, None);
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_is_told() {
+        let part = |line: &str| format!("currency = \"USD\"\n[[parts]]\nname = \"a\"\n{line}\n");
+        for (text, word) in [
+            (part("price = -1"), "price"),
+            (part("price = nan"), "price"),
+            (part("price = inf"), "price"),
+            (part("price = 0.001"), "two decimals"),
+            (part("price = 1e13"), "price"),
+            (part("price = 1\nyearly = -2"), "yearly"),
+            (part("price = 1\nquantity = 0"), "quantity"),
+            (part("price = 1\nquantity = 1.5"), "line 5"),
+            (part("price = 1\ncolour = \"red\""), "colour"),
+            (part("cost = 1"), "cost"),
+            (part("price = 0"), "nothing"),
+            (part("price = 1e12\nquantity = 1000000"), "more than"),
+            ("currency = \"USD\"\nparts = []".to_owned(), "parts"),
+            ("currency = \"US dollars\"\nparts = []".to_owned(), "currency"),
+            ("currency = \"USD\"\nyears = 0\nparts = []".to_owned(), "years"),
+            ("currency = \"USD\"".to_owned(), "parts"),
+            ("[[parts]]\nname = \"a\"\nprice = 1\n".to_owned(), "currency"),
+            ("\u{7f}ELF".to_owned(), "line 1"),
+        ] {
+            let why = list(&text).unwrap_err();
+            assert!(why.contains(word) && !why.contains('\n'), "{text}: {why}");
+        }
+        for amount in [0.0, 0.01, 0.07, 399.99, 1.15, 1_234_567.89, 1e12] {
+            assert_eq!(cents(amount), Some((amount * 100.0_f64).round() as u128), "{amount}");
+        }
+    }
+}

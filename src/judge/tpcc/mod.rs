@@ -1,0 +1,57 @@
+//! TPC-C's rules: what a run can show of its clauses 2 to 5. Durability and isolation need tests of their own, and a price is no matter of
+//! ours.
+
+mod database;
+mod input;
+mod interval;
+mod scale;
+mod terminals;
+
+use super::{Rule, noted};
+use crate::record::summary::{Clause, Summary, TransactionSummary};
+
+/// What the standard asks of a transaction type (clause 5.2.5.7). Written out here, and not taken from where the load is made, so that
+/// a mistake there is found here.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// As in records.
+    pub transaction: &'static str,
+    /// As in sentences.
+    pub name: &'static str,
+    /// The least share of all transactions, in percent (clause 5.2.3).
+    pub share: Option<f64>,
+    /// The shortest keying time in seconds (clause 5.2.5.2).
+    pub keying_s: f64,
+    /// The smallest mean of think times in seconds (clause 5.2.5.4); 0 where the standard sets none.
+    pub think_s: f64,
+    /// What the 90th percentile of response times must stay below, in seconds (clause 5.2.5.3).
+    pub response_s: f64,
+}
+
+/// Limits of the five types, in the standard's order.
+pub const LIMITS: [Limits; 5] = [
+    Limits { transaction: "new_order", name: "New-Order", share: None, keying_s: 18.0, think_s: 12.0, response_s: 5.0 },
+    Limits { transaction: "payment", name: "Payment", share: Some(43.0), keying_s: 3.0, think_s: 12.0, response_s: 5.0 },
+    Limits { transaction: "order_status", name: "Order-Status", share: Some(4.0), keying_s: 2.0, think_s: 10.0, response_s: 5.0 },
+    Limits { transaction: "delivery", name: "Delivery", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 5.0 },
+    Limits { transaction: "stock_level", name: "Stock-Level", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 20.0 },
+];
+
+/// Nine in ten deferred Deliveries must be done within so many seconds of their queueing (clause 2.7.2.2).
+pub const DEFERRED_LIMIT_S: f64 = 80.0;
+
+pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
+    let mut clauses = scale::rules(summary);
+    clauses.extend(input::rules(summary));
+    clauses.extend(terminals::rules(summary));
+    clauses.extend(interval::rules(summary));
+    clauses.extend(database::rules(summary));
+    clauses
+}
+
+/// The type's figures, if it completed anything.
+fn worked<'a>(summary: &'a Summary, transaction: &str) -> Option<&'a TransactionSummary> {
+    summary.transactions.get(transaction).filter(|found| found.completed > 0)
+}
+
+const NO_TRANSACTION: &str = "no transaction of this type was completed";

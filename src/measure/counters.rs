@@ -1,0 +1,385 @@
+//! Counters of database, operating system and client through a run, and what follows from their growth.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that is counted from a beginning of its own: of the process, the server, the machine. Only its growth has a meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// CPU seconds of this process.
+    ClientCpu,
+    /// CPU seconds of the server's processes.
+    ServerCpu,
+    /// CPU seconds that the machine had, idle ones included: its CPUs times the time.
+    MachineCpu,
+    /// Of these, seconds in which a CPU worked.
+    MachineBusy,
+    /// Of these, idle seconds in which something waited for a disk.
+    MachineIowait,
+    /// Of these, seconds in which the hypervisor gave the CPU to others.
+    MachineSteal,
+    /// Transactions committed, by the database's own count. Whether it counts those that only read is the database's way.
+    Commits,
+    /// Blocks that the database read from outside of its own cache; they may come from the system's.
+    BlockReads,
+    /// Bytes of these blocks.
+    BlockReadBytes,
+    /// Blocks of tables and indexes that the database wrote.
+    BlockWrites,
+    /// Bytes of these blocks.
+    BlockWriteBytes,
+    /// Times that the database wrote its log.
+    LogWrites,
+    /// Times that the database waited until its log was on disk.
+    LogFlushes,
+    /// Bytes of log.
+    LogBytes,
+    /// Checkpoints, counted when they begin or when they end, as the database does.
+    Checkpoints,
+    /// Blocks that checkpoints wrote.
+    CheckpointBlocks,
+    /// Calls by which the server's processes read, files and pipes alike.
+    ServerReadCalls,
+    /// Calls by which the server's processes wrote, files and pipes alike.
+    ServerWriteCalls,
+    /// Bytes that the server's processes caused to be read from storage.
+    ServerReadBytes,
+    /// Bytes that the server's processes caused to be written to storage.
+    ServerWrittenBytes,
+    /// Reads that the block device below the database completed.
+    DeviceReads,
+    /// Bytes of these.
+    DeviceReadBytes,
+    /// Writes that the block device below the database completed.
+    DeviceWrites,
+    /// Bytes of these.
+    DeviceWrittenBytes,
+}
+
+impl Counter {
+    /// All of them, in the order of records.
+    pub const ALL: [Counter; 24] = [
+        Counter::ClientCpu,
+        Counter::ServerCpu,
+        Counter::MachineCpu,
+        Counter::MachineBusy,
+        Counter::MachineIowait,
+        Counter::MachineSteal,
+        Counter::Commits,
+        Counter::BlockReads,
+        Counter::BlockReadBytes,
+        Counter::BlockWrites,
+        Counter::BlockWriteBytes,
+        Counter::LogWrites,
+        Counter::LogFlushes,
+        Counter::LogBytes,
+        Counter::Checkpoints,
+        Counter::CheckpointBlocks,
+        Counter::ServerReadCalls,
+        Counter::ServerWriteCalls,
+        Counter::ServerReadBytes,
+        Counter::ServerWrittenBytes,
+        Counter::DeviceReads,
+        Counter::DeviceReadBytes,
+        Counter::DeviceWrites,
+        Counter::DeviceWrittenBytes,
+    ];
+
+    /// As it is written in records, summaries and SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Counter::ClientCpu => "client_cpu_s",
+            Counter::ServerCpu => "server_cpu_s",
+            Counter::MachineCpu => "machine_cpu_s",
+            Counter::MachineBusy => "machine_busy_s",
+            Counter::MachineIowait => "machine_iowait_s",
+            Counter::MachineSteal => "machine_steal_s",
+            Counter::Commits => "commits",
+            Counter::BlockReads => "block_reads",
+            Counter::BlockReadBytes => "block_read_bytes",
+            Counter::BlockWrites => "block_writes",
+            Counter::BlockWriteBytes => "block_write_bytes",
+            Counter::LogWrites => "log_writes",
+            Counter::LogFlushes => "log_flushes",
+            Counter::LogBytes => "log_bytes",
+            Counter::Checkpoints => "checkpoints",
+            Counter::CheckpointBlocks => "checkpoint_blocks",
+            Counter::ServerReadCalls => "server_read_calls",
+            Counter::ServerWriteCalls => "server_write_calls",
+            Counter::ServerReadBytes => "server_read_bytes",
+            Counter::ServerWrittenBytes => "server_written_bytes",
+            Counter::DeviceReads => "device_reads",
+            Counter::DeviceReadBytes => "device_read_bytes",
+            Counter::DeviceWrites => "device_writes",
+            Counter::DeviceWrittenBytes => "device_written_bytes",
+        }
+    }
+
+    /// The counter of a name.
+    pub fn named(name: &str) -> Option<Counter> {
+        Counter::ALL.into_iter().find(|counter| counter.name() == name)
+    }
+}
+
+/// Values of counters; what is not known has none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counters([Option<f64>; Counter::ALL.len()]);
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters([None; Counter::ALL.len()])
+    }
+}
+
+impl Counters {
+    /// The value of a counter, if it is known.
+    pub fn get(&self, counter: Counter) -> Option<f64> {
+        self.0[counter as usize]
+    }
+
+    /// Sets the value of a counter. What is no finite number counts as not known.
+    pub fn set(&mut self, counter: Counter, value: impl Into<Option<f64>>) {
+        self.0[counter as usize] = value.into().filter(|value| value.is_finite());
+    }
+
+    /// Takes over what another one knows.
+    pub fn merge(&mut self, other: &Counters) {
+        for counter in Counter::ALL {
+            if let Some(value) = other.get(counter) {
+                self.set(counter, value);
+            }
+        }
+    }
+}
+
+/// Counters as they stood at one moment of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// When, in seconds since the run's start.
+    pub at: f64,
+    /// The counters.
+    pub counters: Counters,
+}
+
+/// What counters grew by from one sample to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// When it began, in seconds since the run's start.
+    pub from: f64,
+    /// When it ended.
+    pub to: f64,
+    /// The growth of each counter that was known at both times and did not start anew between them.
+    pub grown: Counters,
+}
+
+/// What counters grew by between samples, in order. A sample without a counter leaves a gap on both of its sides.
+pub fn growths(samples: &[Sample]) -> Vec<Growth> {
+    let between = |pair: &[Sample]| {
+        let (earlier, later) = (&pair[0], &pair[1]);
+        let mut grown = Counters::default();
+        for counter in Counter::ALL {
+            let growth = later.counters.get(counter).zip(earlier.counters.get(counter)).map(|(later, earlier)| later - earlier);
+            // A counter that shrank was set back, as by a server that came up again: nobody knows by how much it grew.
+            grown.set(counter, growth.filter(|growth| *growth >= 0.0));
+        }
+        Growth { from: earlier.at, to: later.at, grown }
+    };
+    samples.windows(2).map(between).filter(|growth| growth.to > growth.from).collect()
+}
+
+/// What a counter grew by in the measurement interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Grown {
+    /// Its growth in the seconds in which it is known.
+    pub total: f64,
+    /// Length of these seconds.
+    pub seconds: f64,
+    /// `total` over `seconds`.
+    pub per_second: f64,
+}
+
+/// Counters of the measurement interval and what follows from them. What is not known is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CountersSummary {
+    /// By the names of [`Counter`].
+    pub grown: BTreeMap<String, Grown>,
+    /// Completed transactions for each time that the log was flushed: above 1, commits share flushes (group commit).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transactions_per_log_flush: Option<f64>,
+    /// Bytes of log for each completed transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_bytes_per_transaction: Option<f64>,
+    /// CPUs of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_cpus: Option<f64>,
+    /// Percent of the machine's CPU time that this process used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpu_percent: Option<f64>,
+    /// Percent of the machine's CPU time that the server's processes used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpu_percent: Option<f64>,
+    /// Percent of the machine's CPU time in which its CPUs worked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_busy_percent: Option<f64>,
+    /// Percent of the machine's CPU time that was idle while something waited for a disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_iowait_percent: Option<f64>,
+    /// Percent of the machine's CPU time that the hypervisor gave to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_steal_percent: Option<f64>,
+    /// Checkpoints seen at work in the database's counters through the whole run: start in seconds since the run's start, and length.
+    pub checkpoints: Vec<(f64, f64)>,
+    /// What could not be counted, and why.
+    pub notes: Vec<String>,
+}
+
+impl CountersSummary {
+    /// Of samples in order. `interval` is in seconds since the run's start; `completed` are the transactions completed in each second of
+    /// the run, from 0.
+    pub fn of(samples: &[Sample], interval: Range<f64>, completed: &[u64], notes: Vec<String>) -> CountersSummary {
+        let all = growths(samples);
+        // Samples are taken a little after the full second.
+        let inside = |growth: &&Growth| growth.from.round() >= interval.start && growth.to.round() <= interval.end;
+        let measured: Vec<&Growth> = all.iter().filter(inside).collect();
+        let transactions = |growth: &Growth| {
+            let seconds = completed.get(growth.from.round() as usize..growth.to.round() as usize);
+            seconds.map(|seconds| seconds.iter().sum::<u64>() as f64)
+        };
+        let per = |over: &dyn Fn(&Growth) -> Option<f64>, under: &dyn Fn(&Growth) -> Option<f64>| {
+            let both = measured.iter().filter_map(|growth| over(growth).zip(under(growth)));
+            let (over, under) = both.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+            (under > 0.0).then(|| over / under)
+        };
+        let of = |counter: Counter| move |growth: &Growth| growth.grown.get(counter);
+        let percent = |counter| per(&of(counter), &of(Counter::MachineCpu)).map(|share| 100.0 * share);
+        CountersSummary {
+            grown: Counter::ALL
+                .into_iter()
+                .filter_map(|counter| Some((counter.name().to_owned(), sum(&measured, counter)?)))
+                .collect(),
+            transactions_per_log_flush: per(&transactions, &of(Counter::LogFlushes)),
+            log_bytes_per_transaction: per(&of(Counter::LogBytes), &transactions),
+            machine_cpus: per(&of(Counter::MachineCpu), &|growth| Some(growth.to - growth.from)),
+            client_cpu_percent: percent(Counter::ClientCpu),
+            server_cpu_percent: percent(Counter::ServerCpu),
+            machine_busy_percent: percent(Counter::MachineBusy),
+            machine_iowait_percent: percent(Counter::MachineIowait),
+            machine_steal_percent: percent(Counter::MachineSteal),
+            checkpoints: checkpoints(&all),
+            notes,
+        }
+    }
+
+    /// What a counter grew by, if it is known.
+    pub fn grown(&self, counter: Counter) -> Option<&Grown> {
+        self.grown.get(counter.name())
+    }
+}
+
+fn sum(growths: &[&Growth], counter: Counter) -> Option<Grown> {
+    let known = growths.iter().filter_map(|growth| Some((growth.grown.get(counter)?, growth.to - growth.from)));
+    let (total, seconds) = known.fold((0.0, 0.0), |sum, growth| (sum.0 + growth.0, sum.1 + growth.1));
+    (seconds > 0.0).then(|| Grown { total, seconds, per_second: total / seconds })
+}
+
+/// Seconds without a sign of a checkpoint that still belong to it: one that takes its time writes in bursts.
+const CHECKPOINT_PAUSE_S: f64 = 2.5;
+
+/// Times in which checkpoints began or wrote: start and length.
+pub fn checkpoints(growths: &[Growth]) -> Vec<(f64, f64)> {
+    let at_work = |growth: &&Growth| {
+        [Counter::Checkpoints, Counter::CheckpointBlocks]
+            .iter()
+            .any(|counter| growth.grown.get(*counter).is_some_and(|grown| grown > 0.0))
+    };
+    let mut found: Vec<(f64, f64)> = Vec::new();
+    for growth in growths.iter().filter(at_work) {
+        match found.last_mut() {
+            Some((start, length)) if growth.from - (*start + *length) <= CHECKPOINT_PAUSE_S => *length = growth.to - *start,
+            _ => found.push((growth.from, growth.to - growth.from)),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at: f64, values: &[(Counter, f64)]) -> Sample {
+        let mut counters = Counters::default();
+        values.iter().for_each(|(counter, value)| counters.set(*counter, *value));
+        Sample { at, counters }
+    }
+
+    #[test]
+    fn counters_have_names_of_their_own() {
+        for (index, counter) in Counter::ALL.into_iter().enumerate() {
+            assert_eq!((counter as usize, Counter::named(counter.name())), (index, Some(counter)));
+        }
+        assert_eq!(Counter::named("second"), None);
+    }
+
+    #[test]
+    fn gaps_and_counters_set_back_are_no_growth() {
+        let log = |at, bytes| sample(at, &[(Counter::LogBytes, bytes), (Counter::ClientCpu, at)]);
+        let samples =
+            [log(0.0, 100.0), log(1.0, 150.0), sample(2.0, &[(Counter::ClientCpu, 2.0)]), log(3.0, 900.0), log(4.0, 20.0)];
+        let grown: Vec<_> = growths(&samples)
+            .iter()
+            .map(|growth| (growth.grown.get(Counter::LogBytes), growth.grown.get(Counter::ClientCpu)))
+            .collect();
+        assert_eq!(grown, [(Some(50.0), Some(1.0)), (None, Some(1.0)), (None, Some(1.0)), (None, Some(1.0))]);
+    }
+
+    #[test]
+    fn a_summary_has_what_is_known_of_the_interval_and_no_more() {
+        // One second of ramp-up, four of the interval; the log is not known in one of them.
+        let at = |second: f64, flushes: Option<f64>| {
+            let mut sample = sample(
+                second + 0.003,
+                &[
+                    (Counter::MachineCpu, 2.0 * second),
+                    (Counter::ClientCpu, 0.5 * second),
+                    (Counter::LogBytes, 1e9 + 4_000.0 * second),
+                ],
+            );
+            sample.counters.set(Counter::LogFlushes, flushes);
+            sample
+        };
+        let samples =
+            [at(0.0, Some(0.0)), at(1.0, Some(70.0)), at(2.0, Some(80.0)), at(3.0, Some(90.0)), at(4.0, None), at(5.0, None)];
+        let found = CountersSummary::of(&samples, 1.0..5.0, &[1_000, 40, 60, 30, 30], vec!["why".to_owned()]);
+        assert_eq!(found.grown(Counter::LogFlushes).unwrap().total, 20.0);
+        assert!((found.grown(Counter::LogFlushes).unwrap().per_second - 10.0).abs() < 1e-9);
+        assert_eq!(found.transactions_per_log_flush, Some(5.0));
+        assert_eq!(found.log_bytes_per_transaction, Some(100.0));
+        assert_eq!(found.client_cpu_percent, Some(25.0));
+        assert!((found.machine_cpus.unwrap() - 2.0).abs() < 1e-9);
+        assert_eq!((found.server_cpu_percent, found.grown(Counter::ServerCpu)), (None, None));
+        assert_eq!(found.notes, ["why"]);
+        assert_eq!(CountersSummary::of(&[], 1.0..5.0, &[], Vec::new()), CountersSummary::default());
+    }
+
+    #[test]
+    fn a_checkpoint_is_seen_from_its_first_sign_to_its_last() {
+        let samples: Vec<Sample> = [(0, 0), (1, 0), (1, 90), (1, 90), (1, 180), (1, 180), (1, 180), (1, 180), (2, 200)]
+            .iter()
+            .enumerate()
+            .map(|(at, (count, blocks))| {
+                sample(at as f64, &[(Counter::Checkpoints, f64::from(*count)), (Counter::CheckpointBlocks, f64::from(*blocks))])
+            })
+            .collect();
+        assert_eq!(checkpoints(&growths(&samples)), [(0.0, 4.0), (7.0, 1.0)]);
+        assert_eq!(checkpoints(&[]), []);
+    }
+
+    #[test]
+    fn a_summary_of_an_earlier_version_is_read() {
+        let found: CountersSummary = serde_json::from_str("{\"notes\":[\"x\"]}").unwrap();
+        assert_eq!(found, CountersSummary { notes: vec!["x".to_owned()], ..CountersSummary::default() });
+    }
+}

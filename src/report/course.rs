@@ -1,0 +1,186 @@
+//! The course of a run: peaks, dips and blackouts, and what follows from the counters of database, system and client.
+
+use serde::Serialize;
+
+use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant};
+use crate::measure::counters::{Counter, CountersSummary};
+use crate::measure::dips::Dip;
+use crate::record::summary::Summary;
+
+/// Dips that are told one by one: the longest ones.
+const DIPS_TOLD: usize = 12;
+
+/// The course of a run.
+#[derive(Debug, Serialize)]
+pub struct Course {
+    /// Throughput, CPU, log, I/O.
+    pub lines: Vec<Line>,
+    /// The longest dips, in the order of time: start in seconds since the run's start, length and blackout in seconds, percent of the level
+    /// that was lost, and the checkpoint.
+    pub dips: Vec<[String; 5]>,
+    /// What was not counted, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Of a run that measured anything; none where nobody looked at its course.
+pub fn of(summary: &Summary) -> Option<Course> {
+    let measured = summary.interval_s > 0.0 && (summary.peaks.is_some() || summary.dips.is_some() || summary.counters.is_some());
+    if !measured {
+        return None;
+    }
+    let mut lines = Vec::new();
+    if let Some(peaks) = &summary.peaks {
+        let ten = peaks.ten_seconds.map(|peak| format!(", {} over ten", rate(peak))).unwrap_or_default();
+        let average = rate(summary.transactions_per_second);
+        lines.push(("Throughput", format!("{average} transactions a second; at most {} in a second{ten}", rate(peaks.one_second))));
+    }
+    if let Some(counters) = &summary.counters {
+        lines.extend(counted(counters));
+    }
+    if let Some(dips) = &summary.dips {
+        lines.push(("Dips", in_a_sentence(dips)));
+    }
+    let left_out = summary.counters.iter().flat_map(|counters| &counters.notes).map(|note| plain(note)).collect();
+    Some(Course { lines, dips: told(summary.dips.as_deref().unwrap_or_default()), left_out })
+}
+
+fn counted(counters: &CountersSummary) -> Vec<Line> {
+    let each = |counter| counters.grown(counter).map(|grown| grown.per_second);
+    let all = |counter| counters.grown(counter).map(|grown| grown.total);
+    let percent = |what: &str, share: Option<f64>| share.map(|share| format!("{what} {} %", significant(share)));
+    let size = |figure: f64| bytes(figure as u64);
+    let pair = |reads, writes, read_bytes, write_bytes| {
+        let one = |number, volume, done: &str| {
+            Some(format!(
+                "{} {done}{}",
+                rate(each(number)?),
+                each(volume).map(|volume| format!(" ({})", size(volume))).unwrap_or_default()
+            ))
+        };
+        join(&[one(reads, read_bytes, "read"), one(writes, write_bytes, "written")], " and ").map(|text| format!("{text} a second"))
+    };
+    let of = counters.machine_cpus.map(|cpus| format!(" (of {})", plural(cpus.round() as u64, "CPU", "CPUs")));
+    let cpu = [
+        percent("client", counters.client_cpu_percent),
+        percent("server", counters.server_cpu_percent),
+        percent("machine in all", counters.machine_busy_percent),
+        percent("waiting for a disk", counters.machine_iowait_percent),
+        percent("taken by the hypervisor", counters.machine_steal_percent),
+    ];
+    let commits = each(Counter::Commits).map(|commits| format!("{} a second by the database's own count", rate(commits)));
+    let log = [
+        each(Counter::LogFlushes).map(|flushes| format!("{} flushes a second", rate(flushes))),
+        counters.transactions_per_log_flush.map(|number| format!("{} transactions a flush", significant(number))),
+        counters.log_bytes_per_transaction.map(|figure| format!("{} a transaction", size(figure))),
+        each(Counter::LogBytes).map(|volume| format!("{} a second", size(volume))),
+    ];
+    let blocks = pair(Counter::BlockReads, Counter::BlockWrites, Counter::BlockReadBytes, Counter::BlockWriteBytes);
+    let processes = {
+        let one = |counter, done: &str| each(counter).map(|volume| format!("{} {done}", size(volume)));
+        join(&[one(Counter::ServerReadBytes, "read"), one(Counter::ServerWrittenBytes, "written")], " and ")
+            .map(|text| format!("{text} a second by the processes of the database"))
+    };
+    let device = pair(Counter::DeviceReads, Counter::DeviceWrites, Counter::DeviceReadBytes, Counter::DeviceWrittenBytes);
+    let checkpoints = all(Counter::Checkpoints).map(|number| {
+        let written =
+            all(Counter::CheckpointBlocks).map(|blocks| format!(", {} blocks written", count(blocks as u64))).unwrap_or_default();
+        format!("{} in the interval by the database's own count{written}", count(number as u64))
+    });
+    let lines = [
+        ("CPU", join(&cpu, ", ").map(|text| text + &of.unwrap_or_default())),
+        ("Commits", commits),
+        ("Log", join(&log, ", ")),
+        ("Blocks", blocks),
+        ("Storage", processes),
+        ("Device", device),
+        ("Checkpoints", checkpoints),
+    ];
+    lines.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
+}
+
+/// What is there of some parts; none if none is.
+fn join(parts: &[Option<String>], with: &str) -> Option<String> {
+    let there: Vec<&str> = parts.iter().filter_map(|part| part.as_deref()).collect();
+    (!there.is_empty()).then(|| there.join(with))
+}
+
+fn in_a_sentence(dips: &[Dip]) -> String {
+    let black = dips.iter().filter(|dip| dip.blackout_s > 0.0).count() as u64;
+    let tied = dips.iter().filter(|dip| dip.checkpoint_s.is_some()).count() as u64;
+    let all: f64 = dips.iter().map(|dip| dip.length_s).sum();
+    match dips.len() as u64 {
+        0 => "none: throughput never stayed below half of its level for 2 s".to_owned(),
+        number => format!(
+            "{} below half of the level, {} in all; {} among them; {} while a checkpoint was at work",
+            plural(number, "dip", "dips"),
+            seconds(all),
+            plural(black, "blackout", "blackouts"),
+            count(tied)
+        ),
+    }
+}
+
+fn told(dips: &[Dip]) -> Vec<[String; 5]> {
+    let mut longest: Vec<&Dip> = dips.iter().collect();
+    longest.sort_by(|one, other| other.length_s.total_cmp(&one.length_s));
+    longest.truncate(DIPS_TOLD);
+    longest.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+    let row = |dip: &Dip| {
+        [
+            format!("{:.0}", dip.start_s),
+            format!("{:.0}", dip.length_s),
+            format!("{:.0}", dip.blackout_s),
+            format!("{:.0} %", 100.0 * dip.depth),
+            dip.checkpoint_s.map_or("none".to_owned(), |start| format!("begun at {start:.1} s")),
+        ]
+    };
+    longest.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::counters::Grown;
+
+    #[test]
+    fn only_what_is_known_is_told() {
+        let grown = |total: f64| Grown { total, seconds: 10.0, per_second: total / 10.0 };
+        let counters = CountersSummary {
+            grown: [("log_flushes".to_owned(), grown(12_340.0)), ("device_writes".to_owned(), grown(70.0))].into(),
+            transactions_per_log_flush: Some(2.5),
+            client_cpu_percent: Some(12.34),
+            machine_cpus: Some(1.98),
+            ..CountersSummary::default()
+        };
+        let expected = [
+            ("CPU", "client 12.3 % (of 2 CPUs)"),
+            ("Log", "1,234 flushes a second, 2.50 transactions a flush"),
+            ("Device", "7.00 written a second"),
+        ];
+        assert_eq!(counted(&counters), expected.map(|(label, text)| (label, text.to_owned())));
+        assert_eq!(counted(&CountersSummary::default()), []);
+    }
+
+    #[test]
+    fn dips_are_told_in_the_order_of_time_and_the_longest_of_many() {
+        let dip = |number: u32| Dip {
+            start_s: f64::from(10 * number),
+            length_s: f64::from(2 + number % 3),
+            depth: 0.8,
+            blackout_s: f64::from(number % 2),
+            checkpoint_s: (number == 1).then_some(9.5),
+        };
+        let dips: Vec<Dip> = (1..=15).map(dip).collect();
+        let rows = told(&dips);
+        assert_eq!(rows.len(), 12);
+        assert_eq!(rows[0], ["10", "3", "1", "80 %", "begun at 9.5 s"]);
+        let starts: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(starts, ["10", "20", "30", "40", "50", "60", "70", "80", "100", "110", "130", "140"]);
+        let sentence = in_a_sentence(&dips);
+        assert_eq!(
+            sentence,
+            "15 dips below half of the level, 45 s in all; 8 blackouts among them; 1 while a checkpoint was at work"
+        );
+        assert!(in_a_sentence(&[]).starts_with("none"));
+    }
+}

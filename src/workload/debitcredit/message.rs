@@ -1,0 +1,188 @@
+//! What goes between a terminal and a session: the input and output of a transaction, and for profile `tpc-a` the messages of 100 and 200
+//! bytes in which they are written (TPC-A clause 1.3).
+
+use super::profile::{PROFILES, Profile};
+use crate::workload::value::Money;
+
+/// Bytes of a request.
+pub const REQUEST: usize = 100;
+/// Bytes of a reply.
+pub const REPLY: usize = 200;
+
+/// An amount that a teller pays in or out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// By which rules.
+    pub profile: &'static Profile,
+    /// The teller's branch.
+    pub branch: i32,
+    /// The teller.
+    pub teller: i32,
+    /// The account, in 15 % of all cases of another branch.
+    pub account: i32,
+    /// What is added to the balances of all three.
+    pub amount: Money,
+}
+
+impl Transfer {
+    /// Whether the account is of another branch than the teller.
+    pub fn is_remote(&self) -> bool {
+        self.account / self.profile.account_radix != self.branch
+    }
+}
+
+/// What a session is handed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// The transfer itself.
+    Transfer(Transfer),
+    /// A message to be read.
+    Message([u8; REQUEST]),
+}
+
+/// What a session gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// The account's new balance.
+    Balance(Money),
+    /// A message to be read.
+    Message([u8; REPLY]),
+}
+
+/// Fields of a message, each with its place and its width; numbers stand at the right.
+const ACCOUNT: (usize, usize) = (0, 10);
+const TELLER: (usize, usize) = (10, 10);
+const BRANCH: (usize, usize) = (20, 10);
+const AMOUNT: (usize, usize) = (30, 14);
+const BALANCE: (usize, usize) = (44, 20);
+
+impl Input {
+    /// As the terminals of the transfer's profile send it.
+    pub fn of(transfer: Transfer) -> Input {
+        if !transfer.profile.messages {
+            return Input::Transfer(transfer);
+        }
+        let mut message = [b' '; REQUEST];
+        write(&mut message, &transfer);
+        Input::Message(message)
+    }
+
+    /// What is asked for. The error says what a message should hold.
+    pub fn transfer(&self) -> Result<Transfer, String> {
+        match self {
+            Input::Transfer(transfer) => Ok(*transfer),
+            Input::Message(message) => read(message),
+        }
+    }
+}
+
+impl Output {
+    /// As the terminal that sent `input` expects it.
+    pub fn of(input: &Input, transfer: &Transfer, balance: Money) -> Output {
+        match input {
+            Input::Transfer(_) => Output::Balance(balance),
+            Input::Message(_) => {
+                let mut message = [b' '; REPLY];
+                write(&mut message, transfer);
+                put(&mut message, BALANCE, balance.0);
+                Output::Message(message)
+            }
+        }
+    }
+
+    /// The account's new balance. The error says what a message should hold.
+    pub fn balance(&self) -> Result<Money, String> {
+        match self {
+            Output::Balance(balance) => Ok(*balance),
+            Output::Message(message) => number(message, BALANCE).map(Money),
+        }
+    }
+}
+
+fn write(message: &mut [u8], transfer: &Transfer) {
+    put(message, ACCOUNT, transfer.account.into());
+    put(message, TELLER, transfer.teller.into());
+    put(message, BRANCH, transfer.branch.into());
+    put(message, AMOUNT, transfer.amount.0);
+}
+
+/// A number at the right of its field. A field is as wide as its largest number.
+fn put(message: &mut [u8], (place, width): (usize, usize), number: i64) {
+    let mut left = number.unsigned_abs();
+    for at in (place..place + width).rev() {
+        message[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            if number < 0 {
+                message[at.saturating_sub(1).max(place)] = b'-';
+            }
+            return;
+        }
+    }
+}
+
+fn read(message: &[u8]) -> Result<Transfer, String> {
+    let id = |field| number(message, field).and_then(|id| i32::try_from(id).map_err(|_| unreadable(field)));
+    let profile = PROFILES.iter().find(|profile| profile.messages).ok_or("no profile has messages")?;
+    Ok(Transfer {
+        profile,
+        branch: id(BRANCH)?,
+        teller: id(TELLER)?,
+        account: id(ACCOUNT)?,
+        amount: Money(number(message, AMOUNT)?),
+    })
+}
+
+fn number(message: &[u8], field: (usize, usize)) -> Result<i64, String> {
+    let text = message.get(field.0..field.0 + field.1).and_then(|field| std::str::from_utf8(field).ok());
+    text.and_then(|text| text.trim_start().parse().ok()).ok_or_else(|| unreadable(field))
+}
+
+fn unreadable((place, width): (usize, usize)) -> String {
+    format!("a message has no number in its {width} bytes from {place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_message_is_read_as_it_was_written(branch in 0..21_474_i32, teller in 0..214_740_i32, account: i32, amount in -999_999..=999_999_i64, balance: i32) {
+            let account = account & i32::MAX;
+            let transfer = Transfer { profile: &PROFILES[2], branch, teller, account, amount: Money(amount) };
+            let input = Input::of(transfer);
+            prop_assert!(matches!(input, Input::Message(message) if message.len() == 100));
+            prop_assert_eq!(input.transfer(), Ok(transfer));
+            let output = Output::of(&input, &transfer, Money(balance.into()));
+            prop_assert!(matches!(output, Output::Message(message) if message.len() == 200));
+            prop_assert_eq!(output.balance(), Ok(Money(balance.into())));
+        }
+
+        #[test]
+        fn no_message_makes_it_panic(message: [u8; 32]) {
+            let mut request = [0; REQUEST];
+            request.iter_mut().zip(message.iter().cycle()).for_each(|(to, from)| *to = *from);
+            let _ = Input::Message(request).transfer();
+        }
+    }
+
+    #[test]
+    fn without_messages_nothing_is_written() {
+        let transfer = Transfer { profile: &PROFILES[0], branch: 1, teller: 1_000_003, account: 2_000_007, amount: Money(-5) };
+        assert_eq!(Input::of(transfer), Input::Transfer(transfer));
+        assert!(transfer.is_remote());
+        assert_eq!(Output::of(&Input::of(transfer), &transfer, Money(7)).balance(), Ok(Money(7)));
+    }
+
+    #[test]
+    fn the_widest_numbers_fit_their_fields() {
+        let mut message = [b' '; REPLY];
+        put(&mut message, BALANCE, i64::MIN + 1);
+        assert_eq!(number(&message, BALANCE), Ok(i64::MIN + 1));
+        put(&mut message, AMOUNT, -999_999_999_999);
+        assert_eq!(number(&message, AMOUNT), Ok(-999_999_999_999));
+    }
+}
