@@ -24,6 +24,7 @@ use graymark::measure::process::{Usage, usage};
 use graymark::plan::Factor;
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::input::Input;
+use graymark::workload::tpcc::population::Population;
 use graymark::workload::value::{Money, Rate, Timestamp, Value};
 use graymark::workload::{Terminal as _, Workload};
 use rusqlite::config::DbConfig;
@@ -51,7 +52,7 @@ fn main() -> Result<()> {
 }
 
 fn manifest() -> Manifest {
-    let population = Tpcc::population(1, SEED, Timestamp(0));
+    let population = Population::new(1, SEED, Timestamp(0));
     let parameters = Tpcc::parameters(&population);
     Manifest { format: 1, scale: 1, seed: SEED, date: 0, foreign_keys: false, parameters }
 }
@@ -90,7 +91,7 @@ impl Bench<'_> {
             let file = self.file("loaded.db");
             let _ = fs::remove_file(&file);
             let engine = Sqlite::open(Options::new(&file))?;
-            let population = Tpcc::population(1, SEED, Timestamp(0));
+            let population = Population::new(1, SEED, Timestamp(0));
             let manifest = manifest();
             let load = Engine::<Tpcc>::load(&engine, &manifest, &population, 1, &|_| {});
             ours.push(spend(|| Ok(self.runtime.block_on(load)?))?.1);
