@@ -9,6 +9,7 @@ use arrayvec::ArrayVec;
 use bytes::BytesMut;
 use futures_util::TryStreamExt;
 use futures_util::future::{maybe_done, try_join_all};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, RowStream};
 
@@ -61,7 +62,16 @@ impl Connection {
             Ok(Some(Prepared { statement, sql, writes }))
         };
         let prepared = try_join_all(texts.chain(ends).map(prepare)).await;
-        let prepared = prepared.map_err(|error| failure::of_command("cannot prepare the workload's statements", &error))?;
+        let prepared = prepared.map_err(|error: tokio_postgres::Error| {
+            let what = match error.code() {
+                Some(&SqlState::UNDEFINED_FUNCTION) => {
+                    "cannot prepare the workload's calls, for another version of Graymark loaded the database: drop and load it again, \
+                     or run with --via statements"
+                }
+                _ => "cannot prepare the workload's statements",
+            };
+            failure::of_command(what, &error)
+        })?;
         Ok(Connection { begin: commands.len(), commands: prepared, client, open: false, lost: false })
     }
 

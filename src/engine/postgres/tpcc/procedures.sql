@@ -6,8 +6,8 @@
 
 -- New-Order (clause 2.4) is a procedure, as only a procedure can roll back and still answer: after an unused item the standard asks for
 -- a real rollback and for O_ID, C_LAST and C_CREDIT on the screen. A function would have to raise an error for it, with the values in
--- the error's text, and one order in a hundred would fill the server's log. A CALL takes about 10 µs more of the server than a
--- SELECT of a function (measured on PostgreSQL 15 with a body of one SELECT), one or two parts in a hundred of a New-Order.
+-- the error's text, and one order in a hundred would fill the server's log. A CALL takes 10 to 25 µs more of the server than a
+-- SELECT of a function (measured on PostgreSQL 15), a few parts in a hundred of a New-Order.
 --
 -- The lines come in ascending order of (in_pass, in_supply_w_id, in_i_id): stock is locked in this order. Lines of a repeated stock row
 -- have passes 0, 1, and so on, for each has to see the quantity that the one before it left. The returned arrays are in any one order;
