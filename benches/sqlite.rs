@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use graymark::drive::{self, Controllers, Load, Schedule, Stop};
+use graymark::drive::{self, Controllers, Load, Schedule, Stages, Stop};
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sql::{self, Arg, Call, Counts, script};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
 }
 
 fn manifest() -> Manifest {
-    let population = Tpcc::population(1, SEED, Timestamp(0));
+    let population = Tpcc::population(1, SEED, Timestamp(0), 0);
     let parameters = Tpcc::parameters(&population);
     Manifest { format: 1, scale: 1, seed: SEED, date: 0, foreign_keys: false, parameters }
 }
@@ -89,7 +89,7 @@ impl Bench<'_> {
             let file = self.file("loaded.db");
             let _ = fs::remove_file(&file);
             let engine = Sqlite::open(Options::new(&file))?;
-            let population = Tpcc::population(1, SEED, Timestamp(0));
+            let population = Tpcc::population(1, SEED, Timestamp(0), 0);
             let manifest = manifest();
             let load = Engine::<Tpcc>::load(&engine, &manifest, &population, 1, &|_| {});
             ours.push(spend(|| Ok(self.runtime.block_on(load)?))?.1);
@@ -160,7 +160,17 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         ramp_up: 0,
         duration,
     };
-    let run = || Ok(drive::run::<Tpcc, _>(&engine, &terminals, schedule, Controllers::default(), &Stop::new(), &mut |_| {})?);
+    let run = || {
+        Ok(drive::run::<Tpcc, _>(
+            &engine,
+            &terminals,
+            schedule,
+            &Stages::default(),
+            Controllers::default(),
+            &Stop::new(),
+            &mut |_| {},
+        )?)
+    };
     let (totals, spent) = spend(run)?;
     Ok(spent.per(totals.completed as f64))
 }
