@@ -46,8 +46,6 @@ fn valid_for(interval_s: f64) -> Summary {
         peaks: None,
         dips: None,
         counters: None,
-        price: None,
-        stages: Vec::new(),
         transactions: map("debit_credit", transaction),
         pacing: Some(PacingSummary::default()),
         tallies: [("remote_accounts", completed * 15 / 100), ("request_bytes", completed * 100), ("reply_bytes", completed * 200)]
