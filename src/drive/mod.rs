@@ -14,7 +14,7 @@ mod sampler;
 mod stages;
 mod stop;
 mod thread;
-mod wheel;
+pub mod wheel;
 mod worker;
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ const SLOT: u64 = 1_000;
 const SLOTS: usize = 1 << 18;
 
 /// Sleepers 0 to n − 1, each asleep at most once. Times are microseconds since the wheel's start.
-pub(super) struct Wheel {
+pub struct Wheel {
     /// The first sleeper of each slot.
     first: Box<[u32]>,
     /// The next sleeper of the same slot.
@@ -25,7 +25,7 @@ pub(super) struct Wheel {
 
 impl Wheel {
     /// A wheel for so many sleepers, all awake.
-    pub(super) fn new(sleepers: usize) -> Self {
+    pub fn new(sleepers: usize) -> Self {
         Wheel {
             first: vec![NOBODY; SLOTS].into(),
             next: vec![NOBODY; sleepers],
@@ -42,7 +42,7 @@ impl Wheel {
     }
 
     /// Lets a sleeper that is awake sleep until `due`; a time that has passed wakes it at the next call of [`Wheel::wake`].
-    pub(super) fn sleep(&mut self, sleeper: u32, due: u64) {
+    pub fn sleep(&mut self, sleeper: u32, due: u64) {
         self.due[sleeper as usize] = due;
         self.link(sleeper, (due / SLOT).max(self.hand));
         self.asleep += 1;
@@ -56,7 +56,7 @@ impl Wheel {
     }
 
     /// Wakes all who are due at `now`, in the order of their times, and adds them to `woken` with these times.
-    pub(super) fn wake(&mut self, now: u64, woken: &mut Vec<(u64, u32)>) {
+    pub fn wake(&mut self, now: u64, woken: &mut Vec<(u64, u32)>) {
         let start = woken.len();
         let last = now / SLOT;
         // After a pause longer than the wheel, one turn finds everybody.
@@ -104,7 +104,7 @@ impl Wheel {
     }
 
     /// When [`Wheel::wake`] should be called next: no earlier than the first sleeper is due, and none too late for it. None if all are awake.
-    pub(super) fn next_due(&self) -> Option<u64> {
+    pub fn next_due(&self) -> Option<u64> {
         if self.asleep == 0 {
             return None;
         }

@@ -4,7 +4,7 @@ mod catalog;
 mod check;
 pub mod connect;
 mod connection;
-mod copy;
+pub mod copy;
 mod debitcredit;
 mod failure;
 mod load;

@@ -20,8 +20,9 @@ use crate::workload::{Part, Population, Rows, Table};
 /// Units written before others on this thread, such as an interrupt, get their turn.
 const UNITS_PER_TURN: u32 = 5_000;
 
-/// Page cache while loading or restoring, in KiB: indexes are sorted in it.
-pub(super) const CACHE_KIB: i64 = 256 * 1_024;
+/// Page cache while loading, in KiB. Rows come in the order of their keys, so a large one would only hold what is written once; indexes
+/// are sorted in as much memory again.
+const CACHE_KIB: i64 = 16 * 1_024;
 
 /// Rows of each index that the statistics look at: enough for the planner at any scale.
 const ANALYSIS_LIMIT: i64 = 1_000;

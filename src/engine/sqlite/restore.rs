@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rusqlite::Connection;
 
-use super::load::{CACHE_KIB, Insert};
+use super::load::Insert;
 use super::{Port, Sqlite, check, connection, manifest};
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::{Error, LoadStep, Manifest, RestoreReport};
@@ -15,6 +15,9 @@ use crate::workload::{Population, Rows};
 
 /// Units generated before others on this thread, such as an interrupt, get their turn.
 const UNITS_PER_TURN: u32 = 5_000;
+
+/// Page cache while restoring, in KiB: what was touched lies all over the tables.
+const CACHE_KIB: i64 = 256 * 1_024;
 
 /// Restores the population of `manifest`.
 pub(super) async fn restore<W: Port>(

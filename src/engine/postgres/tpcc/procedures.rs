@@ -34,7 +34,7 @@ pub(super) fn commands() -> Vec<Option<Command>> {
         _ => None,
     };
     let new_order = "CALL tpcc.new_order($1::integer, $2::integer, $3::integer, $4::integer[], $5::integer[], $6::integer[], \
-                     $7::integer[], $8::integer[], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)";
+                     $7::integer[], $8::integer[], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)";
     let payment =
         "SELECT * FROM tpcc.payment($1::integer, $2::integer, $3::integer, $4::integer, $5::integer, $6::text, $7::numeric)";
     let delivery = "SELECT * FROM tpcc.delivery($1::integer, $2::integer)";
@@ -94,31 +94,36 @@ async fn new_order(connection: &mut Connection, input: &input::NewOrder) -> Resu
         (&&lines.pass[..] as _, Type::INT4_ARRAY),
     ];
     let row = connection.call(NEW_ORDER, &parameters).await?;
-    ordered(&row, input, &lines).map_err(|failure| connection.unreadable(&failure))
+    ordered(&row, input).map_err(|failure| connection.unreadable(&failure))
 }
 
-/// Reads the reply of New-Order: the arrays have the order of `lines`.
-fn ordered(row: &tokio_postgres::Row, input: &input::NewOrder, lines: &Lines) -> Result<output::NewOrder, Failure> {
+/// Reads the reply of New-Order: its arrays are in one order, which the first of them tells.
+fn ordered(row: &tokio_postgres::Row, input: &input::NewOrder) -> Result<output::NewOrder, Failure> {
     let cells = Row(row);
     let (o_id, c_last, c_credit) = (column(row, 0)?, text(&cells, 1)?, text(&cells, 2)?);
     let Some(o_entry_d) = column::<Option<Timestamp>>(row, 3)? else {
         return Ok(output::NewOrder { o_id, c_last, c_credit, placed: None });
     };
     let (c_discount, w_tax, d_tax): (Rate, Rate, Rate) = (column(row, 4)?, column(row, 5)?, column(row, 6)?);
-    let (names, prices): (Vec<&str>, Vec<Money>) = (column(row, 7)?, column(row, 8)?);
-    let (quantities, brands): (Vec<i32>, Vec<&str>) = (column(row, 9)?, column(row, 10)?);
-    let places = [names.len(), prices.len(), quantities.len(), brands.len()];
-    if places != [input.lines.len(); 4] {
+    let numbers: Vec<i32> = column(row, 7)?;
+    let (names, prices): (Vec<&str>, Vec<Money>) = (column(row, 8)?, column(row, 9)?);
+    let (quantities, brands): (Vec<i32>, Vec<&str>) = (column(row, 10)?, column(row, 11)?);
+    let places = [numbers.len(), names.len(), prices.len(), quantities.len(), brands.len()];
+    if places != [input.lines.len(); 5] {
         return Err(Failure::Invalid(format!("New-Order: {places:?} lines came back for {}", input.lines.len())));
     }
     let mut placed: [Option<OrderedLine>; MAX_LINES] = Default::default();
     let mut sum = Money(0);
     let replies = names.into_iter().zip(prices).zip(quantities.into_iter().zip(brands));
-    for (((i_name, i_price), (s_quantity, brand)), (number, quantity)) in replies.zip(lines.number.iter().zip(&lines.quantity)) {
-        let amount = i_price.0.checked_mul(i64::from(*quantity)).map(Money);
+    for (number, ((i_name, i_price), (s_quantity, brand))) in numbers.into_iter().zip(replies) {
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let line = place.and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
+        let (ordered, line) =
+            line.ok_or_else(|| Failure::Invalid(format!("New-Order: line {number} came back unasked or twice")))?;
+        let amount = i_price.0.checked_mul(i64::from(ordered.quantity)).map(Money);
         let ol_amount = amount.ok_or_else(|| Failure::Invalid(format!("New-Order: {i_price} is no price")))?;
         sum += ol_amount;
-        placed[*number as usize - 1] = Some(OrderedLine {
+        *line = Some(OrderedLine {
             i_name: ArrayString::from(i_name).map_err(|_| Failure::Invalid("New-Order: an I_NAME is too long".to_owned()))?,
             s_quantity,
             brand_generic: if brand == "B" { 'B' } else { 'G' },

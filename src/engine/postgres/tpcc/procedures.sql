@@ -10,8 +10,8 @@
 -- SELECT of a function (measured on PostgreSQL 15 with a body of one SELECT), one or two parts in a hundred of a New-Order.
 --
 -- The lines come in ascending order of (in_pass, in_supply_w_id, in_i_id): stock is locked in this order. Lines of a repeated stock row
--- have passes 0, 1, and so on, for each has to see the quantity that the one before it left. Arrays are returned in the same order.
--- Prices, names and the rest are returned only if the order was placed; then out_o_entry_d is not null.
+-- have passes 0, 1, and so on, for each has to see the quantity that the one before it left. The returned arrays are in any one order;
+-- out_number says which line stands where. What they hold counts only if the order was placed; then out_o_entry_d is not null.
 CREATE OR REPLACE PROCEDURE tpcc.new_order(
     in_w_id           integer,
     in_d_id           integer,
@@ -28,6 +28,7 @@ CREATE OR REPLACE PROCEDURE tpcc.new_order(
     INOUT out_c_discount numeric,
     INOUT out_w_tax      numeric,
     INOUT out_d_tax      numeric,
+    INOUT out_number     integer[],
     INOUT out_i_name     text[],
     INOUT out_i_price    numeric[],
     INOUT out_s_quantity integer[],
@@ -36,13 +37,8 @@ CREATE OR REPLACE PROCEDURE tpcc.new_order(
 LANGUAGE plpgsql
 AS $$
 DECLARE
-    ol_cnt   integer := cardinality(in_number);
-    original boolean[];
-    valid    integer;
-    stocked  integer := 0;
-    found_in_pass integer;
-    quantities integer[];
-    brands   text[];
+    ol_cnt integer := cardinality(in_number);
+    valid  integer;
 BEGIN
     SELECT w_tax, c_discount, c_last, c_credit
       INTO STRICT out_w_tax, out_c_discount, out_c_last, out_c_credit
@@ -61,12 +57,9 @@ BEGIN
 
     INSERT INTO tpcc.new_order (no_w_id, no_d_id, no_o_id) VALUES (in_w_id, in_d_id, out_o_id);
 
-    SELECT array_agg(i_price ORDER BY line.n), array_agg(i_name ORDER BY line.n),
-           array_agg(i_data LIKE '%ORIGINAL%' ORDER BY line.n), count(item.i_id)
-      INTO out_i_price, out_i_name, original, valid
-      FROM unnest(in_i_id) WITH ORDINALITY AS line (i_id, n)
-      LEFT JOIN tpcc.item ON item.i_id = line.i_id;
-
+    out_number := '{}';
+    out_i_name := '{}';
+    out_i_price := '{}';
     out_s_quantity := '{}';
     out_brand := '{}';
     FOR this_pass IN 0 .. in_pass[ol_cnt] LOOP
@@ -77,33 +70,32 @@ BEGIN
                    s_ytd = s_ytd + line.quantity,
                    s_order_cnt = s_order_cnt + 1,
                    s_remote_cnt = s_remote_cnt + (line.supply_w_id <> in_w_id)::integer
-              FROM unnest(in_number, in_supply_w_id, in_i_id, in_quantity, in_pass, out_i_price, original) WITH ORDINALITY
-                   AS line (number, supply_w_id, i_id, quantity, pass, price, original, n)
-             WHERE s_w_id = line.supply_w_id AND s_i_id = line.i_id
-               AND line.pass = this_pass AND line.price IS NOT NULL
-            RETURNING line.n, line.number, line.i_id, line.supply_w_id, line.quantity, line.price, s_quantity,
+              FROM unnest(in_number, in_supply_w_id, in_i_id, in_quantity, in_pass)
+                   AS line (number, supply_w_id, i_id, quantity, pass)
+              JOIN tpcc.item ON item.i_id = line.i_id
+             WHERE s_w_id = line.supply_w_id AND s_i_id = line.i_id AND line.pass = this_pass
+            RETURNING line.number, line.i_id, line.supply_w_id, line.quantity, i_name, i_price, s_quantity,
                       CASE in_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
                                    WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
                                    WHEN 9 THEN s_dist_09 WHEN 10 THEN s_dist_10 END AS dist_info,
-                      CASE WHEN line.original AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END AS brand
+                      CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END AS brand
         ), inserted AS (
             INSERT INTO tpcc.order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d,
                                          ol_quantity, ol_amount, ol_dist_info)
-            SELECT in_w_id, in_d_id, out_o_id, number, i_id, supply_w_id, NULL, quantity, quantity * price, dist_info
+            SELECT in_w_id, in_d_id, out_o_id, number, i_id, supply_w_id, NULL, quantity, quantity * i_price, dist_info
               FROM changed
         )
-        SELECT count(*), array_agg(s_quantity ORDER BY n), array_agg(brand ORDER BY n)
-          INTO found_in_pass, quantities, brands
+        SELECT out_number || array_agg(number), out_i_name || array_agg(i_name), out_i_price || array_agg(i_price),
+               out_s_quantity || array_agg(s_quantity), out_brand || array_agg(brand)
+          INTO out_number, out_i_name, out_i_price, out_s_quantity, out_brand
           FROM changed;
-        stocked := stocked + found_in_pass;
-        out_s_quantity := out_s_quantity || quantities;
-        out_brand := out_brand || brands;
     END LOOP;
 
-    IF stocked <> valid THEN
-        RAISE EXCEPTION 'New-Order: stock rows are missing for an order of warehouse %', in_w_id;
-    END IF;
-    IF valid < ol_cnt THEN
+    IF cardinality(out_number) < ol_cnt THEN
+        SELECT count(item.i_id) INTO valid FROM unnest(in_i_id) AS line (i_id) JOIN tpcc.item ON item.i_id = line.i_id;
+        IF cardinality(out_number) < valid THEN
+            RAISE EXCEPTION 'New-Order: stock rows are missing for an order of warehouse %', in_w_id;
+        END IF;
         out_o_entry_d := NULL;
         ROLLBACK;
     END IF;
@@ -319,14 +311,18 @@ BEGIN
 END;
 $$;
 
--- Stock-Level (clause 2.8).
+-- Stock-Level (clause 2.8). See stock_level in statements.sql for why it is written so.
 CREATE OR REPLACE FUNCTION tpcc.stock_level(in_w_id integer, in_d_id integer, in_threshold integer)
 RETURNS TABLE (low_stock integer)
 LANGUAGE sql STABLE
 AS $$
-    SELECT count(DISTINCT s_i_id)::integer
-      FROM tpcc.district
-      JOIN tpcc.order_line ON ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id
-      JOIN tpcc.stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id
-     WHERE d_w_id = in_w_id AND d_id = in_d_id AND s_quantity < in_threshold;
+    SELECT count(*)::integer
+      FROM tpcc.stock
+     WHERE s_w_id = in_w_id AND s_quantity < in_threshold
+       AND s_i_id = ANY (ARRAY(
+               SELECT ol_i_id
+                 FROM tpcc.order_line
+                WHERE ol_w_id = in_w_id AND ol_d_id = in_d_id
+                  AND ol_o_id >= (SELECT d_next_o_id - 20 FROM tpcc.district WHERE d_w_id = in_w_id AND d_id = in_d_id)
+                  AND ol_o_id < (SELECT d_next_o_id FROM tpcc.district WHERE d_w_id = in_w_id AND d_id = in_d_id)));
 $$;

@@ -115,11 +115,15 @@ CREATE TABLE tpcc.item (
     i_data  varchar(50)   COLLATE "C" NOT NULL
 );
 
--- A page holds about 22 rows; the room is for the new versions of two or three.
+-- A page holds about 22 rows; the room is for the new versions of two or three. The four columns that New-Order changes stand side by
+-- side (the order of columns is free, 1.3.1): of a new version on the same page the write-ahead log then holds these, not the whole row.
 CREATE TABLE tpcc.stock (
     s_i_id       integer     NOT NULL,
     s_w_id       integer     NOT NULL,
     s_quantity   integer     NOT NULL,
+    s_ytd        integer     NOT NULL,
+    s_order_cnt  integer     NOT NULL,
+    s_remote_cnt integer     NOT NULL,
     s_dist_01    char(24)    COLLATE "C" NOT NULL,
     s_dist_02    char(24)    COLLATE "C" NOT NULL,
     s_dist_03    char(24)    COLLATE "C" NOT NULL,
@@ -130,8 +134,5 @@ CREATE TABLE tpcc.stock (
     s_dist_08    char(24)    COLLATE "C" NOT NULL,
     s_dist_09    char(24)    COLLATE "C" NOT NULL,
     s_dist_10    char(24)    COLLATE "C" NOT NULL,
-    s_ytd        integer     NOT NULL,
-    s_order_cnt  integer     NOT NULL,
-    s_remote_cnt integer     NOT NULL,
     s_data       varchar(50) COLLATE "C" NOT NULL
 ) WITH (fillfactor = 85);

@@ -1,0 +1,94 @@
+//! What the parts of the driver's own path cost, one core: `cargo bench --bench driver`.
+//!
+//! The timer wheel that moves terminals, the drawing of inputs, the noting of a response time, and the encoding of rows for the wire. The generator of
+//! rows has a bench of its own, `population`.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use graymark::drive::wheel::Wheel;
+use graymark::engine::postgres::copy::CopyRows;
+use graymark::measure::{Measured, note};
+use graymark::workload::tpcc::Tpcc;
+use graymark::workload::tpcc::schema::TABLES;
+use graymark::workload::value::Timestamp;
+use graymark::workload::{Population as _, Rows as _, Terminal as _, Workload};
+
+const RUNS: usize = 5;
+const SEED: u64 = 7;
+
+fn main() {
+    for sleepers in [10_000, 1_000_000] {
+        measure(&format!("timer wheel, {sleepers} asleep: wake and sleep again"), || wheel(sleepers));
+    }
+    measure("input of a terminal", inputs);
+    measure("response time into a histogram", histogram);
+    measure("row of order_line for COPY, made and encoded", copy);
+}
+
+/// Prints the median of nanoseconds for each of the things that `work` did.
+fn measure(what: &str, work: impl Fn() -> u64) {
+    let mut nanoseconds: Vec<f64> = (0..RUNS)
+        .map(|_| {
+            let began = Instant::now();
+            let done = work();
+            began.elapsed().as_secs_f64() * 1e9 / done as f64
+        })
+        .collect();
+    nanoseconds.sort_by(f64::total_cmp);
+    println!("{what:<60} {:>8.1} ns (median of {RUNS})", nanoseconds[RUNS / 2]);
+}
+
+/// Sleeps of about 21 s, as between the transactions of a terminal, in turns of a millisecond.
+fn wheel(sleepers: u32) -> u64 {
+    let mut wheel = Wheel::new(sleepers as usize);
+    let spread = |sleeper: u32| u64::from(sleeper.wrapping_mul(2_654_435_761)) % 42_000_000;
+    for sleeper in 0..sleepers {
+        wheel.sleep(sleeper, spread(sleeper));
+    }
+    let (mut woken, mut done) = (Vec::new(), u64::from(sleepers));
+    for now in (0..20_000_000).step_by(1_000) {
+        wheel.wake(now, &mut woken);
+        done += woken.len() as u64;
+        for (due, sleeper) in woken.drain(..) {
+            wheel.sleep(sleeper, due + spread(sleeper ^ now as u32));
+        }
+    }
+    done
+}
+
+fn inputs() -> u64 {
+    let population = Tpcc::population(10, SEED, Timestamp(0));
+    let terminals = Tpcc::terminals(10, &Tpcc::parameters(&population), SEED).expect("the parameters are the population's own");
+    let mut terminal = Tpcc::terminal(&terminals, 0);
+    for _ in 0..100_000 {
+        black_box(terminal.next_input());
+    }
+    100_000
+}
+
+fn histogram() -> u64 {
+    let mut measured = Measured::new();
+    for number in 0..1_000_000_u64 {
+        note(&mut measured.response, 500 + number.wrapping_mul(2_654_435_761) % 20_000);
+    }
+    black_box(&measured.response);
+    1_000_000
+}
+
+fn copy() -> u64 {
+    let population = Tpcc::population(1, SEED, Timestamp(0));
+    let table = TABLES.iter().position(|table| table.name == "order_line").expect("it is one of the nine");
+    let mut rows = population.rows();
+    let mut done = 0;
+    for part in population.parts().iter().filter(|part| part.table == table) {
+        let mut encoder = CopyRows::new(TABLES[table].columns.len());
+        for unit in 0..part.units {
+            rows.write(part, unit, &mut encoder);
+            black_box(encoder.chunk());
+        }
+        black_box(encoder.finish());
+        done += part.rows;
+    }
+    done
+}
