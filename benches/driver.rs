@@ -10,6 +10,7 @@ use graymark::drive::wheel::Wheel;
 use graymark::engine::postgres::copy::CopyRows;
 use graymark::measure::{Measured, note};
 use graymark::workload::tpcc::Tpcc;
+use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::schema::TABLES;
 use graymark::workload::value::Timestamp;
 use graymark::workload::{Population as _, Rows as _, Terminal as _, Workload};
@@ -58,7 +59,7 @@ fn wheel(sleepers: u32) -> u64 {
 }
 
 fn inputs() -> u64 {
-    let population = Tpcc::population(10, SEED, Timestamp(0), 0);
+    let population = Population::new(10, SEED, Timestamp(0));
     let terminals = Tpcc::terminals(10, &Tpcc::parameters(&population), SEED).expect("the parameters are the population's own");
     let mut terminal = Tpcc::terminal(&terminals, 0);
     for _ in 0..100_000 {
@@ -77,7 +78,7 @@ fn histogram() -> u64 {
 }
 
 fn copy() -> u64 {
-    let population = Tpcc::population(1, SEED, Timestamp(0), 0);
+    let population = Population::new(1, SEED, Timestamp(0));
     let table = TABLES.iter().position(|table| table.name == "order_line").expect("it is one of the nine");
     let mut rows = population.rows();
     let mut done = 0;

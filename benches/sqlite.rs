@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use graymark::drive::{self, Controllers, Load, Schedule, Stages, Stop};
+use graymark::drive::{self, Controllers, Load, Schedule, Stop};
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sql::{self, Arg, Call, Counts, script};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
@@ -24,8 +24,10 @@ use graymark::measure::process::{Usage, usage};
 use graymark::plan::Factor;
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::input::Input;
+use graymark::workload::tpcc::population::Population;
 use graymark::workload::value::{Money, Rate, Timestamp, Value};
 use graymark::workload::{Terminal as _, Workload};
+use rusqlite::config::DbConfig;
 use rusqlite::types::Value as Owned;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -50,7 +52,7 @@ fn main() -> Result<()> {
 }
 
 fn manifest() -> Manifest {
-    let population = Tpcc::population(1, SEED, Timestamp(0), 0);
+    let population = Population::new(1, SEED, Timestamp(0));
     let parameters = Tpcc::parameters(&population);
     Manifest { format: 1, scale: 1, seed: SEED, date: 0, foreign_keys: false, parameters }
 }
@@ -89,7 +91,7 @@ impl Bench<'_> {
             let file = self.file("loaded.db");
             let _ = fs::remove_file(&file);
             let engine = Sqlite::open(Options::new(&file))?;
-            let population = Tpcc::population(1, SEED, Timestamp(0), 0);
+            let population = Population::new(1, SEED, Timestamp(0));
             let manifest = manifest();
             let load = Engine::<Tpcc>::load(&engine, &manifest, &population, 1, &|_| {});
             ours.push(spend(|| Ok(self.runtime.block_on(load)?))?.1);
@@ -160,17 +162,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         ramp_up: 0,
         duration,
     };
-    let run = || {
-        Ok(drive::run::<Tpcc, _>(
-            &engine,
-            &terminals,
-            schedule,
-            &Stages::default(),
-            Controllers::default(),
-            &Stop::new(),
-            &mut |_| {},
-        )?)
-    };
+    let run = || Ok(drive::run::<Tpcc, _>(&engine, &terminals, schedule, Controllers::default(), &Stop::new(), &mut |_| {})?);
     let (totals, spent) = spend(run)?;
     Ok(spent.per(totals.completed as f64))
 }
@@ -246,6 +238,7 @@ fn replay(file: &Path, synchronous: Synchronous, tape: &[Step]) -> Result<()> {
     let connection = rusqlite::Connection::open(file)?;
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", if synchronous == Synchronous::Full { "full" } else { "off" })?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?; // as a session of Graymark
     let texts = Statement::load(TPCC_STATEMENTS)?.into_iter().chain(["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"]);
     let mut statements = texts.map(|sql| connection.prepare(sql)).collect::<rusqlite::Result<Vec<_>>>()?;
     for step in tape {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{FromSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, ErrorCode, OpenFlags, ToSql, ffi};
 use tokio::sync::{Mutex, MutexGuard, OwnedMutexGuard};
@@ -104,6 +105,9 @@ impl Connection {
     pub fn open(options: &Options, foreign_keys: bool, writer: Writer, statements: Vec<Cow<'static, str>>) -> Result<Self, Error> {
         let connection = open(options)?;
         configure(&connection, options, foreign_keys)?;
+        // Else SQLite looks at the values that are bound, and prepares a statement anew whenever they change, for a plan that stays the same.
+        let stable = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
+        stable.map_err(|error| failure::error(&options.file, &error))?;
         connection.set_prepared_statement_cache_capacity(statements.len() + CONTROLS);
         for sql in &statements {
             connection.prepare_cached(sql).map_err(|error| failure::error(&options.file, &error))?;
