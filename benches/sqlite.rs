@@ -162,7 +162,17 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         ramp_up: 0,
         duration,
     };
-    let run = || Ok(drive::run::<Tpcc, _>(&engine, &terminals, schedule, &Stages::default(), Controllers::default(), &Stop::new(), &mut |_| {})?);
+    let run = || {
+        Ok(drive::run::<Tpcc, _>(
+            &engine,
+            &terminals,
+            schedule,
+            &Stages::default(),
+            Controllers::default(),
+            &Stop::new(),
+            &mut |_| {},
+        )?)
+    };
     let (totals, spent) = spend(run)?;
     Ok(spent.per(totals.completed as f64))
 }
