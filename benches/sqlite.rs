@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use graymark::drive::{self, Controllers, Load, Schedule, Stop};
+use graymark::drive::{self, Controllers, Load, Schedule, Stages, Stop};
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sql::{self, Arg, Call, Counts, script};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
@@ -162,7 +162,17 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         ramp_up: 0,
         duration,
     };
-    let run = || Ok(drive::run::<Tpcc, _>(&engine, &terminals, schedule, Controllers::default(), &Stop::new(), &mut |_| {})?);
+    let run = || {
+        Ok(drive::run::<Tpcc, _>(
+            &engine,
+            &terminals,
+            schedule,
+            &Stages::default(),
+            Controllers::default(),
+            &Stop::new(),
+            &mut |_| {},
+        )?)
+    };
     let (totals, spent) = spend(run)?;
     Ok(spent.per(totals.completed as f64))
 }
