@@ -30,7 +30,14 @@ if [ "$WORKLOAD" = debitcredit ]; then
 fi
 echo "$(du -sm "$WORK/rows" | cut -f1) MB" >&2
 
-copy() { for part in "$@"; do echo "\\copy $WORKLOAD.${part%.*} FROM '$WORK/rows/$part.csv' (FORMAT csv)"; done | sql floor; }
+# The rows have the standard's order of columns, from which the table stock differs.
+columns() {
+  [ "$1" != stock ] || echo "(s_i_id, s_w_id, s_quantity, $(printf 's_dist_%02d, ' {1..10})s_ytd, s_order_cnt, s_remote_cnt, s_data)"
+}
+
+copy() {
+  for part in "$@"; do echo "\\copy $WORKLOAD.${part%.*} $(columns "$part") FROM '$WORK/rows/$part.csv' (FORMAT csv)"; done | sql floor
+}
 
 floor() {
   sql postgres -c 'DROP DATABASE IF EXISTS floor' -c 'CREATE DATABASE floor'
