@@ -46,7 +46,8 @@ pub enum Counter {
     ServerWriteCalls,
     /// Bytes that the server's processes caused to be read from storage.
     ServerReadBytes,
-    /// Bytes that the server's processes caused to be written to storage.
+    /// Bytes that the server's processes handed to the system for writing, pipes included. What the kernel says they wrote to storage is of no
+    /// use: it counts all of a large folio when a few bytes of it change.
     ServerWrittenBytes,
     /// Reads that the block device below the database completed.
     DeviceReads,

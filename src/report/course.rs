@@ -77,8 +77,14 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
     let blocks = pair(Counter::BlockReads, Counter::BlockWrites, Counter::BlockReadBytes, Counter::BlockWriteBytes);
     let processes = {
         let one = |counter, done: &str| each(counter).map(|volume| format!("{} {done}", size(volume)));
-        join(&[one(Counter::ServerReadBytes, "read"), one(Counter::ServerWrittenBytes, "written")], " and ")
-            .map(|text| format!("{text} a second by the processes of the database"))
+        join(
+            &[
+                one(Counter::ServerReadBytes, "read from storage"),
+                one(Counter::ServerWrittenBytes, "handed to the system for writing"),
+            ],
+            " and ",
+        )
+        .map(|text| format!("{text} a second"))
     };
     let device = pair(Counter::DeviceReads, Counter::DeviceWrites, Counter::DeviceReadBytes, Counter::DeviceWrittenBytes);
     let checkpoints = all(Counter::Checkpoints).map(|number| {
@@ -91,7 +97,7 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         ("Commits", commits),
         ("Log", join(&log, ", ")),
         ("Blocks", blocks),
-        ("Storage", processes),
+        ("Processes", processes),
         ("Device", device),
         ("Checkpoints", checkpoints),
     ];

@@ -17,7 +17,7 @@ pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
         let before = super::cpu::children(pid).ok_or_else(unknown)?;
         let all: Vec<Io> = before.iter().filter_map(|child| of(*child)).chain([of(pid).ok_or_else(unknown)?]).collect();
         let total = |figure: fn(&Io) -> u64| all.iter().map(figure).fold(0, u64::wrapping_add);
-        sum = Some([total(|io| io.syscr), total(|io| io.syscw), total(|io| io.read_bytes), total(|io| io.write_bytes)]);
+        sum = Some([total(|io| io.syscr), total(|io| io.syscw), total(|io| io.read_bytes), total(|io| io.wchar)]);
         if super::cpu::children(pid).as_ref() == Some(&before) {
             // A child that is there and does not show its figures would be missing in the sum.
             if all.len() <= before.len() {
