@@ -1,5 +1,5 @@
 //! What goes between a terminal and a session: the input and output of a transaction, and for profile `tpc-a` the messages of 100 and 200
-//! bytes in which they are written (TPC-A clause 1.3).
+//! bytes in which they are written. Their layout is Graymark's own: the standard asks for their sizes and fields.
 
 use super::profile::{PROFILES, Profile};
 use crate::workload::value::Money;

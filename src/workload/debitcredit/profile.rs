@@ -20,7 +20,7 @@ pub enum Remote {
 pub enum Order {
     /// Teller, account, history, branch (Gray and Levine).
     TellerFirst,
-    /// Account, history, teller, branch (TPC-A and TPC-B clause 1.2).
+    /// Account, history, teller, branch (TPC-B clause 1.2; TPC-A likewise).
     AccountFirst,
 }
 

@@ -1,4 +1,4 @@
-//! The four tables (Gray and Levine, appendix 1; TPC-A and TPC-B clause 3.2).
+//! The four tables (Gray and Levine, appendix 1, with the names that TPC-A and TPC-B gave the columns).
 
 use crate::workload::ColumnKind::{Int, Money, Text, Time};
 use crate::workload::{Column, ColumnKind, Table};

@@ -1,4 +1,4 @@
--- The four tables of TPC-A and TPC-B (clause 3.2): rows of at least 100 bytes of content, 50 in the history. The fillers really take
+-- The four tables of TPC-A and TPC-B: rows of at least 100 bytes of content, 50 in the history. The fillers really take
 -- their space: the loader writes letters into them, and the history has them by default.
 --
 -- A balance is updated in place, on its page and with no new index entries (a HOT update), only if the page has room for the new version.

@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 
--- TPC-A and TPC-B (clause 1.2): account, history, teller, branch; the branch is given with the input.
+-- TPC-B (clause 1.2), TPC-A likewise: account, history, teller, branch; the branch is given with the input.
 CREATE OR REPLACE FUNCTION debitcredit.tpc(p_branch_id integer, p_teller_id integer, p_account_id integer, p_amount numeric)
 RETURNS numeric
 LANGUAGE plpgsql AS $$

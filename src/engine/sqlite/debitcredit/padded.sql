@@ -1,4 +1,4 @@
--- The four tables of TPC-A and TPC-B (clause 3.2) in SQLite: rows of at least 100 bytes of content, 50 in the history. The fillers really
+-- The four tables of TPC-A and TPC-B in SQLite: rows of at least 100 bytes of content, 50 in the history. The fillers really
 -- take their space: the loader writes letters into them, and the history has them by default. They are longer than the numbers beside them
 -- would ask for elsewhere, as SQLite stores a small number in a byte and a zero in none.
 --
