@@ -7,6 +7,7 @@ pub mod facts;
 pub mod format;
 mod html;
 mod price;
+pub mod sizing;
 mod stages;
 pub mod sweep;
 pub mod text;

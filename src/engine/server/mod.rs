@@ -4,3 +4,4 @@ pub mod affinity;
 pub mod cpu;
 pub mod io;
 pub mod postgres;
+pub mod size;
