@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
+use super::mysql::{self, Mysql};
 use super::postgres::{self, Postgres};
 use super::simulated::{self, Simulated};
 use super::sqlite::{self, Sqlite};
@@ -42,9 +43,9 @@ impl WorkloadName {
 }
 
 /// A workload that every engine can run.
-pub trait Ported: sqlite::Port + postgres::Port + simulated::Port {}
+pub trait Ported: sqlite::Port + postgres::Port + mysql::Port + simulated::Port {}
 
-impl<W: sqlite::Port + postgres::Port + simulated::Port> Ported for W {}
+impl<W: sqlite::Port + postgres::Port + mysql::Port + simulated::Port> Ported for W {}
 
 /// Does something with an engine of any kind.
 pub trait Visitor {
@@ -74,9 +75,11 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
         match scheme {
             "sqlite" => visitor.visit::<W, _>(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
             "postgres" | "postgresql" => visitor.visit::<W, _>(runtime, runtime.block_on(Postgres::open(options))?),
+            "mysql" | "mariadb" => visitor.visit::<W, _>(runtime, runtime.block_on(Mysql::open(options))?),
             "simulated" => visitor.visit::<W, _>(runtime, Simulated::open(options)?),
             _ => Err(Error::Usage(format!(
-                "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local or simulated:service=5ms"
+                "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local, mysql://USER@HOST/DATABASE, \
+                 mysql:local or simulated:service=5ms"
             ))),
         }
     }

@@ -3,4 +3,5 @@
 pub mod affinity;
 pub mod cpu;
 pub mod io;
+pub mod mariadb;
 pub mod postgres;
