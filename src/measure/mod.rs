@@ -4,6 +4,7 @@ pub mod counters;
 pub mod dips;
 pub mod machine;
 pub mod maintenance;
+pub mod pages;
 pub mod process;
 
 use hdrhistogram::Histogram;

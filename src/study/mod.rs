@@ -3,6 +3,7 @@
 pub mod load;
 pub mod point;
 pub mod search;
+pub mod sizing;
 
 use serde::{Deserialize, Serialize};
 

@@ -203,7 +203,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     fn observer(&self) -> impl Observer {
-        observe::Watch::new(self)
+        observe::Watch::new(self, W::NAME)
     }
 
     async fn holding(&self) -> Result<Holding, Error> {
