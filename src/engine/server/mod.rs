@@ -2,6 +2,9 @@
 
 pub mod affinity;
 pub mod cpu;
+pub mod files;
 pub mod io;
 pub mod mariadb;
+pub mod memory;
 pub mod postgres;
+pub mod size;
