@@ -44,9 +44,9 @@ pub struct Options {
 
 /// Who owns the data directory and runs the server, when Graymark itself is root.
 #[derive(Clone, Copy, Debug)]
-struct Owner {
-    uid: Uid,
-    gid: Gid,
+pub(super) struct Owner {
+    pub(super) uid: Uid,
+    pub(super) gid: Gid,
 }
 
 /// A running private server. It is stopped when this is dropped, and a temporary data directory is removed.
@@ -76,9 +76,9 @@ struct Running {
     cpu_before: f64,
 }
 
-struct Spawn {
-    command: Command,
-    reply: mpsc::Sender<io::Result<Child>>,
+pub(super) struct Spawn {
+    pub(super) command: Command,
+    pub(super) reply: mpsc::Sender<io::Result<Child>>,
 }
 
 impl Server {
@@ -269,7 +269,8 @@ impl Server {
         command.stdin(Stdio::null()).stdout(log).stderr(log_again);
         // A group of its own: an interrupt from the keyboard is Graymark's to handle, not the server's.
         command.process_group(0);
-        die_with_parent(&mut command);
+        // SIGINT is a fast shutdown.
+        die_with_parent(&mut command, Signal::SIGINT);
         if let Some(cpus) = self.cpus {
             cpus.bind(&mut command);
         }
@@ -372,23 +373,23 @@ fn end_counting(running: &mut Running) -> Option<Child> {
 
 /// A thread that starts the server's processes and lives as long as the server: the kernel ties "die with the parent" to the
 /// thread that started the child, and a thread of some pool may end at any time.
-fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
+pub(super) fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
     let (sender, asked) = mpsc::channel::<Spawn>();
     let work = move || {
         while let Ok(Spawn { mut command, reply }) = asked.recv() {
             let _ = reply.send(command.spawn());
         }
     };
-    let thread = std::thread::Builder::new().name("postgres-keeper".to_owned()).spawn(work);
+    let thread = std::thread::Builder::new().name("server-keeper".to_owned()).spawn(work);
     thread.map(|_| sender).map_err(|error| failed("cannot start a thread", &error))
 }
 
 #[cfg(target_os = "linux")]
-fn die_with_parent(command: &mut Command) {
+pub(super) fn die_with_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     let prepare = move || {
-        // std has changed the user before this runs, which would have cleared the request. SIGINT is a fast shutdown.
-        nix::sys::prctl::set_pdeathsig(Signal::SIGINT)?;
+        // std has changed the user before this runs, which would have cleared the request.
+        nix::sys::prctl::set_pdeathsig(signal)?;
         if nix::unistd::getppid().as_raw().unsigned_abs() != parent {
             return Err(io::Error::other("Graymark has ended"));
         }
@@ -401,10 +402,10 @@ fn die_with_parent(command: &mut Command) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn die_with_parent(_command: &mut Command) {}
+pub(super) fn die_with_parent(_command: &mut Command, _signal: Signal) {}
 
 /// A quarter of the memory, from 128 MiB to 4 GiB.
-fn shared_buffers_mib() -> u64 {
+pub(super) fn shared_buffers_mib() -> u64 {
     const LEAST: u64 = 128;
     #[cfg(target_os = "linux")]
     {
@@ -416,12 +417,12 @@ fn shared_buffers_mib() -> u64 {
     LEAST
 }
 
-fn free_port() -> Result<u16, Error> {
+pub(super) fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     listener.map(|address| address.port()).map_err(|error| failed("no free port on the loopback", &error))
 }
 
-fn give(path: &Path, owner: Option<Owner>) -> Result<(), Error> {
+pub(super) fn give(path: &Path, owner: Option<Owner>) -> Result<(), Error> {
     let Some(owner) = owner else { return Ok(()) };
     chown(path, Some(owner.uid), Some(owner.gid))
         .map_err(|error| Error::Database(format!("cannot give {} to the server's user: {error}", path.display())))
@@ -508,10 +509,10 @@ pub fn available() -> Result<(), Error> {
     find_programs(None).map(|_| ())
 }
 
-fn last_line(text: &str) -> Option<&str> {
+pub(super) fn last_line(text: &str) -> Option<&str> {
     text.lines().rfind(|line| !line.trim().is_empty())
 }
 
-fn failed(what: &str, error: &io::Error) -> Error {
+pub(super) fn failed(what: &str, error: &io::Error) -> Error {
     Error::Database(format!("{what}: {error}"))
 }
