@@ -4,6 +4,9 @@
 mod dump;
 #[path = "support/model.rs"]
 mod model;
+#[cfg(feature = "odbc")]
+#[path = "support/odbc.rs"]
+mod odbc;
 #[path = "support/suite.rs"]
 mod suite;
 mod support;
@@ -102,6 +105,45 @@ fn postgres_conforms_by_statements() {
 #[test]
 fn postgres_conforms_by_procedures() {
     postgres_conforms(Via::Procedures);
+}
+
+/// Over ODBC; the rows are read by the same driver, and the population is loaded by it.
+#[cfg(feature = "odbc")]
+fn odbc_conforms(url: &str) {
+    use graymark::engine::odbc::Odbc;
+    use graymark::engine::odbc::connection::Connection;
+    block_on(async {
+        let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let connection = Connection::open(&odbc::target(url)).unwrap();
+        let rows = async |table: &Table, sink: &mut dyn RowSink| odbc::dump(&connection, url, table, sink);
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+        side_by_side(&engine).await;
+    });
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn postgresql_conforms_over_odbc() {
+    let Some(place) = odbc::Place::postgres() else { return };
+    odbc_conforms(&place.url());
+    // The same driver, spoken to as if nobody knew the database.
+    odbc_conforms(&format!("{}GraymarkDialect=plain;", place.url()));
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn mariadb_conforms_over_odbc() {
+    let Some(place) = odbc::Place::mariadb() else { return };
+    odbc_conforms(&place.url());
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn sqlite_conforms_over_odbc() {
+    let Some(place) = odbc::Place::sqlite() else { return };
+    odbc_conforms(&place.url());
 }
 
 /// The suite is worth something only if it sees what is wrong: a dialect with one thing changed must not pass.

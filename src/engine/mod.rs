@@ -5,6 +5,8 @@
 
 pub mod failure;
 pub mod observe;
+#[cfg(feature = "odbc")]
+pub mod odbc;
 pub mod options;
 pub mod postgres;
 pub mod registry;

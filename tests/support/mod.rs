@@ -17,8 +17,14 @@ const REQUIRE: &str = "GRAYMARK_REQUIRE_ENGINES";
 /// Whether a private PostgreSQL can be started here; a test that needs one ends without.
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn require_postgres() -> Option<()> {
-    match server::postgres::available() {
-        Ok(()) => Some(()),
+    found(server::postgres::available().map_err(|why| why.to_string()))
+}
+
+/// What was looked for on this machine; if it is not there, a test ends without, and says so.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn found<T>(what: Result<T, String>) -> Option<T> {
+    match what {
+        Ok(what) => Some(what),
         Err(why) if std::env::var_os(REQUIRE).is_some() => panic!("{REQUIRE} is set, but {why}"),
         Err(why) => {
             println!("not run: {why}");

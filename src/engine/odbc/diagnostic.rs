@@ -1,0 +1,143 @@
+//! What a driver says when a call fails, and what that means.
+
+use std::fmt;
+
+use crate::engine::{Failure, RetryReason};
+
+/// What a failed call left behind: SQLSTATE, the database's own number, and its words on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    state: String,
+    native: i32,
+    message: String,
+}
+
+/// What a [`Diagnostic`] means to a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It is rolled back, or has to be; the same input should be tried again.
+    Retry(RetryReason),
+    /// The connection is gone.
+    Lost,
+    /// The statement is refused.
+    Refused,
+}
+
+impl Diagnostic {
+    pub(super) fn new(state: &[u8], native: i32, message: &str) -> Self {
+        let mut text = message.trim_start();
+        // Each layer that handed the message on has put its name in brackets before it.
+        while let Some((_, rest)) = text.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+            text = rest.trim_start();
+        }
+        let message = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        Diagnostic { state: String::from_utf8_lossy(state).into_owned(), native, message }
+    }
+
+    /// Of this program or the driver manager, without a driver's own state.
+    pub(super) fn of_driver_manager(message: String) -> Self {
+        Diagnostic { state: "HY000".to_owned(), native: 0, message }
+    }
+
+    /// Adds what a further record says.
+    pub(super) fn append(&mut self, further: &Diagnostic) {
+        if !further.message.is_empty() && !self.message.contains(&further.message) {
+            self.message = format!("{}; {}", self.message, further.message);
+        }
+    }
+
+    /// SQLSTATE: five characters.
+    pub fn state(&self) -> &str {
+        &self.state
+    }
+
+    /// The number that the database itself gives the error.
+    pub fn native(&self) -> i32 {
+        self.native
+    }
+
+    /// The words of the database, on one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Takes a secret out of the message.
+    pub(super) fn without(mut self, secret: &str) -> Self {
+        if !secret.is_empty() {
+            self.message = self.message.replace(secret, "***");
+        }
+        self
+    }
+
+    /// What it means. SQLSTATE decides; where a database keeps to the general state HY000, its number and words do.
+    pub fn meaning(&self) -> Meaning {
+        let says = |word: &str| self.message.to_ascii_lowercase().contains(word);
+        match (self.state.as_str(), self.native) {
+            // MariaDB and Virtuoso give this state to deadlocks too.
+            ("40001", _) if self.native == 1213 || says("deadlock") => Meaning::Retry(RetryReason::Deadlock),
+            ("40001", _) => Meaning::Retry(RetryReason::Serialization),
+            ("40P01", _) | (_, 1213) => Meaning::Retry(RetryReason::Deadlock),
+            // PostgreSQL's lock_timeout, MariaDB's innodb_lock_wait_timeout, SQLite's busy and locked.
+            ("55P03", _) | (_, 1205) => Meaning::Retry(RetryReason::LockTimeout),
+            ("HY000", 5 | 6) if says("locked") || says("busy") => Meaning::Retry(RetryReason::LockTimeout),
+            // MariaDB's innodb_snapshot_isolation: a row has changed since the snapshot.
+            ("HY000", 1020) => Meaning::Retry(RetryReason::Serialization),
+            // An administrator's shutdown of PostgreSQL; MariaDB's "gone away", "lost connection" and "killed".
+            ("57P01" | "57P02" | "57P03", _) | ("HY000", 2006 | 2013 | 1927) | ("70100", 1927) => Meaning::Lost,
+            (state, _) if state.starts_with("08") => Meaning::Lost,
+            _ => Meaning::Refused,
+        }
+    }
+
+    /// Why a transaction did not complete. `ambiguous`: whether it may be committed if the connection is gone.
+    pub fn failure(&self, ambiguous: bool) -> Failure {
+        match self.meaning() {
+            Meaning::Retry(reason) => Failure::Retry { reason, detail: self.to_string() },
+            Meaning::Lost => Failure::Disconnected { ambiguous, detail: self.to_string() },
+            Meaning::Refused => Failure::Invalid(self.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.native {
+            0 => write!(f, "{} (SQLSTATE {})", self.message, self.state),
+            native => write!(f, "{} (SQLSTATE {}, {native})", self.message, self.state),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_and_numbers_say_what_to_do() {
+        use Meaning::*;
+        for (state, native, message, meaning) in [
+            ("40001", 7, "could not serialize access", Retry(RetryReason::Serialization)),
+            ("40001", 1213, "Deadlock found when trying to get lock", Retry(RetryReason::Deadlock)),
+            ("40001", -1, "SR172: Transaction deadlocked", Retry(RetryReason::Deadlock)),
+            ("40P01", 7, "deadlock detected", Retry(RetryReason::Deadlock)),
+            ("HY000", 1205, "Lock wait timeout exceeded", Retry(RetryReason::LockTimeout)),
+            ("HY000", 5, "database is locked (5)", Retry(RetryReason::LockTimeout)),
+            ("HY000", 5, "something else", Refused),
+            ("08S01", 0, "Communication link failure", Lost),
+            ("08003", 0, "Connection not open", Lost),
+            ("57P01", 7, "terminating connection due to administrator command", Lost),
+            ("HY000", 2013, "Lost connection to MySQL server during query", Lost),
+            ("23000", 1062, "Duplicate entry", Refused),
+            ("42P01", 7, "relation does not exist", Refused),
+        ] {
+            assert_eq!(Diagnostic::new(state.as_bytes(), native, message).meaning(), meaning, "{state} {native} {message}");
+        }
+    }
+
+    #[test]
+    fn a_message_is_one_line_without_the_names_of_its_bearers() {
+        let told = Diagnostic::new(b"42P01", 1, "[unixODBC][psqlodbc] ERROR: no\n such [table]");
+        assert_eq!(told.to_string(), "ERROR: no such [table] (SQLSTATE 42P01, 1)");
+        assert_eq!(Diagnostic::new(b"28000", 0, "user x, PWD=a b").without("a b").message(), "user x, PWD=***");
+    }
+}
