@@ -15,6 +15,7 @@ pub mod server;
 pub mod simulated;
 pub mod sql;
 pub mod sqlite;
+pub mod virtuoso;
 pub mod warm;
 
 use std::collections::BTreeMap;

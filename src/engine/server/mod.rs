@@ -4,3 +4,5 @@ pub mod affinity;
 pub mod cpu;
 pub mod io;
 pub mod postgres;
+#[cfg(feature = "odbc")]
+pub mod virtuoso;

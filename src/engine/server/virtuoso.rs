@@ -98,7 +98,8 @@ impl Options {
         }
         if stripes > 1 {
             let size = SEGMENT_MIB.next_multiple_of(stripes);
-            let files: Vec<String> = (1..=stripes).map(|number| format!("{} = q{number}", place(&format!("stripe{number}.db")))).collect();
+            let files: Vec<String> =
+                (1..=stripes).map(|number| format!("{} = q{number}", place(&format!("stripe{number}.db")))).collect();
             let _ = writeln!(ini, "\n[Striping]\nSegment1 = {size}M, {}", files.join(", "));
         }
         ini

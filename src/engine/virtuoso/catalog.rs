@@ -43,7 +43,8 @@ impl From<Failure> for Trouble {
 /// Makes the table, with a manifest of a load that has not ended.
 pub(super) fn write(connection: &Connection, manifest: &str) -> Result<(), Diagnostic> {
     connection.execute(CREATE)?;
-    let mut insert = connection.prepare("INSERT INTO tpcc.DBA.graymark_manifest (workload, manifest, complete) VALUES (?, ?, 0)")?;
+    let mut insert =
+        connection.prepare("INSERT INTO tpcc.DBA.graymark_manifest (workload, manifest, complete) VALUES (?, ?, 0)")?;
     insert.set(0, 0, Param::Text(Tpcc::NAME))?;
     insert.set(0, 1, Param::Text(manifest))?;
     insert.execute(1)

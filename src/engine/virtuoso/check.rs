@@ -82,7 +82,8 @@ pub(super) fn settings(target: &Target) -> Result<BTreeMap<String, String>, Erro
     let mut settings = BTreeMap::new();
     for (section, name) in SETTINGS {
         let sql = format!("SELECT cfg_item_value (virtuoso_ini_path (), '{section}', '{name}')");
-        let reply = connection.query(&sql).map_err(|diagnostic| target.explain("cannot read the server's settings", &diagnostic))?;
+        let reply =
+            connection.query(&sql).map_err(|diagnostic| target.explain("cannot read the server's settings", &diagnostic))?;
         // What the file leaves out is null.
         if let Some(Ok(Some(value))) = reply.rows.first().map(|row| row.optional_text(0)) {
             settings.insert(name.to_owned(), value.to_owned());

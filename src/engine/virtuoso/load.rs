@@ -91,7 +91,12 @@ pub(super) fn explain(target: &Target, what: &str, trouble: Trouble) -> Error {
     }
 }
 
-fn phase<T>(report: &mut LoadReport, told: Told<'_>, name: &'static str, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+fn phase<T>(
+    report: &mut LoadReport,
+    told: Told<'_>,
+    name: &'static str,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
     told(LoadStep::Phase(name));
     let began = Instant::now();
     let done = work()?;

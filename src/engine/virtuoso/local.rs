@@ -61,12 +61,8 @@ fn number(name: &str, value: &str, allowed: std::ops::RangeInclusive<u32>) -> Re
 /// The URL that starts the same server again.
 pub(super) fn url(options: &Options) -> String {
     let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
-    let numbers = [
-        ("buffers", options.buffers),
-        ("dirty", options.dirty),
-        ("checkpoint", options.checkpoint),
-        ("stripes", options.stripes),
-    ];
+    let numbers =
+        [("buffers", options.buffers), ("dirty", options.dirty), ("checkpoint", options.checkpoint), ("stripes", options.stripes)];
     let numbers = numbers.into_iter().filter_map(|(name, number)| Some(format!("{name}={}", number?)));
     let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
     let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
@@ -91,7 +87,10 @@ mod tests {
         assert_eq!(parse("virtuoso:local"), Ok(Some(Options::default())));
         let text = "virtuoso:local?buffers=2000&dirty=1500&checkpoint=20&stripes=2&cpus=0,2-3&data=/var/bench%20data&O_DIRECT=1";
         let options = parse(text).unwrap().unwrap();
-        assert_eq!((options.buffers, options.dirty, options.checkpoint, options.stripes), (Some(2_000), Some(1_500), Some(20), Some(2)));
+        assert_eq!(
+            (options.buffers, options.dirty, options.checkpoint, options.stripes),
+            (Some(2_000), Some(1_500), Some(20), Some(2))
+        );
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
         assert_eq!(options.settings, [("O_DIRECT".to_owned(), "1".to_owned())]);
         assert_eq!(url(&options), text);

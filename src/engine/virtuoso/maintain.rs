@@ -1,5 +1,6 @@
 //! Upkeep, and reading tables from end to end.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::catalog::Trouble;
@@ -26,7 +27,8 @@ pub(super) fn maintain(target: &Target, kind: MaintenanceKind) -> Result<Upkeep,
             let written = || number(&connection, "SELECT sys_stat ('disk_writess')").ok().flatten();
             let before = written();
             connection.execute("checkpoint").map_err(|diagnostic| target.explain("cannot ask for a checkpoint", &diagnostic))?;
-            let pages = before.zip(written()).map(|(before, after)| format!("{} pages written meanwhile", after.saturating_sub(before)));
+            let pages =
+                before.zip(written()).map(|(before, after)| format!("{} pages written meanwhile", after.saturating_sub(before)));
             Ok(Upkeep::Done(pages.unwrap_or_else(|| "done".to_owned())))
         }
         MaintenanceKind::Vacuum => {
@@ -47,13 +49,16 @@ pub(super) fn maintain(target: &Target, kind: MaintenanceKind) -> Result<Upkeep,
 pub(super) fn chill(virtuoso: &Virtuoso, all: bool) -> Result<Chill, Error> {
     let Some(server) = virtuoso.server() else {
         let (Ok(what) | Err(what)) = drop_pages(&[], all)?;
-        let how = format!("{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan");
+        let how = format!(
+            "{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan"
+        );
         return Ok(Chill { cold: false, how });
     };
     // What stands in the log would be worked again by the new server, which warms its cache.
     maintain(virtuoso.target(), MaintenanceKind::Checkpoint)?;
     server.stop()?;
-    let files = files_below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
+    let files =
+        files_below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
     let dropped = drop_pages(&files, all)?;
     server.restart()?;
     let (Ok(what) | Err(what)) = &dropped;
@@ -70,15 +75,19 @@ pub(super) fn scan(target: &Target, table: &Table) -> Result<Scanned, Error> {
     let began = Instant::now();
     let rows = number(&connection, &sql).map_err(failed)?.unwrap_or_default();
     let seconds = began.elapsed().as_secs_f64();
-    Ok(Scanned { rows, bytes: bytes(&connection, table.name).map_err(failed)?, seconds })
+    Ok(Scanned { rows, bytes: None, seconds })
 }
 
-/// Bytes of the pages of a table without its secondary indexes.
-fn bytes(connection: &Connection, table: &str) -> Result<Option<u64>, Trouble> {
-    let sql = format!(
-        "SELECT ISS_PAGES FROM DB.DBA.SYS_INDEX_SPACE_STATS WHERE ISS_KEY_TABLE = 'tpcc.DBA.{table}' AND ISS_KEY_NAME = 'tpcc.DBA.{table}'"
-    );
-    Ok(number(connection, &sql)?.map(|pages| pages * PAGE))
+/// Bytes of the pages of each table without its secondary indexes. The server reads all tables for it.
+pub(super) fn table_bytes(target: &Target) -> Result<BTreeMap<String, u64>, Error> {
+    let sql = "SELECT name_part (ISS_KEY_TABLE, 2), ISS_PAGES FROM DB.DBA.SYS_INDEX_SPACE_STATS \
+               WHERE ISS_KEY_TABLE LIKE 'tpcc.DBA.%' AND ISS_KEY_NAME = ISS_KEY_TABLE";
+    let connection = target.connect()?;
+    let sizes = || -> Result<BTreeMap<String, u64>, Trouble> {
+        let reply = connection.query(sql)?;
+        reply.rows.iter().map(|row| Ok((row.text(0)?.to_owned(), row.long(1)?.unsigned_abs() * PAGE))).collect()
+    };
+    sizes().map_err(|trouble| explain(target, "cannot tell the size of the tables", trouble))
 }
 
 /// The first figure of the first row.

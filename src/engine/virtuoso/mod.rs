@@ -49,7 +49,9 @@ impl Port for Tpcc {
 
     #[cfg(not(feature = "odbc"))]
     fn open<V: Visitor>(_: &Runtime, _: Options, _: V) -> Result<V::Output, Error> {
-        Err(Error::Usage("this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`".to_owned()))
+        Err(Error::Usage(
+            "this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`".to_owned(),
+        ))
     }
 }
 

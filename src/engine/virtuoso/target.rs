@@ -104,7 +104,9 @@ mod tests {
         assert_eq!((target.url().as_str(), format!("{target:?}")), ("virtuoso://ann@host:1234", target.url()));
         let target = parse("virtuoso://host/").unwrap();
         assert_eq!((target.address.as_str(), target.user.as_str(), target.password.as_str()), ("host:1111", "dba", "fromthere"));
-        for wrong in ["virtuoso:host", "virtuoso://", "virtuoso://a@:1", "virtuoso://a@h:port", "virtuoso://a@h:1/db", "virtuoso://h;PWD=x"] {
+        for wrong in
+            ["virtuoso:host", "virtuoso://", "virtuoso://a@:1", "virtuoso://a@h:port", "virtuoso://a@h:1/db", "virtuoso://h;PWD=x"]
+        {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
         }
     }
