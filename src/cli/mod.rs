@@ -21,6 +21,7 @@ mod run;
 mod screens;
 mod seed;
 mod stages;
+mod steady;
 mod summary;
 mod sweep;
 mod warm;

@@ -10,6 +10,7 @@ use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::stages::{self, StageMeter};
+use super::steady;
 use super::summary::{Measurements, summarise};
 use super::warm::{self, Warmed};
 use super::{Ended, RunArgs, check, load, price, seed, with_engine};
@@ -165,6 +166,12 @@ impl Job {
         let stages = stages::of(&plan)?;
         let shown = self.shown::<W>(&plan, manifest.scale)?;
         let schedule = Schedule { shown, ..schedule::<W>(&plan, &stages, manifest.scale) };
+        if let Some(most) = plan.steady.filter(|most| *most > 0) {
+            match steady::reach::<W, E>(&engine, &terminals, schedule, most, &self.interrupt)? {
+                Some(work) => maintenance.push(work),
+                None => return Ok(None),
+            }
+        }
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
@@ -357,6 +364,7 @@ fn schedule<W: Workload>(plan: &Plan, stages: &Stages, scale: u32) -> Schedule {
         clients,
         terminals,
         shown: None,
+        pass: 0,
         seed: plan.seed.unwrap_or_default(),
         threads: plan.threads,
         keying,

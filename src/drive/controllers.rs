@@ -88,6 +88,7 @@ mod tests {
             terminals: 10,
             shown: None,
             seed: 0,
+            pass: 0,
             threads: None,
             keying: Factor::ONE,
             think: Factor::ONE,

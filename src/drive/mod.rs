@@ -47,6 +47,8 @@ pub struct Schedule {
     pub clients: u32,
     /// Terminals. In a closed loop the sessions stand for them, so there are at least as many as sessions.
     pub terminals: u64,
+    /// Terminals of another pass have random streams of their own; for closed loops.
+    pub pass: u64,
     /// The terminal whose screens are told, if any; with pace only.
     pub shown: Option<u32>,
     /// The seed of what the driver itself draws.

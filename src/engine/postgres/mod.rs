@@ -192,7 +192,9 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", level(self.isolation))]).await?;
-        check::settings(&client).await
+        let mut settings = check::settings(&client).await?;
+        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        Ok(settings)
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {

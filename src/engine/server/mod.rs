@@ -2,6 +2,12 @@
 
 pub mod affinity;
 pub mod cpu;
+pub mod files;
 pub mod io;
+<<<<<<< HEAD
+pub mod memory;
+=======
 pub mod mariadb;
+>>>>>>> main
 pub mod postgres;
+pub mod size;
