@@ -22,7 +22,8 @@ fn writes_beside_a_reader(target: &Target, isolation: Isolation) -> bool {
     let reader = target.connect().unwrap();
     reader.set_isolation(isolation).unwrap();
     reader.set_autocommit(false).unwrap();
-    let read = |connection: &Connection| connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1").unwrap().rows[0].int(0).unwrap();
+    let read =
+        |connection: &Connection| connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1").unwrap().rows[0].int(0).unwrap();
     let before = read(&reader);
     std::thread::scope(|scope| {
         let (told, heard) = mpsc::channel();

@@ -11,6 +11,7 @@ mod course;
 mod drop;
 mod interrupt;
 mod load;
+mod predict;
 mod price;
 mod progress;
 mod report;
@@ -21,6 +22,7 @@ mod scan;
 mod screens;
 mod seed;
 mod stages;
+mod steady;
 mod summary;
 mod sweep;
 mod warm;
@@ -75,6 +77,8 @@ enum Command {
     Run(RunArgs),
     /// Run again and again with one thing varied, and show what it does
     Sweep(sweep::SweepArgs),
+    /// Predict what a database that is not there would do
+    Predict(predict::PredictArgs),
     /// Bring a worked database back to its initial population, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
@@ -287,6 +291,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::check(args),
         Command::Run(args) => run::run(args),
         Command::Sweep(args) => sweep::sweep(args),
+        Command::Predict(args) => predict::predict(args),
         Command::Restore(args) => restore::restore(args),
         Command::Scan(args) => scan::scan(args),
         Command::Drop(args) => drop::drop_tables(args),

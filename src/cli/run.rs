@@ -10,6 +10,7 @@ use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::stages::{self, StageMeter};
+use super::steady;
 use super::summary::{Measurements, summarise};
 use super::warm::{self, Warmed};
 use super::{Ended, RunArgs, check, load, price, seed, with_engine};
@@ -167,6 +168,12 @@ impl Job {
         let profile = profile::<W>(&plan, Some(&manifest))?;
         let at_home = W::preset(profile).clients_per_unit.is_some();
         let schedule = Schedule { shown, at_home, ..schedule::<W>(&plan, &stages, manifest.scale) };
+        if let Some(most) = plan.steady.filter(|most| *most > 0) {
+            match steady::reach::<W, E>(&engine, &terminals, schedule, most, &self.interrupt)? {
+                Some(work) => maintenance.push(work),
+                None => return Ok(None),
+            }
+        }
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
@@ -365,6 +372,7 @@ fn schedule<W: Workload>(plan: &Plan, stages: &Stages, scale: u32) -> Schedule {
         terminals,
         at_home: false,
         shown: None,
+        pass: 0,
         seed: plan.seed.unwrap_or_default(),
         threads: plan.threads,
         keying,

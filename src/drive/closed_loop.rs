@@ -32,7 +32,9 @@ impl<W: Workload> Crowd<W> {
             // Further numbers are the same terminals again, with random streams of their own.
             false => (session_number * schedule.terminals, (session_number + 1) * schedule.terminals, 1),
         };
-        let terminals = (first..end).step_by(step as usize).map(|number| W::terminal(terminals, number)).collect();
+        let passed = schedule.pass * schedule.terminals * u64::from(schedule.clients);
+        let numbers = (first..end).step_by(step as usize).map(|number| passed + number);
+        let terminals = numbers.map(|number| W::terminal(terminals, number)).collect();
         Crowd { terminals, choice: Xoshiro256PlusPlus::seed_from_u64(schedule.seed.wrapping_add(u64::from(session))) }
     }
 

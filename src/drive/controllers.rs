@@ -89,6 +89,7 @@ mod tests {
             at_home: false,
             shown: None,
             seed: 0,
+            pass: 0,
             threads: None,
             keying: Factor::ONE,
             think: Factor::ONE,

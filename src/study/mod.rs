@@ -3,6 +3,7 @@
 pub mod load;
 pub mod point;
 pub mod search;
+pub mod sizing;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,8 @@ pub enum Kind {
     Load,
     /// The number of warehouses.
     Warehouses,
+    /// Every combination of some dimensions.
+    Grid,
 }
 
 /// The points of a sweep, as far as it has come.

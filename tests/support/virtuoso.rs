@@ -13,10 +13,12 @@ use crate::support;
 
 /// Whether a private Virtuoso can be started here and spoken to; a test that needs one ends without.
 pub fn require() -> Option<()> {
-    let places = ["/usr/lib/x86_64-linux-gnu/odbc", "/usr/lib/aarch64-linux-gnu/odbc", "/usr/lib/odbc", "/usr/lib64", "/usr/local/lib"];
+    let places =
+        ["/usr/lib/x86_64-linux-gnu/odbc", "/usr/lib/aarch64-linux-gnu/odbc", "/usr/lib/odbc", "/usr/lib64", "/usr/local/lib"];
     let driver = places.iter().any(|place| Path::new(place).join("virtodbc.so").exists());
     let there = server::virtuoso::available().map_err(|error| error.to_string());
-    let there = there.and_then(|()| if driver { Ok(()) } else { Err("Virtuoso's ODBC driver (virtodbc.so) is not installed".to_owned()) });
+    let there =
+        there.and_then(|()| if driver { Ok(()) } else { Err("Virtuoso's ODBC driver (virtodbc.so) is not installed".to_owned()) });
     support::found(there)
 }
 

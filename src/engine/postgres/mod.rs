@@ -194,7 +194,9 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", level(self.isolation))]).await?;
-        check::settings(&client).await
+        let mut settings = check::settings(&client).await?;
+        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        Ok(settings)
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {
@@ -205,7 +207,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     fn observer(&self) -> impl Observer {
-        observe::Watch::new(self)
+        observe::Watch::new(self, W::NAME)
     }
 
     async fn holding(&self) -> Result<Holding, Error> {

@@ -15,8 +15,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Gid, Pid, Uid, User, chown};
 use tempfile::TempDir;
 
-use super::{affinity, cpu};
+use super::{affinity, cpu, files, memory, size};
 use crate::engine::Error;
+use crate::measure::memory::BoundedMemory;
 
 /// The superuser of a private server.
 pub const USER: &str = "postgres";
@@ -24,8 +25,8 @@ pub const USER: &str = "postgres";
 pub const DATABASE: &str = "postgres";
 /// The longest path of a Unix socket is 107 bytes, of which its name takes up to 15.
 const LONGEST_SOCKET_DIRECTORY: usize = 90;
-/// Processes of a killed server can hold its memory for a moment.
-const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(15);
+/// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint first.
+const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(30);
 const START_PATIENCE: Duration = Duration::from_secs(600);
 const STOP_PATIENCE: Duration = Duration::from_secs(120);
 
@@ -38,6 +39,8 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// CPUs that its processes are bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
     pub cpus: Option<String>,
+    /// Bytes of memory that its processes and their page cache may use together; what the machine has if none.
+    pub memory: Option<u64>,
     /// Settings over the defaults, as PostgreSQL names them.
     pub settings: Vec<(String, String)>,
 }
@@ -64,6 +67,10 @@ pub struct Server {
     port: u16,
     kept: bool,
     cpus: Option<affinity::Cpus>,
+    /// The same as it was asked for.
+    cpu_list: Option<String>,
+    /// Dropped after the server has stopped.
+    memory: Option<memory::Bound>,
     settings: Vec<(String, String)>,
     keeper: mpsc::Sender<Spawn>,
     running: Mutex<Running>,
@@ -92,6 +99,7 @@ impl Server {
             return Err(Error::Usage(format!("{data} was made by PostgreSQL {kept}: ask for version={kept} or another directory")));
         }
         let cpus = options.cpus.as_deref().map(affinity::Cpus::parse).transpose().map_err(Error::Usage)?;
+        let memory = options.memory.map(memory::Bound::to).transpose().map_err(Error::Usage)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
         let owner = find_owner(options.data.as_deref())?;
         let place = tempfile::Builder::new().prefix("graymark-postgres-").tempdir();
@@ -112,12 +120,18 @@ impl Server {
             port: 0,
             kept,
             cpus,
+            cpu_list: options.cpus.clone(),
+            memory,
             settings: options.settings.clone(),
             keeper: keeper()?,
             running: Mutex::default(),
         };
         if kept_version.is_none() {
             server.make_cluster()?;
+        }
+        if server.memory.is_some() {
+            // What is in the page cache already would be no one's, and come on top.
+            files::evict(&server.data).map_err(|error| failed("cannot take the data out of the page cache", &error))?;
         }
         server.start_on_some_port()
     }
@@ -162,6 +176,18 @@ impl Server {
             Some(child) => cpu::seconds(child.id()).map(|seconds| running.cpu_before + seconds),
             None => Some(running.cpu_before),
         }
+    }
+
+    /// What it is bounded to, by name.
+    pub fn bounds(&self) -> Vec<(String, String)> {
+        let memory = self.memory().map(|memory| ("server_memory".to_owned(), size::text(memory.limit_bytes)));
+        let cpus = self.cpu_list.iter().map(|cpus| ("server_cpus".to_owned(), cpus.clone()));
+        cpus.chain(memory).collect()
+    }
+
+    /// What it did with the memory that it is bounded to, if it is.
+    pub fn memory(&self) -> Option<BoundedMemory> {
+        self.memory.as_ref().map(memory::Bound::used)
     }
 
     /// Kills the postmaster alone with SIGKILL, as a crash would; nothing is written down. [`Server::restart`] recovers.
@@ -248,7 +274,7 @@ impl Server {
         let end = Instant::now() + OLD_SERVER_PATIENCE;
         loop {
             match self.launch_once(port) {
-                Err(_) if self.log_says("shared memory block") && Instant::now() < end => {
+                Err(_) if self.an_old_one_ends() && Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
                 done => return done,
@@ -273,6 +299,9 @@ impl Server {
         die_with_parent(&mut command, Signal::SIGINT);
         if let Some(cpus) = self.cpus {
             cpus.bind(&mut command);
+        }
+        if let Some(memory) = &self.memory {
+            memory.join(&mut command).map_err(|error| failed("cannot bound the server's memory", &error))?;
         }
         let (reply, answer) = mpsc::channel();
         let child = self.keeper.send(Spawn { command, reply }).ok().and_then(|()| answer.recv().ok());
@@ -315,6 +344,11 @@ impl Server {
         let telling = |line: &&str| line.contains("FATAL:") || line.contains("PANIC:") || line.contains("ERROR:");
         let line = log.lines().rfind(telling).or_else(|| last_line(&log)).unwrap_or("its log is empty").trim();
         Error::Database(format!("the private PostgreSQL did not start ({why}): {line}"))
+    }
+
+    /// Whether it did not start because processes of an earlier one are still there.
+    fn an_old_one_ends(&self) -> bool {
+        self.log_says("shared memory block") || self.log_says("lock file \"postmaster.pid\" already exists")
     }
 
     fn log_says(&self, text: &str) -> bool {

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use tempfile::TempDir;
 
 use super::postgres::{Spawn, die_with_parent, failed, free_port, keeper, last_line, shared_buffers_mib};
-use super::{affinity, cpu};
+use super::{affinity, cpu, files, memory, size};
 use crate::engine::Error;
 
 /// The administrator of a private server. It has its first password, and listens on the loopback only.
@@ -39,6 +39,8 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// CPUs that it is bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
     pub cpus: Option<String>,
+    /// Bytes of memory that it and its page cache may use together; what the machine has if none.
+    pub memory: Option<u64>,
     /// Buffers of 8 KiB (`NumberOfBuffers`); a quarter of the memory, from 128 MiB to 4 GiB, if none.
     pub buffers: Option<u32>,
     /// Buffers that may wait to be written (`MaxDirtyBuffers`); three quarters of all if none.
@@ -118,6 +120,8 @@ pub struct Server {
     place: Option<TempDir>,
     port: u16,
     cpus: Option<affinity::Cpus>,
+    /// Dropped after the server has stopped.
+    memory: Option<memory::Bound>,
     keeper: mpsc::Sender<Spawn>,
     running: Mutex<Running>,
 }
@@ -133,6 +137,7 @@ impl Server {
     /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for some seconds.
     pub fn start(options: &Options) -> Result<Server, Error> {
         let cpus = options.cpus.as_deref().map(affinity::Cpus::parse).transpose().map_err(Error::Usage)?;
+        let memory = options.memory.map(memory::Bound::to).transpose().map_err(Error::Usage)?;
         let program = find_program()?;
         let (data, place) = match &options.data {
             Some(data) => {
@@ -147,7 +152,12 @@ impl Server {
             }
         };
         let options = options.clone();
-        let mut server = Server { program, data, options, place, port: 0, cpus, keeper: keeper()?, running: Mutex::default() };
+        let keeper = keeper()?;
+        let mut server = Server { program, data, options, place, port: 0, cpus, memory, keeper, running: Mutex::default() };
+        if server.memory.is_some() {
+            // What is in the page cache already would be no one's, and come on top.
+            files::evict(&server.data).map_err(|error| failed("cannot take the data out of the page cache", &error))?;
+        }
         let mut failure = None;
         for _ in 0..5 {
             server.port = free_port()?;
@@ -174,6 +184,13 @@ impl Server {
     /// What it was started with.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// What it is bounded to, by name.
+    pub fn bounds(&self) -> Vec<(String, String)> {
+        let memory = self.memory.as_ref().map(|memory| ("server_memory".to_owned(), size::text(memory.used().limit_bytes)));
+        let cpus = self.options.cpus.iter().map(|cpus| ("server_cpus".to_owned(), cpus.clone()));
+        cpus.chain(memory).collect()
     }
 
     /// The server's process id; none while it does not run.
@@ -239,6 +256,9 @@ impl Server {
         die_with_parent(&mut command, if self.place.is_none() { Signal::SIGTERM } else { Signal::SIGKILL });
         if let Some(cpus) = self.cpus {
             cpus.bind(&mut command);
+        }
+        if let Some(memory) = &self.memory {
+            memory.join(&mut command).map_err(|error| failed("cannot bound the server's memory", &error))?;
         }
         let (reply, answer) = mpsc::channel();
         let child = self.keeper.send(Spawn { command, reply }).ok().and_then(|()| answer.recv().ok());

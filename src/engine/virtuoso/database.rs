@@ -109,6 +109,7 @@ impl Engine<Tpcc> for Virtuoso {
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let mut settings = check::settings(&self.target)?;
         if let Some(server) = &self.server {
+            settings.extend(server.bounds());
             settings.insert("stripes".to_owned(), server.options().stripes.unwrap_or(1).to_string());
         }
         settings.insert("isolation".to_owned(), self.isolation().to_owned());

@@ -23,9 +23,9 @@ pub(super) const KEYS: &str = include_str!("tpcc/keys.sql");
 /// The procedures, each under its name.
 pub(super) const PROCEDURES: &str = include_str!("tpcc/procedures.sql");
 /// The named queries of the consistency conditions.
-pub(super) const CONSISTENCY: &str = include_str!("tpcc/consistency.sql");
+pub(super) const CONSISTENCY: &str = include_str!("../sql/tpcc/consistency.sql");
 /// The query of the effects, under the name `effects`.
-pub(super) const EFFECTS: &str = include_str!("tpcc/effects.sql");
+pub(super) const EFFECTS: &str = include_str!("../sql/tpcc/effects.sql");
 
 const NEW_ORDER: &str = "{call tpcc.DBA.new_order (?, ?, ?, ?, ?)}";
 const PAYMENT: &str = "{call tpcc.DBA.payment (?, ?, ?, ?, ?, ?, ?)}";
