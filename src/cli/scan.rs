@@ -39,6 +39,7 @@ impl Visitor for Job {
             scale: manifest.scale,
             caches,
             passes: Vec::new(),
+            working_set_bytes: None,
             interrupted: false,
         };
         for name in [first(&scan.caches), "warm"] {

@@ -91,6 +91,7 @@ mod tests {
             clients: 6,
             terminals: 30,
             at_home,
+            pass: 0,
             shown: None,
             seed: 1,
             threads: None,

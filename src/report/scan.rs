@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::format::{count, plain, significant};
 use crate::engine::Identity;
 use crate::engine::scan::{Chill, Scanned};
+use crate::workload::Workload;
+use crate::workload::tpcc::{Tpcc, working_set};
 
 /// A serial read of all tables, or of some before it was interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,9 @@ pub struct Scan {
     pub caches: Chill,
     /// The first pass, with the caches so, and the second right after it.
     pub passes: Vec<Pass>,
+    /// Of TPC-C: the estimated working set of a warehouse in bytes, see [`working_set`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_set_bytes: Option<u64>,
     /// Whether it was ended before its time.
     pub interrupted: bool,
 }
@@ -43,6 +48,9 @@ impl Scan {
         for (name, table) in self.passes.iter_mut().flat_map(|pass| &mut pass.tables) {
             table.bytes = bytes.get(name).copied();
         }
+        let updated = || working_set::UPDATED.iter().map(|name| bytes.get(*name).copied()).sum::<Option<u64>>();
+        let of_tpcc = self.workload == Tpcc::NAME && self.scale > 0;
+        self.working_set_bytes = of_tpcc.then(updated).flatten().map(|bytes| working_set::of(bytes / u64::from(self.scale)));
     }
 }
 
@@ -100,6 +108,14 @@ pub fn text(scan: &Scan) -> String {
         };
         text.push_str(&format!("Read from storage, {}: {read}.\n", pass.name));
     }
+    if let Some(bytes) = scan.working_set_bytes {
+        let values = working_set::of(working_set::values());
+        text.push_str(&format!(
+            "Working set, estimated: {} MB a warehouse; its values alone {} MB.\n",
+            significant(bytes as f64 / MB),
+            significant(values as f64 / MB)
+        ));
+    }
     if scan.interrupted {
         text.push_str("Partial: the scan was interrupted.\n");
     }
@@ -127,8 +143,21 @@ mod tests {
                 Pass { name: "cold".to_owned(), tables: cold, storage_read_bytes: Some(89e6) },
                 Pass { name: "warm".to_owned(), tables: warm, storage_read_bytes: None },
             ],
+            working_set_bytes: None,
             interrupted: false,
         }
+    }
+
+    #[test]
+    fn the_working_set_is_that_of_a_warehouse() {
+        let mut scan = scan();
+        let sizes =
+            [("stock", 80_000_000), ("customer", 36_000_000), ("item", 9_000_000)].map(|(name, bytes)| (name.to_owned(), bytes));
+        scan.size(&sizes.into());
+        assert_eq!(scan.working_set_bytes, Some(66_000_000));
+        assert!(text(&scan).contains("Working set, estimated: 66.0 MB a warehouse"), "{}", text(&scan));
+        scan.size(&BTreeMap::new());
+        assert_eq!(scan.working_set_bytes, None);
     }
 
     #[test]

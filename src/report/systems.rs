@@ -6,6 +6,7 @@ use super::format::{bytes, count, plain, plural, rate, seconds};
 use super::table;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
+use crate::record::environment::Environment;
 use crate::record::summary::Summary;
 
 /// What stands where a record does not tell.
@@ -52,7 +53,7 @@ impl Row {
         let system = environment.and_then(|environment| environment.os.clone());
         let engine = engine.map(|engine| format!("{} {}", engine.name, engine.version));
         let mut row = Row {
-            storage: environment.and_then(|environment| environment.file_system.clone()),
+            storage: environment.and_then(storage),
             memory_bytes: environment.and_then(|environment| environment.memory_bytes),
             cpu: environment.and_then(|environment| match (environment.logical_cpus, &environment.cpu_model) {
                 (Some(cpus), Some(model)) => Some(format!("{cpus} x {model}")),
@@ -116,6 +117,14 @@ impl Row {
     }
 }
 
+/// The file system, and over how many files the database is spread where it says so.
+fn storage(environment: &Environment) -> Option<String> {
+    let stripes = environment.settings.get("stripes").and_then(|number| number.parse().ok()).filter(|number: &u64| *number > 1);
+    let stripes = stripes.map(|number| plural(number, "file", "files"));
+    let parts: Vec<String> = stripes.into_iter().chain(environment.file_system.clone()).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
 fn per_s(counters: &CountersSummary, counter: Counter) -> Option<f64> {
     counters.grown.get(counter.name()).map(|grown| grown.per_second)
 }
@@ -146,4 +155,36 @@ pub fn text(all: &[Row]) -> String {
 /// As Markdown.
 pub fn markdown(all: &[Row]) -> String {
     format!("{}\n{LEGEND}\n", table::markdown(&rows(all)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_a_dash() {
+        let known = Row {
+            throughput: Some(19_001.7),
+            unit: "New-Orders/min".to_owned(),
+            memory_bytes: Some(4 << 30),
+            server_cpu_percent: Some(119.6),
+            load_s: Some(1_024.0),
+            system: "Solaris | 10".to_owned(),
+            ..Row::default()
+        };
+        let all = rows(&[known, Row::default()]);
+        assert_eq!(all[1], ["19,001 New-Orders/min", "-", "-", "4.0 GiB", "-", "120 %", "-", "-", "17 min 4 s", "Solaris | 10"]);
+        assert!(all[2].iter().all(|cell| cell == UNKNOWN), "{:?}", all[2]);
+        assert_eq!(all[0].len(), 10, "a column of notes without any is left out");
+        assert!(markdown(&[Row { notes: vec!["interrupted".to_owned()], ..Row::default() }]).contains("| notes |"));
+    }
+
+    #[test]
+    fn stripes_are_told_with_the_file_system() {
+        let mut environment = Environment { file_system: Some("ext4".to_owned()), ..Environment::default() };
+        assert_eq!(storage(&environment).as_deref(), Some("ext4"));
+        environment.settings.insert("stripes".to_owned(), "4".to_owned());
+        assert_eq!(storage(&environment).as_deref(), Some("4 files, ext4"));
+        assert_eq!(storage(&Environment::default()), None);
+    }
 }

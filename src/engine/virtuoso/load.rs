@@ -18,7 +18,7 @@ use crate::engine::sql::script;
 use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
-use crate::workload::value::{RowSink, Value};
+use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Part, Population as _, Rows, Table, Workload};
 
 /// Rows of an array. Larger ones were no faster.
@@ -195,7 +195,12 @@ impl RowSink for Insert {
             Value::Text(text) => text.len() as u64,
         };
         if self.failed.is_none() {
-            self.failed = self.statement.set(self.set, self.column, Param::from(value)).err();
+            let (set, column) = (self.set, self.column);
+            self.failed = match value {
+                // The driver steps wrongly through an array of dates.
+                Value::Time(time) => self.statement.set(set, column, Param::Text(&text(time))).err(),
+                value => self.statement.set(set, column, Param::from(value)).err(),
+            };
         }
         self.column += 1;
     }
@@ -208,6 +213,12 @@ impl RowSink for Insert {
             self.flush();
         }
     }
+}
+
+/// Date and time as the server reads them; the first ones there are for a time that is none.
+fn text(time: Timestamp) -> String {
+    let time = jiff::Timestamp::from_microsecond(time.0).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()
 }
 
 fn verify(target: &Target, connection: &Connection, population: &Population) -> Result<Vec<(String, u64)>, Error> {
@@ -233,4 +244,15 @@ fn count(connection: &Connection, table: &str) -> Result<u64, Trouble> {
     let reply = connection.query(&format!("SELECT COUNT (*) FROM tpcc.DBA.{table}"))?;
     let count = reply.rows.first().map(|row| row.long(0)).transpose()?;
     Ok(count.unwrap_or_default().unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_written_to_the_microsecond() {
+        assert_eq!(text(Timestamp(1_000_000_000_123_456)), "2001-09-09 01:46:40.123456");
+        assert_eq!(text(Timestamp(0)), "1970-01-01 00:00:00.000000");
+    }
 }

@@ -10,6 +10,7 @@ pub mod screen;
 pub mod terminal;
 mod text;
 pub mod timing;
+pub mod working_set;
 
 use std::collections::BTreeMap;
 
