@@ -10,6 +10,9 @@ mod odbc;
 #[path = "support/suite.rs"]
 mod suite;
 mod support;
+#[cfg(feature = "odbc")]
+#[path = "support/virtuoso.rs"]
+mod virtuoso;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -167,6 +170,21 @@ fn mariadb_conforms_over_odbc() {
 fn sqlite_conforms_over_odbc() {
     let Some(place) = odbc::Place::sqlite() else { return };
     odbc_conforms(&place.url());
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn virtuoso_conforms_by_procedures() {
+    let Some(()) = virtuoso::require() else { return };
+    block_on(async {
+        let engine = virtuoso::small();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let connection = engine.target().connect().unwrap();
+        let rows = async |table: &Table, sink: &mut dyn RowSink| virtuoso::dump(&connection, table, sink);
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+        side_by_side(&engine).await;
+    });
 }
 
 /// The suite is worth something only if it sees what is wrong: a dialect with one thing changed must not pass.

@@ -9,6 +9,7 @@ use super::odbc::{self, Odbc};
 use super::postgres::{self, Postgres};
 use super::simulated::{self, Simulated};
 use super::sqlite::{self, Sqlite};
+use super::virtuoso;
 use super::{Engine, Error, Options};
 use crate::workload::Workload;
 use crate::workload::debitcredit::DebitCredit;
@@ -45,9 +46,9 @@ impl WorkloadName {
 }
 
 /// A workload that every engine can run.
-pub trait Ported: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + PortedToOdbc {}
+pub trait Ported: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc {}
 
-impl<W: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + PortedToOdbc> Ported for W {}
+impl<W: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc> Ported for W {}
 
 /// A workload that runs over ODBC.
 #[cfg(feature = "odbc")]
@@ -96,10 +97,11 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
             "odbc" => visitor.visit::<W, _>(runtime, Odbc::open(options)?),
             #[cfg(not(feature = "odbc"))]
             "odbc" => Err(Error::Usage("this build has no ODBC: build it with cargo build --release --features odbc".to_owned())),
+            "virtuoso" => <W as virtuoso::Port>::open(runtime, options, visitor),
             "simulated" => visitor.visit::<W, _>(runtime, Simulated::open(options)?),
             _ => Err(Error::Usage(format!(
                 "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local, mysql://USER@HOST/DATABASE, \
-                 mysql:local or simulated:service=5ms"
+                 mysql:local, virtuoso:local or simulated:service=5ms"
             ))),
         }
     }
