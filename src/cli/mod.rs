@@ -7,6 +7,7 @@ mod say;
 
 mod bench;
 mod check;
+mod compare;
 mod course;
 mod drop;
 mod interrupt;
@@ -79,6 +80,8 @@ enum Command {
     Sweep(sweep::SweepArgs),
     /// Predict what a database that is not there would do
     Predict(predict::PredictArgs),
+    /// Compare two records, or two sets of repeats: faster, slower, or no difference seen
+    Compare(compare::CompareArgs),
     /// Bring a worked database back to its initial population, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
@@ -292,6 +295,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Sweep(args) => sweep::sweep(args),
         Command::Predict(args) => predict::predict(args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Restore(args) => restore::restore(args),
         Command::Scan(args) => scan::scan(args),
         Command::Drop(args) => drop::drop_tables(args),
