@@ -7,9 +7,12 @@ pub mod facts;
 pub mod format;
 mod html;
 mod price;
+pub mod scan;
 pub mod sizing;
 mod stages;
 pub mod sweep;
+pub mod systems;
+pub mod table;
 pub mod text;
 
 use std::path::{Path, PathBuf};

@@ -8,7 +8,9 @@ mod hit;
 mod ratios;
 mod report;
 mod run;
+mod simulate;
 mod size;
+mod skew;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
@@ -39,6 +41,10 @@ enum PredictCommand {
     Cheapest(cheapest::CheapestArgs),
     /// Figures and tables of a sweep over buffers, scales and CPUs, as one page and as SVG files
     Report(report::ReportArgs),
+    /// Simulate which pages a buffer of any size would hold, at any number of warehouses
+    Simulate(simulate::SimulateArgs),
+    /// Show how unevenly TPC-C asks for rows, and for the pages that hold them
+    Skew(skew::SkewArgs),
 }
 
 /// The command.
@@ -51,6 +57,8 @@ pub(super) fn predict(args: PredictArgs) -> Result<Ended, Error> {
         PredictCommand::Ratios(args) => ratios::ratios(&args),
         PredictCommand::Cheapest(args) => cheapest::cheapest(&args),
         PredictCommand::Report(args) => report::report(&args),
+        PredictCommand::Simulate(args) => simulate::simulate(args),
+        PredictCommand::Skew(args) => skew::skew(&args),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::report::table;
+
 /// A table with what it comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Table {
@@ -21,22 +23,11 @@ impl Table {
         Table { title: title.to_owned(), columns: columns.iter().map(|name| (*name).to_owned()).collect(), ..Table::default() }
     }
 
-    /// As text: all columns but the last one are flush right.
+    /// As text.
     pub fn text(&self) -> String {
-        let all = || std::iter::once(&self.columns).chain(&self.rows);
-        let width = |column: usize| all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
-        let widths = (0..self.columns.len()).map(width).collect::<Vec<_>>();
-        let mut text = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
-        for row in all() {
-            let last = row.len().saturating_sub(1);
-            let cells = row.iter().zip(&widths).enumerate();
-            let cells = cells.map(|(column, (cell, width))| if column == last { cell.clone() } else { format!("{cell:>width$}") });
-            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-            text.push('\n');
-        }
-        for note in &self.notes {
-            text.push_str(&format!("{note}\n"));
-        }
-        text
+        let title = if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
+        let rows = std::iter::once(&self.columns).chain(&self.rows).cloned().collect::<Vec<_>>();
+        let notes = self.notes.iter().map(|note| format!("{note}\n"));
+        [title, table::plain_text(&rows)].into_iter().chain(notes).collect()
     }
 }

@@ -356,7 +356,7 @@ pub fn ratios(model: &Model, numbers: &[u32]) -> String {
 
 /// Memory against CPUs.
 pub fn cheapest(all: &[Candidate], target: f64, currency: &str) -> String {
-    let columns = ["price", "CPUs", "memory", "warehouses", "data hit rate", "New-Orders a minute", "target", "", "parts"];
+    let columns = ["price", "CPUs", "memory", "warehouses", "data hit rate", "New-Orders a minute", "parts", "target", ""];
     let title = format!("{} systems for {} New-Orders a minute, by price in {}", all.len(), rate(target), plain(currency));
     let mut table = Table::new(&title, &columns);
     let row = |candidate: &Candidate| {
@@ -367,9 +367,9 @@ pub fn cheapest(all: &[Candidate], target: f64, currency: &str) -> String {
             scale(candidate.point.warehouses),
             format!("{:.2} %", candidate.point.data_hit_percent.value),
             candidate.point.throughput.map_or("-".to_owned(), |throughput| rate(throughput.value)),
+            plain(&candidate.offer.parts),
             if candidate.meets { "met" } else { "missed" }.to_owned(),
             flag(&candidate.point.outside),
-            plain(&candidate.offer.parts),
         ]
     };
     let first = all.iter().position(|candidate| candidate.meets);
