@@ -234,7 +234,10 @@ fn mistakes_are_told_in_one_line() {
         .refused(USAGE, &["points.csv is not a model file", "line 1"]);
     run(place.path(), &["predict", "run", &paper, "-w", "1", "--buffer", "large"]).refused(USAGE, &["--buffer", "815000pages"]);
     run(place.path(), &["predict", "run", &paper, "-w", "0", "--buffer", "1GB"]).refused(USAGE, &["--warehouses", "at least 1"]);
-    run(place.path(), &["predict", "hit", &paper, "-w", "10"]).refused(USAGE, &["--buffer", "--rate"]);
+    run(place.path(), &["predict", "hit", &paper, "-w", "10"]).refused(USAGE, &["--buffer"]);
+    run(place.path(), &["predict", "hit", &paper, "-w", "10", "--rate", "90", "--buffer", "1GB"])
+        .refused(USAGE, &["cannot be used with"]);
+    run(place.path(), &["predict", "double"]).refused(USAGE, &["<MODEL>"]);
     run(place.path(), &["predict", "hit", &paper, "-w", "10", "--rate", "101"]).refused(USAGE, &["--rate", "0 to 100"]);
     run(place.path(), &["predict", "double", &paper]).refused(USAGE, &["--warehouses"]);
     run(place.path(), &["predict", "double", "--measured", "1GB=5", "--to", "2GB"]).refused(USAGE, &["--measured twice"]);

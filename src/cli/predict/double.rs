@@ -19,10 +19,9 @@ estimate without a model.
 Examples:
   graymark predict double model.toml -w 375 --from 800MB --times 2
   graymark predict double --measured 800MB=41000 --measured 1600MB=49000 --to 3200MB")]
-#[group(id = "source", required = true, args = ["model", "measured"])]
 pub(super) struct DoubleArgs {
     /// The model file
-    #[arg(requires = "warehouses", requires = "from")]
+    #[arg(required_unless_present = "measured", requires = "warehouses", requires = "from")]
     model: Option<PathBuf>,
     /// Warehouses
     #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]

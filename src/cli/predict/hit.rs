@@ -15,7 +15,6 @@ use crate::report::sizing::text;
 Examples:
   graymark predict hit examples/tsuei-1997.toml -w 375 --buffer 815000pages
   graymark predict hit examples/tsuei-1997.toml -w 375 --rate 96.3")]
-#[group(id = "what", required = true, args = ["buffer", "rate"])]
 pub(super) struct HitArgs {
     /// The model file
     model: PathBuf,
@@ -23,10 +22,10 @@ pub(super) struct HitArgs {
     #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
     warehouses: f64,
     /// Size of the buffer: 64MB, 1.5GB (GB counts as GiB), 815000pages (of 4 KiB)
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", required_unless_present = "rate", value_parser = size::parse)]
     buffer: Option<f64>,
     /// Data hit rate: answers with the buffer that it needs
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    #[arg(long, value_name = "PERCENT", conflicts_with = "buffer", value_parser = parse_percent)]
     rate: Option<f64>,
     /// Print one JSON object on standard output
     #[arg(long)]
