@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use graymark::engine::odbc::connection::Connection;
+use graymark::engine::odbc::row::Row;
 use graymark::engine::odbc::target::Target;
 use graymark::engine::server::postgres;
 use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
@@ -202,6 +203,28 @@ pub fn dump(connection: &Connection, url: &str, table: &Table, sink: &mut dyn Ro
         }
         sink.end_row();
     }
+}
+
+/// Balances and history of DebitCredit: branches; tellers and accounts, each with its branch; history rows.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub type Books = (Vec<(i32, i64)>, [Vec<(i32, (i32, i64))>; 2], Vec<(i32, i32, i32, i64)>);
+
+/// What a database holds of DebitCredit, in cents.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn books(connection: &Connection, url: &str) -> Books {
+    let integers = url.contains("SQLite");
+    let schema = if url.contains("PostgreSQL") { "debitcredit." } else { "" };
+    let all = |columns: &str, table: &str| connection.query(&format!("SELECT {columns} FROM {schema}{table}")).unwrap().rows;
+    let int = |row: &Row, at: usize| row.int(at).unwrap();
+    let cents = |row: &Row, at: usize| if integers { row.long(at).unwrap() } else { row.money(at).unwrap().0 };
+    let branch = all("branch_id, branch_balance", "branch").iter().map(|row| (int(row, 0), cents(row, 1))).collect();
+    let of_branch = |name: &str| {
+        let rows = all(&format!("{name}_id, branch_id, {name}_balance"), name);
+        rows.iter().map(|row| (int(row, 0), (int(row, 1), cents(row, 2)))).collect()
+    };
+    let history = all("branch_id, teller_id, account_id, amount", "history");
+    let history = history.iter().map(|row| (int(row, 0), int(row, 1), int(row, 2), cents(row, 3))).collect();
+    (branch, ["teller", "account"].map(of_branch), history)
 }
 
 /// Whether a driver is installed.
