@@ -59,7 +59,16 @@ pub struct Statement {
 impl Statement {
     fn new(connection: &Rc<Dbc>, quirks: Quirks) -> Result<Statement, Diagnostic> {
         let stmt = Stmt::new(connection)?;
-        Ok(Statement { stmt, quirks, parameters: Vec::new(), told: Box::default(), sets: 1, width: 0, empty: false, row: Row::default() })
+        Ok(Statement {
+            stmt,
+            quirks,
+            parameters: Vec::new(),
+            told: Box::default(),
+            sets: 1,
+            width: 0,
+            empty: false,
+            row: Row::default(),
+        })
     }
 
     pub(super) fn prepare(connection: &Rc<Dbc>, quirks: Quirks, sql: &str) -> Result<Statement, Diagnostic> {
