@@ -10,5 +10,6 @@ pub mod measure;
 pub mod plan;
 pub mod record;
 pub mod report;
+pub mod simulate;
 pub mod study;
 pub mod workload;

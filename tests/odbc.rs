@@ -226,17 +226,18 @@ fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
 /// A server that is gone is told as such, and the session is not used any more.
 #[test]
 fn a_server_that_is_gone_is_a_lost_connection() {
-    let Some(Place::Mariadb(mut server)) = Place::mariadb() else { return };
+    let Some(place) = Place::mariadb() else { return };
     let population = DebitCredit::population(1, 7, Timestamp(0), 0);
     let manifest = manifest::<DebitCredit>(&population, false);
     block_on(async {
-        let engine = open(&server.url());
+        let engine = open(&place.url());
         Engine::<DebitCredit>::load(&engine, &manifest, &population, 1, &|_| {}).await.unwrap();
         let terminals = DebitCredit::terminals(1, &DebitCredit::parameters(&population), 42).unwrap();
         let mut terminal = DebitCredit::terminal(&terminals, 0);
         let mut session = Engine::<DebitCredit>::open_session(&engine).await.unwrap();
         session.execute(&terminal.next_input()).await.unwrap();
-        server.kill();
+        let Place::Mariadb(server) = &place else { panic!("another server") };
+        server.kill().unwrap();
         for _ in 0..2 {
             let failure = session.execute(&terminal.next_input()).await.unwrap_err();
             assert!(matches!(failure, Failure::Disconnected { ambiguous: false, .. }), "{failure:?}");

@@ -12,6 +12,7 @@ use graymark::engine::Isolation;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::postgres::{Connection, Port, Postgres};
 use graymark::engine::server::postgres::{Options, Server};
+use graymark::engine::sql::script;
 use graymark::engine::{Engine, Error, Failure, Holding, LoadStep, Manifest, RetryReason, Session, Via};
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use graymark::workload::tpcc::output::Output;
@@ -619,5 +620,43 @@ fn amounts_are_the_same_to_the_server() {
             assert_eq!((row.get::<_, Money>(0), row.get::<_, &str>(1)), (amount, amount.to_string().as_str()));
             assert_eq!(row.try_get::<_, Money>(2).ok(), amount.0.checked_add(1).map(Money));
         }
+    });
+}
+
+#[test]
+fn the_plan_of_stock_level_does_not_change_when_orders_grow() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    runtime().block_on(async {
+        let engine = open(&server.tcp_url(), Via::Procedures).await.unwrap();
+        load(&engine, &manifest(1).0).await.unwrap();
+        let client = client(&server.url()).await;
+        let statements = script::statements(include_str!("../src/engine/postgres/tpcc/statements.sql"));
+        let shipped = statements.iter().find(|statement| statement.name == "stock_level").unwrap().sql;
+        // The form that a book would write; it reads the warehouse's whole stock once its order lines are many.
+        let join = "SELECT count(DISTINCT s_i_id) FROM tpcc.district \
+                    JOIN tpcc.order_line ON ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id \
+                    JOIN tpcc.stock ON s_w_id = $1 AND s_i_id = ol_i_id AND s_quantity < $3 WHERE d_w_id = $1 AND d_id = $2";
+        let forms = [("shipped", shipped), ("procedure", "SELECT * FROM tpcc.stock_level($1, $2, $3)"), ("joined", join)];
+        client.batch_execute("SET plan_cache_mode = force_generic_plan").await.unwrap();
+        for (name, sql) in forms {
+            let sql = sql.trim_end().trim_end_matches(';');
+            client.batch_execute(&format!("PREPARE {name} (integer, integer, integer) AS {sql}")).await.unwrap();
+        }
+        let reads_all = async |name: &str| {
+            let plan = client.simple_query(&format!("EXPLAIN EXECUTE {name} (1, 1, 15)")).await.unwrap();
+            plan.iter().any(|line| {
+                matches!(line, tokio_postgres::SimpleQueryMessage::Row(row) if row.get(0).unwrap().contains("Seq Scan on stock"))
+            })
+        };
+        for (name, _) in forms {
+            assert!(!reads_all(name).await, "{name}");
+        }
+        // What the planner knows after a long run: twenty times the lines.
+        let grown = "UPDATE pg_class SET reltuples = reltuples * 20 WHERE oid = 'tpcc.order_line'::regclass";
+        client.batch_execute(grown).await.unwrap();
+        assert!(reads_all("joined").await, "the fault that this test is to find is none any more");
+        assert!(!reads_all("shipped").await);
+        assert!(!reads_all("procedure").await);
     });
 }

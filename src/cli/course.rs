@@ -6,6 +6,7 @@ use crate::drive::event::{Event, Phase};
 use crate::measure::counters::{CountersSummary, Sample};
 use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::measure::pages::{PageReads, PagesSummary};
 
 /// What a run did in each second, and its counters.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub(super) struct Course {
     /// The seconds in which the number of clients changed.
     steps: Vec<usize>,
     samples: Vec<Sample>,
+    /// Page reads at the ends of the interval, with their times.
+    pages: Vec<(f64, PageReads)>,
     notes: Vec<String>,
 }
 
@@ -36,6 +39,7 @@ impl Course {
             }
             Event::StageBegan { at, stage, .. } if *stage > 0 => self.steps.push(at.round() as usize),
             Event::Sampled(sample) => self.samples.push(Sample::clone(sample)),
+            Event::PagesRead { at, pages } => self.pages.push((*at, PageReads::clone(pages))),
             Event::NotCounted { why } if !self.notes.contains(why) => self.notes.push(why.clone()),
             _ => {}
         }
@@ -45,7 +49,11 @@ impl Course {
     pub(super) fn counters(&self, seconds: f64) -> Option<CountersSummary> {
         let first = self.interval.as_ref()?.start as f64;
         let interval = first..first + seconds;
-        Some(CountersSummary::of(&self.samples, interval, &self.completed, self.notes.clone()))
+        let pages = match &self.pages[..] {
+            [(from, earlier), .., (to, later)] => PagesSummary::between((*from, earlier), (*to, later)),
+            _ => None,
+        };
+        Some(CountersSummary { pages, ..CountersSummary::of(&self.samples, interval, &self.completed, self.notes.clone()) })
     }
 
     /// Highest throughput in the interval.

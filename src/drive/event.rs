@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::Interval;
 use crate::measure::counters::Sample;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::measure::pages::PageReads;
 
 /// A phase of a run (clause 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,13 @@ pub enum Event {
     },
     /// The counters of database, system and client were read, as they are about once a second.
     Sampled(Box<Sample>),
+    /// The page reads of the database were asked for, as they are at both ends of the measurement interval.
+    PagesRead {
+        /// When.
+        at: f64,
+        /// Running totals.
+        pages: Box<PageReads>,
+    },
     /// Something that is not counted in this run.
     NotCounted {
         /// What, and why.

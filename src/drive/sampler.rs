@@ -15,6 +15,9 @@ use crate::workload::Workload;
 /// How long the run's start waits for the first look at the database, which opens the connection for all others.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
 
+/// How long the answer to a question for page reads may take.
+const PAGES_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Takes samples from the run's start to its end. A database that does not answer leaves a gap in what it alone can tell.
 pub(super) fn thread<W: Workload, E: Engine<W>>(
     engine: &E,
@@ -59,6 +62,8 @@ async fn samples<W: Workload, E: Engine<W>>(
 
     let mut told = observer.left_out();
     let mut second = 0;
+    // The seconds at which page reads are asked for: the ends of the interval.
+    let mut ends = [schedule.ramp_up, schedule.seconds()].into_iter().peekable();
     while second <= schedule.seconds() {
         tokio::select! {
             biased;
@@ -94,6 +99,23 @@ async fn samples<W: Workload, E: Engine<W>>(
                     second = sample.at as u32 + 1;
                     tell(Report::Happened(Event::Sampled(Box::new(sample))));
                 }
+            }
+        }
+        let now = begin.elapsed().as_secs_f64();
+        if ends.next_if(|end| f64::from(*end) <= now).is_some() {
+            let answer = tokio::select! {
+                biased;
+                answer = observer.pages() => Some(answer),
+                () = tokio::time::sleep(PAGES_PATIENCE) => None,
+            };
+            match answer {
+                Some(Ok(Some(pages))) => {
+                    let at = begin.elapsed().as_secs_f64();
+                    tell(Report::Happened(Event::PagesRead { at, pages: Box::new(pages) }));
+                }
+                Some(Ok(None)) => {}
+                Some(Err(error)) => not_counted(format!("page reads: {error}")),
+                None => not_counted(format!("page reads: no answer in {} s", PAGES_PATIENCE.as_secs())),
             }
         }
         for why in observer.left_out() {

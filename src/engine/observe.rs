@@ -4,12 +4,20 @@ use std::future::Future;
 
 use super::Error;
 use crate::measure::counters::Counters;
+use crate::measure::pages::PageReads;
 
 /// Looks at a database's counters, on a connection of its own where it needs one. It is asked about once a second.
 pub trait Observer {
     /// The counters as they stand now; what cannot be known is left out. After an error it may be asked again: it finds its way back to a
     /// database that was gone. Dropped before its end, it leaves the observer usable.
     fn look(&mut self) -> impl Future<Output = Result<Counters, Error>>;
+
+    /// Running totals of the pages that it asked its buffers for, of the workload's tables and indexes; none where it does not count them.
+    /// Asked at the two ends of the measurement interval only, so it may cost a query or two. Dropped before its end, it leaves the observer
+    /// usable.
+    fn pages(&mut self) -> impl Future<Output = Result<Option<PageReads>, Error>> {
+        async { Ok(None) }
+    }
 
     /// What this database cannot tell, and why, a line each. All of it is known after the first answer.
     fn left_out(&self) -> Vec<String>;

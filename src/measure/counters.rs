@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::pages::PagesSummary;
+
 /// Something that is counted from a beginning of its own: of the process, the server, the machine. Only its growth has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
@@ -231,6 +233,13 @@ pub struct CountersSummary {
     /// Percent of the machine's CPU time that the hypervisor gave to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_steal_percent: Option<f64>,
+    /// Percent of the bytes that the database did not find in its own buffers which the operating system's page cache had: those that its
+    /// processes did not read from storage. Reading ahead, and reading other files, make it too small.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_cache_percent: Option<f64>,
+    /// Page reads and hit rates; none where the database does not count them, or the interval had no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PagesSummary>,
     /// Checkpoints seen at work in the database's counters through the whole run: start in seconds since the run's start, and length.
     pub checkpoints: Vec<(f64, f64)>,
     /// What could not be counted, and why.
@@ -269,6 +278,9 @@ impl CountersSummary {
             machine_busy_percent: percent(Counter::MachineBusy),
             machine_iowait_percent: percent(Counter::MachineIowait),
             machine_steal_percent: percent(Counter::MachineSteal),
+            page_cache_percent: per(&of(Counter::ServerReadBytes), &of(Counter::BlockReadBytes))
+                .map(|share| 100.0 * (1.0 - share).max(0.0)),
+            pages: None,
             checkpoints: checkpoints(&all),
             notes,
         }

@@ -30,6 +30,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::drive::event::Phase;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::measure::pages::PageReads;
 
 pub use reader::Record;
 pub use writer::RecordWriter;
@@ -160,6 +161,13 @@ pub enum Happening {
         kind: MaintenanceKind,
         /// Why.
         why: String,
+    },
+    /// Running totals of the database's page reads at one end of the measurement interval.
+    PagesRead {
+        /// When.
+        at: f64,
+        /// The totals.
+        pages: PageReads,
     },
     /// Something that is not counted in this run.
     NotCounted {

@@ -15,6 +15,7 @@ use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Wai
 use crate::drive::event::{Event, Phase};
 use crate::measure::Interval;
 use crate::measure::counters::Sample;
+use crate::measure::pages::PageReads;
 
 /// Seconds of the measurement interval that one interval of the histogram log holds.
 const LOG_INTERVAL: u32 = 10;
@@ -116,6 +117,7 @@ impl RecordWriter {
                 Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
             }
             Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
+            Event::PagesRead { at, pages } => Happening::PagesRead { at: *at, pages: PageReads::clone(pages) },
             Event::NotCounted { why } => Happening::NotCounted { why: why.clone() },
             Event::NotMaintained { kind, why } => Happening::NotMaintained { kind: *kind, why: why.clone() },
             Event::RunEnded { at, interrupted } => Happening::RunEnded { at: *at, interrupted: *interrupted },

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant};
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::measure::dips::Dip;
+use crate::measure::pages::{Hits, PagesSummary};
 use crate::record::summary::Summary;
 
 /// Dips that are told one by one: the longest ones.
@@ -75,6 +76,10 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         each(Counter::LogBytes).map(|volume| format!("{} a second", size(volume))),
     ];
     let blocks = pair(Counter::BlockReads, Counter::BlockWrites, Counter::BlockReadBytes, Counter::BlockWriteBytes);
+    let buffers = counters.pages.as_ref().and_then(hit_rates);
+    let page_cache = counters
+        .page_cache_percent
+        .map(|percent| format!("answered {} % of the bytes that were not in the database's own buffers", significant(percent)));
     let processes = {
         let one = |counter, done: &str| each(counter).map(|volume| format!("{} {done}", size(volume)));
         join(
@@ -96,12 +101,26 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         ("CPU", join(&cpu, ", ").map(|text| text + &of.unwrap_or_default())),
         ("Commits", commits),
         ("Log", join(&log, ", ")),
+        ("Buffers", buffers),
+        ("Page cache", page_cache),
         ("Blocks", blocks),
         ("Processes", processes),
         ("Device", device),
         ("Checkpoints", checkpoints),
     ];
     lines.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
+}
+
+/// What the database found in its own buffers.
+fn hit_rates(pages: &PagesSummary) -> Option<String> {
+    let one = |what: &str, hits: Option<Hits>| {
+        let hits = hits?;
+        Some(format!("{what} {:.2} % of {}", hits.hit_percent?, count(hits.logical)))
+    };
+    let found = join(&[one("data", pages.data), one("index", pages.index), one("overall", pages.overall)], ", ")?;
+    let of = |size: Option<u64>, what: &str| size.map(|size| format!("{what} {}", bytes(size)));
+    let sizes = join(&[of(pages.buffer_bytes, "buffers of"), of(pages.database_bytes, "a database of")], ", ");
+    Some(format!("hit rates: {found} page reads{}", sizes.map(|sizes| format!("; {sizes}")).unwrap_or_default()))
 }
 
 /// What is there of some parts; none if none is.

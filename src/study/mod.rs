@@ -1,8 +1,10 @@
 //! What does it mean: which point of a sweep comes next, and what its points say together. Made from records alone.
 
+pub mod compare;
 pub mod load;
 pub mod point;
 pub mod search;
+pub mod sizing;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,8 @@ pub enum Kind {
     Load,
     /// The number of warehouses.
     Warehouses,
+    /// Every combination of some dimensions.
+    Grid,
 }
 
 /// The points of a sweep, as far as it has come.

@@ -1,5 +1,7 @@
 //! PostgreSQL's own counters while a run goes on, and what its processes read and write.
 
+use std::collections::BTreeMap;
+
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Postgres;
@@ -8,12 +10,16 @@ use crate::engine::server::io;
 use crate::engine::sql::script;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
+use crate::measure::pages::{PageReads, Reads, TableReads};
 
 const SQL: &str = include_str!("observe.sql");
+const PAGES: &str = include_str!("pages.sql");
 
 /// Looks at a server's counters on a connection of its own.
 pub(super) struct Watch<'a> {
     postgres: &'a Postgres,
+    /// The schema of the workload's tables.
+    schema: &'static str,
     session: Option<Session>,
     notes: Vec<String>,
 }
@@ -27,14 +33,22 @@ struct Session {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(postgres: &'a Postgres) -> Self {
-        Watch { postgres, session: None, notes: Vec::new() }
+    pub(super) fn new(postgres: &'a Postgres, schema: &'static str) -> Self {
+        Watch { postgres, schema, session: None, notes: Vec::new() }
     }
 
     fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
+    }
+
+    async fn connect(&mut self) -> Result<(), Error> {
+        if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
+            self.session = None;
+            self.session = Some(self.open().await?);
+        }
+        Ok(())
     }
 
     async fn open(&mut self) -> Result<Session, Error> {
@@ -65,10 +79,7 @@ impl<'a> Watch<'a> {
 
 impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
-        if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
-            self.session = None;
-            self.session = Some(self.open().await?);
-        }
+        self.connect().await?;
         let mut counters = Counters::default();
         if let Some(Session { client, query: Some(query), flushes }) = &self.session
             && let Some(row) = row(client, query).await?
@@ -91,17 +102,50 @@ impl Observer for Watch<'_> {
         Ok(counters)
     }
 
+    async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
+        self.connect().await?;
+        let Some(Session { client, .. }) = &self.session else { return Ok(None) };
+        let sql = script::select(PAGES, &["sizes", "tables"]).map_err(Error::Database)?;
+        let [sizes, tables] = &sql[..] else { return Ok(None) };
+        let mut page_bytes = 0;
+        let mut buffer_bytes = None;
+        for row in rows(client, sizes).await? {
+            (page_bytes, buffer_bytes) = (number(&row, "page_bytes"), Some(number(&row, "buffer_bytes")));
+        }
+        let mut database_bytes = 0;
+        let mut by_table = BTreeMap::new();
+        for row in rows(client, tables).await? {
+            let text = |name: &str| row.try_get(name).ok().flatten().unwrap_or_default().to_owned();
+            if text("schema") == self.schema {
+                let reads = |logical, physical| Some(Reads { logical: number(&row, logical), physical: number(&row, physical) });
+                let data = reads("data_logical", "data_physical");
+                by_table.insert(text("table"), TableReads { data, index: reads("index_logical", "index_physical") });
+                database_bytes += number(&row, "bytes");
+            }
+        }
+        let reads = PageReads::of_tables(page_bytes, by_table);
+        let memory = self.postgres.server().and_then(|server| server.memory());
+        Ok(Some(PageReads { buffer_bytes, database_bytes: Some(database_bytes), memory, ..reads }))
+    }
+
     fn left_out(&self) -> Vec<String> {
         self.notes.clone()
     }
 }
 
+/// A whole number; 0 if the server sends none.
+fn number(row: &SimpleQueryRow, name: &str) -> u64 {
+    row.try_get(name).ok().flatten().and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
 async fn row(client: &Client, sql: &str) -> Result<Option<SimpleQueryRow>, Error> {
+    Ok(rows(client, sql).await?.into_iter().next())
+}
+
+async fn rows(client: &Client, sql: &str) -> Result<Vec<SimpleQueryRow>, Error> {
     let messages = client.simple_query(sql).await.map_err(|error| of_command("cannot read the server's counters", &error))?;
-    Ok(messages.into_iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => Some(row),
-        _ => None,
-    }))
+    let row = |message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None };
+    Ok(messages.into_iter().filter_map(row).collect())
 }
 
 #[cfg(test)]

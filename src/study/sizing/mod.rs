@@ -1,0 +1,20 @@
+//! How throughput depends on buffer size, database size and CPUs: the models and predictions of Tsuei, Packer and Ko, "Database Buffer
+//! Size Investigation for OLTP Workloads" (SIGMOD 1997). "The paper" means that one throughout.
+//!
+//! All of it is made from [`observation`]s: no database, no clock.
+
+pub mod fit;
+pub mod model;
+pub mod observation;
+pub mod predict;
+pub mod regress;
+pub mod scaling;
+pub mod series;
+
+/// Bytes of the pages that the paper counts buffers in: 4 KiB (section 3). They are a unit here, whatever pages the database has.
+pub const PAGE: u64 = 4096;
+
+/// A size in thousands of 4 KiB pages, the unit of buffer size in Equation 1 (section 4.1.4).
+pub fn thousand_pages(bytes: f64) -> f64 {
+    bytes / (1_000 * PAGE) as f64
+}

@@ -1,0 +1,284 @@
+//! Measured points, as a table that people can write by hand and other programs can read: `points.csv`.
+
+use std::io;
+
+use csv::{ErrorKind, ReaderBuilder, StringRecord, Writer};
+use serde::{Deserialize, Serialize};
+
+/// One measured point. What is unknown is `None` here and an empty field in the table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Scale of the database.
+    pub warehouses: u32,
+    /// Size of the database's buffer in bytes.
+    pub buffer_bytes: Option<u64>,
+    /// CPUs that the database had.
+    pub cpus: Option<u32>,
+    /// Sessions at the database.
+    pub clients: Option<u32>,
+    /// Which of the runs with these settings, from 1.
+    pub repeat: Option<u32>,
+    /// Throughput: the paper's TPM.
+    pub new_orders_per_minute: f64,
+    /// Percent of the reads of tables that the buffer answered.
+    pub data_hit_percent: Option<f64>,
+    /// Percent of the reads of indexes that the buffer answered.
+    pub index_hit_percent: Option<f64>,
+    /// Percent of all reads that the buffer answered.
+    pub overall_hit_percent: Option<f64>,
+    /// Reads of tables' pages from the buffer or beyond it.
+    pub data_logical_reads: Option<u64>,
+    /// Reads of tables' pages that the buffer did not answer.
+    pub data_physical_reads: Option<u64>,
+    /// Reads of indexes' pages from the buffer or beyond it.
+    pub index_logical_reads: Option<u64>,
+    /// Reads of indexes' pages that the buffer did not answer.
+    pub index_physical_reads: Option<u64>,
+    /// Size of the database in bytes.
+    pub database_bytes: Option<u64>,
+    /// Where the point's record is.
+    pub record: Option<String>,
+}
+
+/// Columns of the table, in the order in which it is written.
+pub const COLUMNS: [&str; 15] = [
+    "warehouses",
+    "buffer_bytes",
+    "cpus",
+    "clients",
+    "repeat",
+    "new_orders_per_minute",
+    "data_hit_percent",
+    "index_hit_percent",
+    "overall_hit_percent",
+    "data_logical_reads",
+    "data_physical_reads",
+    "index_logical_reads",
+    "index_physical_reads",
+    "database_bytes",
+    "record",
+];
+
+/// Columns without which a table says nothing.
+const NEEDED: [&str; 2] = ["warehouses", "new_orders_per_minute"];
+
+/// Name of the table in a sweep's directory.
+pub const FILE: &str = "points.csv";
+
+impl Observation {
+    /// Percent of the reads of tables that the buffer answered: as given, else from the counts of reads.
+    pub fn data_hit(&self) -> Option<f64> {
+        self.data_hit_percent.or_else(|| hit(self.data_logical_reads?, self.data_physical_reads?))
+    }
+
+    /// The same of indexes.
+    pub fn index_hit(&self) -> Option<f64> {
+        self.index_hit_percent.or_else(|| hit(self.index_logical_reads?, self.index_physical_reads?))
+    }
+
+    /// The same of both.
+    pub fn overall_hit(&self) -> Option<f64> {
+        self.overall_hit_percent.or_else(|| {
+            let logical = self.data_logical_reads?.checked_add(self.index_logical_reads?)?;
+            hit(logical, self.data_physical_reads?.checked_add(self.index_physical_reads?)?)
+        })
+    }
+}
+
+/// Percent of the logical reads that were not physical ones; none where nothing was read.
+fn hit(logical: u64, physical: u64) -> Option<f64> {
+    (logical > 0 && physical <= logical).then(|| 100.0 * (1.0 - physical as f64 / logical as f64))
+}
+
+/// Reads a table. Its first line names its columns, in any order; columns that are empty throughout may be left out; lines that begin
+/// with `#` are comments.
+///
+/// # Errors
+/// What is wrong with it, with line and column.
+pub fn read(from: impl io::Read) -> Result<Vec<Observation>, String> {
+    let mut reader = ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(from);
+    let head = reader.headers().map_err(|error| told(&error))?.clone();
+    for (index, name) in head.iter().enumerate() {
+        if !COLUMNS.contains(&name) {
+            return Err(format!("line 1: no column is called `{name}`; there are {}", COLUMNS.join(", ")));
+        }
+        if head.iter().take(index).any(|other| other == name) {
+            return Err(format!("line 1: column `{name}` is there twice"));
+        }
+    }
+    if let Some(missing) = NEEDED.into_iter().find(|name| !head.iter().any(|other| other == *name)) {
+        return Err(format!("line 1: column `{missing}` is missing; there must be {}", NEEDED.join(" and ")));
+    }
+    let mut observations = Vec::new();
+    let mut record = StringRecord::new();
+    while reader.read_record(&mut record).map_err(|error| told(&error))? {
+        let line = record.position().map_or(0, csv::Position::line);
+        observations.push(observation(&head, &record).map_err(|(column, why)| format!("line {line}, column {column}: {why}"))?);
+    }
+    Ok(observations)
+}
+
+/// A line as a point; its column and what is wrong with it.
+fn observation(head: &StringRecord, record: &StringRecord) -> Result<Observation, (String, String)> {
+    let mut point = Observation::default();
+    for (name, text) in head.iter().zip(record) {
+        let bad = |why: &str| (name.to_owned(), format!("`{text}`: {why}"));
+        if text.is_empty() {
+            if NEEDED.contains(&name) {
+                return Err(bad("give a number"));
+            }
+            continue;
+        }
+        let large = || text.parse::<u64>().map(Some).map_err(|_| bad("give a whole number, without unit or separators"));
+        let small = || {
+            let number = text.parse::<u32>().ok().filter(|number| *number > 0);
+            number.map(Some).ok_or_else(|| bad("give a whole number from 1 to 4294967295"))
+        };
+        let size = || large()?.filter(|bytes| *bytes > 0).map(Some).ok_or_else(|| bad("give a size of at least 1 byte"));
+        let percent = || {
+            let number = text.parse::<f64>().ok().filter(|number| (0.0..=100.0).contains(number));
+            number.map(Some).ok_or_else(|| bad("give a percentage from 0 to 100"))
+        };
+        match name {
+            "warehouses" => point.warehouses = small()?.unwrap_or_default(),
+            "buffer_bytes" => point.buffer_bytes = size()?,
+            "cpus" => point.cpus = small()?,
+            "clients" => point.clients = small()?,
+            "repeat" => point.repeat = small()?,
+            "new_orders_per_minute" => {
+                let rate = text.parse::<f64>().ok().filter(|rate| (0.0..1e15).contains(rate));
+                point.new_orders_per_minute = rate.ok_or_else(|| bad("give a number of at least 0"))?;
+            }
+            "data_hit_percent" => point.data_hit_percent = percent()?,
+            "index_hit_percent" => point.index_hit_percent = percent()?,
+            "overall_hit_percent" => point.overall_hit_percent = percent()?,
+            "data_logical_reads" => point.data_logical_reads = large()?,
+            "data_physical_reads" => point.data_physical_reads = large()?,
+            "index_logical_reads" => point.index_logical_reads = large()?,
+            "index_physical_reads" => point.index_physical_reads = large()?,
+            "database_bytes" => point.database_bytes = size()?,
+            _ => point.record = Some(text.to_owned()),
+        }
+    }
+    Ok(point)
+}
+
+/// An error of the table's form.
+fn told(error: &csv::Error) -> String {
+    let line = error.position().map_or(String::new(), |position| format!("line {}: ", position.line()));
+    match error.kind() {
+        ErrorKind::UnequalLengths { expected_len, len, .. } => format!("{line}has {len} fields, not {expected_len}"),
+        ErrorKind::Utf8 { .. } => format!("{line}is not text in UTF-8"),
+        ErrorKind::Io(error) => format!("{line}cannot be read: {error}"),
+        _ => format!("{line}{error}"),
+    }
+}
+
+/// Writes a table that [`read`] gives back as it was.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(to: impl io::Write, observations: &[Observation]) -> io::Result<()> {
+    let mut writer = Writer::from_writer(to);
+    writer.write_record(COLUMNS)?;
+    for point in observations {
+        let number = |number: Option<u64>| number.map_or(String::new(), |number| number.to_string());
+        let figure = |number: Option<f64>| number.map_or(String::new(), |number| number.to_string());
+        writer.write_record([
+            point.warehouses.to_string(),
+            number(point.buffer_bytes),
+            number(point.cpus.map(u64::from)),
+            number(point.clients.map(u64::from)),
+            number(point.repeat.map(u64::from)),
+            point.new_orders_per_minute.to_string(),
+            figure(point.data_hit_percent),
+            figure(point.index_hit_percent),
+            figure(point.overall_hit_percent),
+            number(point.data_logical_reads),
+            number(point.data_physical_reads),
+            number(point.index_logical_reads),
+            number(point.index_physical_reads),
+            number(point.database_bytes),
+            point.record.clone().unwrap_or_default(),
+        ])?;
+    }
+    writer.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Vec<Observation>, String> {
+        read(text.as_bytes())
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let full = Observation {
+            warehouses: 375,
+            buffer_bytes: Some(3_338_240_000),
+            cpus: Some(12),
+            clients: Some(64),
+            repeat: Some(2),
+            new_orders_per_minute: 12_345.678_9,
+            data_hit_percent: Some(95.3),
+            index_hit_percent: Some(99.99),
+            overall_hit_percent: Some(98.0),
+            data_logical_reads: Some(u64::MAX),
+            data_physical_reads: Some(0),
+            index_logical_reads: Some(7),
+            index_physical_reads: Some(3),
+            database_bytes: Some(1),
+            record: Some("points/a, \"b\"".to_owned()),
+        };
+        let points = [full, Observation { warehouses: 1, ..Observation::default() }];
+        let mut text = Vec::new();
+        write(&mut text, &points).unwrap();
+        assert_eq!(read(text.as_slice()).unwrap(), points);
+    }
+
+    #[test]
+    fn a_table_may_be_made_by_hand() {
+        let points =
+            parsed("# mine\nnew_orders_per_minute, warehouses,data_hit_percent\n 1200 ,10, 95.5\n# more\n1300,10,\n").unwrap();
+        assert_eq!(points.len(), 2);
+        assert_eq!((points[0].warehouses, points[0].new_orders_per_minute, points[0].data_hit()), (10, 1200.0, Some(95.5)));
+        assert_eq!(points[1].data_hit(), None);
+    }
+
+    #[test]
+    fn hit_rates_come_from_counts_where_they_are_not_given() {
+        let text = "warehouses,new_orders_per_minute,data_logical_reads,data_physical_reads,index_logical_reads,index_physical_reads\n\
+                    1,1,200,10,400,2\n1,1,0,0,5,6\n";
+        let points = parsed(text).unwrap();
+        let near = |hit: Option<f64>, right: f64| hit.is_some_and(|hit| (hit - right).abs() < 1e-9);
+        assert!(near(points[0].data_hit(), 95.0) && near(points[0].index_hit(), 99.5) && near(points[0].overall_hit(), 98.0));
+        assert_eq!((points[1].data_hit(), points[1].index_hit(), points[1].overall_hit()), (None, None, None));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_line_and_column() {
+        let head = "warehouses,new_orders_per_minute,data_hit_percent,buffer_bytes\n";
+        let cases = [
+            ("warehouse,new_orders_per_minute\n", "line 1: no column is called `warehouse`"),
+            ("warehouses,warehouses,new_orders_per_minute\n", "`warehouses` is there twice"),
+            ("warehouses,cpus\n", "`new_orders_per_minute` is missing"),
+            ("", "`warehouses` is missing"),
+            (&format!("{head}10,100,90,4096\n10,100,101,4096\n"), "line 3, column data_hit_percent: `101`"),
+            (&format!("{head}10,NaN,,\n"), "line 2, column new_orders_per_minute: `NaN`"),
+            (&format!("{head}10,inf,,\n"), "line 2, column new_orders_per_minute: `inf`"),
+            (&format!("{head}0,100,,\n"), "line 2, column warehouses: `0`"),
+            (&format!("{head}10,100,,4GB\n"), "line 2, column buffer_bytes: `4GB`"),
+            (&format!("{head}10,100,,0\n"), "line 2, column buffer_bytes: `0`"),
+            (&format!("{head}10,,,\n"), "line 2, column new_orders_per_minute: ``"),
+            (&format!("{head}10,100\n"), "line 2: has 2 fields, not 4"),
+        ];
+        for (text, told) in cases {
+            let error = parsed(text).expect_err(text);
+            assert!(error.contains(told), "{text:?}: {error}");
+        }
+        let error = read(&b"warehouses,new_orders_per_minute\n\xff,1\n"[..]).unwrap_err();
+        assert!(error.contains("line 2") && error.contains("UTF-8"), "{error}");
+    }
+}
