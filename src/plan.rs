@@ -179,7 +179,8 @@ pub struct Plan {
     #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", value_parser = parse_scale)]
     #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
-    /// The workload's profile: of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
+    /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a checkpoint every 20 minutes);
+    /// of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,

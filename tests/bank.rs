@@ -180,6 +180,40 @@ fn postgres_conforms_to_tpc_a() {
     postgres_conforms(Kind::TpcA);
 }
 
+/// By both ways of speaking, on one bank; then with messages and rows of a hundred bytes.
+#[test]
+fn mariadb_conforms_to_gray_and_to_tpc_a() {
+    let Some(()) = support::require_mariadb() else { return };
+    let server = support::small_mariadb(&[]);
+    let url = server.url();
+    block_on(async {
+        for kind in [Kind::Gray, Kind::TpcA] {
+            let (mut bank, began) = (Bank::new(kind), now());
+            for (turn, via) in [Via::Statements, Via::Procedures].into_iter().enumerate() {
+                let engine = support::open_mysql(&url, via).await.unwrap();
+                if turn == 0 {
+                    load(&engine, kind).await;
+                }
+                let mut client = support::mysql_client(&url, Some("debitcredit")).await;
+                if turn == 0 {
+                    bank.agrees(&bank::of_mysql(&mut client).await).unwrap();
+                }
+                let mut session = open_session(&engine).await;
+                let inputs = inputs(kind, 31 + turn as u64, 500);
+                replies_agree(&mut session, &mut bank, &inputs).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
+                bank.agrees(&bank::of_mysql(&mut client).await).unwrap_or_else(|why| panic!("{via:?}: {why}"));
+                times_agree(bank::mysql_times(&mut client).await, began).unwrap();
+                bank::mysql_sizes(&mut client, kind).await;
+                assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [bank.history.len() as i64]);
+                side_by_side(&engine, &mut bank).await;
+                bank.agrees(&bank::of_mysql(&mut client).await).unwrap_or_else(|why| panic!("{via:?} side by side: {why}"));
+                holds(&engine).await;
+            }
+            Engine::<DebitCredit>::drop_tables(&support::open_mysql(&url, Via::Procedures).await.unwrap()).await.unwrap();
+        }
+    });
+}
+
 /// Several sessions at once, each transaction tried until it is done. The order does not matter to what is left.
 async fn side_by_side<E: Engine<DebitCredit>>(engine: &E, bank: &mut Bank) {
     let kind = bank.kind;

@@ -6,7 +6,8 @@
 #
 #   scripts/study/buffer-sizes.sh [WAREHOUSES=5] [SIZES="16MB 32MB 64MB 128MB 256MB 512MB"] [WARM_UP=45] [SECONDS=45] [CLIENTS=4]
 #
-# KEEP=DIR keeps the readings there. SIMULATE takes further options of the simulation.
+# KEEP=DIR keeps the readings there; GRAYMARK=FILE is the program. Hit rates are in percent, the last three columns what the simulation
+# says more or less.
 . "$(dirname "$0")/../bench/lib.sh"
 WAREHOUSES=${1:-5}
 SIZES=${2:-16MB 32MB 64MB 128MB 256MB 512MB}
@@ -17,6 +18,19 @@ KEEP=${KEEP:-$WORK/readings}
 mkdir -p "$KEEP"
 
 pg_ctl() { (cd "$WORK" && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/data" -w "$@" >/dev/null); }
+
+# hit_rates BEFORE AFTER: data, index, overall.
+hit_rates() {
+  awk 'FNR == NR { read[$1 $2] = $3; found[$1 $2] = $4; next }
+    $2 ~ /^graymark/ || $1 == "payments" { next }
+    { misses[$1] += $3 - read[$1 $2]; hits[$1] += $4 - found[$1 $2] }
+    END { misses["all"] = misses["data"] + misses["index"]; hits["all"] = hits["data"] + hits["index"]
+      printf "%.2f %.2f %.2f", 100 * hits["data"] / (hits["data"] + misses["data"]),
+        100 * hits["index"] / (hits["index"] + misses["index"]), 100 * hits["all"] / (hits["all"] + misses["all"]) }' "$1" "$2"
+}
+
+# transactions BEFORE AFTER: ten of a deck of 23 are Payments.
+transactions() { awk '$1 == "payments" { n = $3 - n } END { printf "%.0f", n * 2.3 }' "$1" "$2"; }
 
 # read_counters: a line a table and a line an index: kind, name, pages read, pages found; and the rows that Payments inserted.
 read_counters() {
@@ -34,6 +48,7 @@ sql bench -A -t -F ' ' -c "SELECT relname, relkind, pg_relation_size(oid) / 8192
 pg_ctl -m fast stop
 mv "$WORK/data" "$WORK/loaded"
 
+echo "size transactions | measured data index overall | simulated data index overall | difference data index overall"
 for size in $SIZES; do
   rm -rf "$WORK/data"
   cp -a "$WORK/loaded" "$WORK/data"
@@ -48,5 +63,14 @@ for size in $SIZES; do
   sleep "$INTERVAL"
   read_counters >"$KEEP/$size.2"
   wait $run
+  counted=$(transactions "$KEEP/$size.1" "$KEEP/$size.2")
+  "$GRAYMARK" predict simulate -w "$WAREHOUSES" --sample "$WAREHOUSES" --buffer "$size" --policy clock-sweep --clients "$CLIENTS" --from-empty --json \
+    --warm-up "$(transactions "$KEEP/$size.0" "$KEEP/$size.1")" --transactions "$counted" >"$KEEP/$size.json"
+  measured=$(hit_rates "$KEEP/$size.1" "$KEEP/$size.2")
+  simulated=$(sql bench -A -t -F ' ' -v simulated="$(cat "$KEEP/$size.json")" <<<"
+    SELECT round((s->>'data')::numeric, 2), round((s->>'index')::numeric, 2), round((s->>'overall')::numeric, 2)
+      FROM (SELECT :'simulated'::json->'sizes'->0 AS s) AS first")
+  echo "$measured $simulated" | awk -v size="$size" -v counted="$counted" '{
+    printf "%s %d | %.2f %.2f %.2f | %.2f %.2f %.2f | %+.2f %+.2f %+.2f\n", size, counted, $1, $2, $3, $4, $5, $6, $4 - $1, $5 - $2, $6 - $3 }'
   pg_ctl -m fast stop
 done

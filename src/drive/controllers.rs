@@ -86,6 +86,7 @@ mod tests {
             load: Load::Paced,
             clients: 1,
             terminals: 10,
+            at_home: false,
             shown: None,
             seed: 0,
             pass: 0,

@@ -153,7 +153,8 @@ pub fn simulate(options: &Options, go_on: &mut dyn FnMut(f64) -> bool) -> Result
     let sessions = options.sessions.max(1) as usize;
     let mut users: Vec<_> =
         (0..u64::from(simulated) * u64::from(Tpcc::TERMINALS)).map(|number| Tpcc::terminal(&terminals, number)).collect();
-    let mut database = Database::load(&layout, options.page, &population, share, sessions);
+    let c = Tpcc::constants(&terminals).get("ol_i_id").and_then(|c| u32::try_from(*c).ok()).unwrap_or_default();
+    let mut database = Database::load(&layout, options.page, &population, share, c, sessions);
     let names: Vec<&'static str> = layout.relations().collect();
     let mut buffers = Buffers::new(options.policy, options.sizes.iter().map(|size| pages_of(*size)).collect(), names.len());
     let mut choice = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(options.seed);

@@ -7,6 +7,7 @@
 use super::district::{self, District, Items, Names, Order};
 use super::layout::{Layout, index};
 use super::pages::{Buffers, Part, Place};
+use super::skew::{self, STOCK};
 use crate::workload::tpcc::input::{Customer, Delivery, Input, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::workload::tpcc::population::Population;
 use crate::workload::tpcc::{CUSTOMERS, DISTRICTS, FIRST_OPEN_ORDER, ITEMS, ORDERS, UNUSED_ITEM, schema};
@@ -27,8 +28,8 @@ pub struct Database {
     updated: Vec<bool>,
     /// Entries that came to each loaded leaf of `orders_customer`.
     inserted: Vec<u16>,
-    /// Share of `item` that stands for the whole.
-    items: f64,
+    /// Pages of `item` and leaves of its index: those that stand for them, where only some of the warehouses are simulated.
+    items: [Vec<u32>; 2],
     loaded_pages: u64,
     /// Whether `warehouse` has no more than one page, all warehouses of the database included.
     one_page: bool,
@@ -101,8 +102,8 @@ impl Tree {
 }
 
 impl Database {
-    /// As loaded. `share` is the part of all warehouses that `population` has.
-    pub fn load(layout: &Layout, page: u32, population: &Population, share: f64, sessions: usize) -> Database {
+    /// As loaded. `share` is the part of all warehouses that `population` has, `c` the run's constant for items.
+    pub fn load(layout: &Layout, page: u32, population: &Population, share: f64, c: u32, sessions: usize) -> Database {
         let names = Names::new();
         let mut lines = 0;
         let districts: Vec<District> =
@@ -136,6 +137,14 @@ impl Database {
             schema::DISTRICT => entries(index::DISTRICT),
             _ => customers,
         };
+        // All warehouses ask for the same items: of those pages, as many remain as of the others, from the hottest to the coldest.
+        let hot = STOCK.shares(c);
+        let stand_in = |page_of: &dyn Fn(u64) -> u64| {
+            let mut pages = vec![0.0; page_of(ITEMS as u64 - 1) as usize + 1];
+            hot.iter().zip(0..).for_each(|(share, row)| pages[page_of(row) as usize] += share);
+            if share < 1.0 { skew::ranks(&pages, share) } else { (0..pages.len() as u32).collect() }
+        };
+        let items = [stand_in(&|row| heaps[schema::ITEM].loaded(row).page.into()), stand_in(&|row| trees[index::ITEM].leaf(row))];
         let pages = (0..heaps.len()).map(|table| u64::from(heaps[table].loaded(rows(table)).page) + 1);
         let leaves = (0..trees.len()).map(|at| trees[at].leaf(entries(at)) + 1);
         Database {
@@ -147,7 +156,7 @@ impl Database {
             heaps,
             names,
             districts,
-            items: share,
+            items,
         }
     }
 
@@ -216,9 +225,13 @@ impl Database {
     }
 
     fn item(&self, item: u32, to: &mut Buffers) {
-        let row = (f64::from(item - 1) * self.items) as u64;
-        self.search(index::ITEM, row, to);
-        self.row(schema::ITEM, row, 1, to);
+        let row = u64::from(item) - 1;
+        let [pages, leaves] = &self.items;
+        let leaf = leaves[self.trees[index::ITEM].leaf(row) as usize];
+        self.descend(index::ITEM, leaf.into(), to);
+        to.touch(relation(index::ITEM), Place::loaded(leaf.into()), 1);
+        let page = pages[self.heaps[schema::ITEM].loaded(row).page as usize];
+        to.touch(schema::ITEM, Place::loaded(page.into()), 1);
     }
 
     fn stock(&self, w_id: i32, item: u32, times: u32, to: &mut Buffers) {

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use graymark::engine::odbc::connection::Connection;
 use graymark::engine::odbc::target::Target;
 use graymark::engine::server::postgres;
+use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
+use graymark::workload::{ColumnKind, Table};
 use tempfile::TempDir;
 
 use crate::support;
@@ -142,7 +144,9 @@ impl Place {
         match self {
             Place::Postgres(server) => postgres_url(server, "postgres"),
             Place::Mariadb(server) => server.url(),
-            Place::Sqlite(_) => format!("odbc:Driver=SQLite3;Database={};", self.file().unwrap().display()),
+            Place::Sqlite(_) => {
+                format!("odbc:Driver=SQLite3;Database={};SyncPragma=OFF;JournalMode=WAL;", self.file().unwrap().display())
+            }
         }
     }
 
@@ -160,6 +164,44 @@ pub fn postgres_url(server: &postgres::Server, user: &str) -> String {
     let url = server.tcp_url();
     let port = url.rsplit_once(':').and_then(|(_, rest)| rest.split_once('/')).unwrap().0;
     format!("odbc:Driver=PostgreSQL Unicode;Server=127.0.0.1;Port={port};Database=postgres;UID={user};")
+}
+
+/// What a URL names.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn target(url: &str) -> Target {
+    Target::parse(url, &|_| None).unwrap()
+}
+
+/// The rows of a table as the database holds them, in the schema's columns and in the order of the primary key.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn dump(connection: &Connection, url: &str, table: &Table, sink: &mut dyn RowSink) {
+    let integers = url.contains("SQLite");
+    let schema = if url.contains("PostgreSQL") && !url.contains("plain") { "tpcc." } else { "" };
+    if url.contains("PostgreSQL") {
+        connection.execute("SET TIME ZONE 'UTC'").unwrap();
+    }
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    let order = if table.primary_key.is_empty() { String::new() } else { format!("ORDER BY {}", table.primary_key.join(", ")) };
+    let select = format!("SELECT {} FROM {schema}{} {order}", columns.join(", "), table.name);
+    let mut select = connection.prepare(&select).unwrap();
+    select.execute(1).unwrap();
+    while let Some(row) = select.fetch().unwrap() {
+        for (at, column) in table.columns.iter().enumerate() {
+            let null = row.optional_text(at).unwrap().is_none();
+            sink.put(match column.kind {
+                _ if null => Value::Null,
+                ColumnKind::Int => Value::Int(row.int(at).unwrap()),
+                ColumnKind::Money if integers => Value::Money(Money(row.long(at).unwrap())),
+                ColumnKind::Money => Value::Money(row.money(at).unwrap()),
+                ColumnKind::Rate if integers => Value::Rate(Rate(row.int(at).unwrap())),
+                ColumnKind::Rate => Value::Rate(row.rate(at).unwrap()),
+                ColumnKind::Time if integers => Value::Time(Timestamp(row.long(at).unwrap())),
+                ColumnKind::Time => Value::Time(row.time(at).unwrap()),
+                ColumnKind::Text => Value::Text(row.text(at).unwrap()),
+            });
+        }
+        sink.end_row();
+    }
 }
 
 /// Whether a driver is installed.

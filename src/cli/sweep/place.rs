@@ -199,6 +199,13 @@ pub(super) fn for_grid(url: &str, grid: &Grid) -> Result<(), Error> {
 
 /// A URL without its password, whether or not it is well formed.
 pub(super) fn shown(url: &str) -> String {
+    if url.starts_with("odbc:") {
+        #[cfg(feature = "odbc")]
+        return crate::engine::odbc::target::shown(url);
+        // It cannot be opened, so that it need not be known.
+        #[cfg(not(feature = "odbc"))]
+        return "odbc:".to_owned();
+    }
     let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
     let mut shown = match place.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?))) {
         Some((scheme, (login, rest))) => format!("{scheme}://{}@{rest}", login.split(':').next().unwrap_or_default()),

@@ -7,7 +7,7 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params, Statement, Value as Wire};
 
 use super::connect::Target;
-use super::failure::{self, NO_PROCEDURE};
+use super::failure;
 use super::value::{Row, to_wire, values};
 use crate::engine::sql::{self, Arg, Call, Counts};
 use crate::engine::{Error, Failure};
@@ -70,12 +70,9 @@ impl Connection {
             for (sql, parameters) in
                 parse(sql).map_err(|why| Error::Database(format!("a statement of the dialect is wrong: {why}")))?
             {
+                has_procedure(&mut conn, &sql).await?;
                 let statement = conn.prep(&*sql).await.map_err(|error| {
                     let what = match failure::code(&error) {
-                        Some(NO_PROCEDURE) => {
-                            "cannot prepare the workload's calls, for another version of Graymark loaded the database: drop and load it \
-                             again, or run with --via statements"
-                        }
                         Some(1064) => {
                             "cannot prepare the workload's statements, which use what only MariaDB has (RETURNING): run with --via \
                              procedures"
@@ -247,6 +244,24 @@ impl sql::Connection for Connection {
         }
         Ok(counts)
     }
+}
+
+/// Sees that the procedure that a statement calls, if it does, is there with as many parameters. The server would only find out when it is
+/// called.
+async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
+    let Some((name, arguments)) = sql.strip_prefix("CALL ").and_then(|call| call.split_once('(')) else { return Ok(()) };
+    let count = "SELECT count(*) FROM information_schema.parameters WHERE specific_schema = DATABASE() AND specific_name = ?";
+    let found: Option<usize> = conn
+        .exec_first(count, (name,))
+        .await
+        .map_err(|error| failure::of_command("cannot look for the workload's procedures", &error))?;
+    if found == Some(arguments.split(',').count()) {
+        return Ok(());
+    }
+    Err(Error::Database(format!(
+        "there is no procedure {name} as it is called, for another version of Graymark loaded the database: drop and load it again, or run \
+         with --via statements"
+    )))
 }
 
 async fn replies(conn: &mut Conn, statement: &Statement, parameters: Vec<Wire>) -> Result<Vec<Rows>, mysql_async::Error> {

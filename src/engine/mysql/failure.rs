@@ -17,8 +17,6 @@ const SESSION_ENDED: [u16; 6] = [1053, 1077, 1079, 1927, 3169, 4031];
 pub const UNKNOWN_DATABASE: u16 = 1049;
 /// There is already a row with this key.
 pub const DUPLICATE_KEY: u16 = 1062;
-/// There is no such procedure.
-pub const NO_PROCEDURE: u16 = 1305;
 
 /// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection is gone.
 pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool) -> Failure {

@@ -206,7 +206,7 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     fn observer(&self) -> impl Observer {
-        observe::Watch::new(self)
+        observe::Watch::new(self, self.target.database(W::NAME))
     }
 
     async fn holding(&self) -> Result<Holding, Error> {

@@ -10,6 +10,7 @@ use super::failure::of_command;
 use crate::engine::server::io;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
+use crate::measure::pages::{PageReads, Reads};
 
 /// Status variables of the server under Graymark's names.
 ///
@@ -30,13 +31,15 @@ const LOG_WRITTEN: &str = "Innodb_os_log_written";
 /// Looks at a server's counters on a connection of its own.
 pub(super) struct Watch<'a> {
     mysql: &'a Mysql,
+    /// The database of the workload's tables.
+    database: &'a str,
     conn: Option<Conn>,
     notes: Vec<String>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(mysql: &'a Mysql) -> Self {
-        Watch { mysql, conn: None, notes: Vec::new() }
+    pub(super) fn new(mysql: &'a Mysql, database: &'a str) -> Self {
+        Watch { mysql, database, conn: None, notes: Vec::new() }
     }
 
     fn note(&mut self, note: &str) {
@@ -45,12 +48,16 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Takes the connection: one whose question was given up half-way, or came to an error, is of no more use.
+    async fn connect(&mut self) -> Result<Conn, Error> {
+        match self.conn.take() {
+            Some(conn) => Ok(conn),
+            None => self.mysql.target().connect(None, &[]).await,
+        }
+    }
+
     async fn status(&mut self) -> Result<HashMap<String, f64>, Error> {
-        // A look that was given up half-way leaves a connection that is of no use; so does an error.
-        let mut conn = match self.conn.take() {
-            Some(conn) => conn,
-            None => self.mysql.target().connect(None, &[]).await?,
-        };
+        let mut conn = self.connect().await?;
         let names = NAMED.iter().map(|(_, name)| *name).chain([PAGE_SIZE, LOG_WRITTEN]);
         let names = names.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
         let rows: Vec<(String, String)> = conn
@@ -94,6 +101,28 @@ impl Observer for Watch<'_> {
             None => self.note("CPU and I/O of the server's process: it is not to be seen on this machine"),
         }
         Ok(counters)
+    }
+
+    /// InnoDB counts page reads of the whole server only, undo and all other databases included, and does not tell rows from indexes: a table is
+    /// an index there. To look at each page in the buffers (information_schema.innodb_buffer_page) would stop the server for a moment.
+    async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
+        let mut conn = self.connect().await?;
+        let failed = |error| of_command("cannot read the server's counters", &error);
+        let sql = "SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_buffer_pool_read_requests', 'Innodb_buffer_pool_reads')";
+        let reads: HashMap<String, u64> = conn.query(sql).await.map_err(failed)?.into_iter().collect();
+        let sql = "SELECT @@innodb_page_size, @@innodb_buffer_pool_size, (SELECT CAST(sum(data_length + index_length) AS UNSIGNED) \
+                   FROM information_schema.tables WHERE table_schema = ? AND table_name NOT LIKE 'graymark%')";
+        let sizes: Option<(u64, u64, Option<u64>)> = conn.exec_first(sql, (self.database,)).await.map_err(failed)?;
+        self.conn = Some(conn);
+        let of = |name: &str| reads.get(name).copied();
+        let overall = of("Innodb_buffer_pool_read_requests").zip(of("Innodb_buffer_pool_reads"));
+        Ok(sizes.zip(overall).map(|((page_bytes, buffer_bytes, database_bytes), (logical, physical))| PageReads {
+            page_bytes,
+            buffer_bytes: Some(buffer_bytes),
+            database_bytes,
+            overall: Some(Reads { logical, physical }),
+            ..PageReads::default()
+        }))
     }
 
     fn left_out(&self) -> Vec<String> {

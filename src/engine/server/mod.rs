@@ -8,3 +8,5 @@ pub mod mariadb;
 pub mod memory;
 pub mod postgres;
 pub mod size;
+#[cfg(feature = "odbc")]
+pub mod virtuoso;

@@ -1,0 +1,87 @@
+//! What else differs between two sets of runs, besides what they are to tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::record::{Record, Status};
+
+/// What a run was, by name; values as they are shown.
+fn facts(record: &Record) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let mut fact = |name: &str, value: Option<String>| {
+        facts.insert(name.to_owned(), value.unwrap_or_else(|| "unknown".to_owned()));
+    };
+    fact("workload", Some(record.header.workload.clone()));
+    fact("Graymark", Some(record.header.graymark.clone()));
+    if let Some(summary) = &record.summary {
+        fact("engine", Some(format!("{} {}", summary.engine.name, summary.engine.version)));
+        fact("transactions by", Some(format!("{:?}", summary.via).to_lowercase()));
+        fact("isolation", Some(summary.isolation.clone()));
+        fact("profile", summary.profile.clone().or_else(|| Some("usual".to_owned())));
+        fact("pace", Some(summary.pace.clone()));
+        fact("scale", Some(summary.scale.to_string()));
+        fact("clients", Some(summary.clients.to_string()));
+        fact("stages", Some(summary.stages.len().to_string()));
+    }
+    if let Some(environment) = &record.environment {
+        fact("host", environment.host.clone());
+        fact("operating system", environment.os.clone());
+        fact("kernel", environment.kernel.clone());
+        fact("CPU", environment.cpu_model.clone());
+        fact("CPUs", environment.logical_cpus.map(|cpus| cpus.to_string()));
+        fact("file system", environment.file_system.clone());
+        // The kernel's figure may differ by what it keeps for itself.
+        fact("memory", environment.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))));
+        for (name, value) in &environment.settings {
+            fact(&format!("setting {name}"), Some(value.clone()));
+        }
+    }
+    facts
+}
+
+/// Differences between the sets, and runs that are no good for comparing, each in a line.
+pub fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for record in a.iter().chain(b) {
+        let place = record.directory.display();
+        if record.header.status != Status::Complete || record.summary.is_none() {
+            warnings.push(format!("{place} is the record of a run that did not come to its end"));
+        }
+        if let Some(summary) = &record.summary {
+            let errors: u64 = summary.errors.values().sum();
+            if errors > 0 {
+                warnings.push(format!("{place} has {errors} failed transactions"));
+            }
+            if summary.database.agrees == Some(false) {
+                warnings.push(format!("{place}: the database's own count does not agree with the client's"));
+            }
+        }
+    }
+    let paced = |of: &[Record]| of.iter().any(|record| record.summary.as_ref().is_some_and(|summary| summary.pace != "none"));
+    if paced(a) || paced(b) {
+        warnings
+            .push("with a pace, terminals bound the throughput: a slower database shows in its response times first".to_owned());
+    }
+    let (of_a, of_b) = (values(a), values(b));
+    let nothing = BTreeSet::new();
+    for name in of_a.keys().chain(of_b.keys()).collect::<BTreeSet<_>>() {
+        let (in_a, in_b) = (of_a.get(name).unwrap_or(&nothing), of_b.get(name).unwrap_or(&nothing));
+        let words = |values: &BTreeSet<String>| match values.len() {
+            0 => "not told".to_owned(),
+            _ => values.iter().cloned().collect::<Vec<_>>().join(" and "),
+        };
+        if in_a != in_b {
+            warnings.push(format!("they differ in {name}: {} in A, {} in B", words(in_a), words(in_b)));
+        } else if in_a.len() > 1 {
+            warnings.push(format!("runs of one set differ in {name}: {}", words(in_a)));
+        }
+    }
+    warnings
+}
+
+fn values(records: &[Record]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, value) in records.iter().flat_map(facts) {
+        values.entry(name).or_default().insert(value);
+    }
+    values
+}

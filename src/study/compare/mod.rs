@@ -1,0 +1,247 @@
+//! Is one build, setting or machine faster than another? Two sets of runs, their throughput second by second, and a confidence interval that
+//! knows that a second is like the one before it.
+
+pub mod comparable;
+pub mod means;
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::drive::event::Phase;
+use crate::measure::SIGNIFICANT_DIGITS;
+use crate::record::{Clock, Record};
+use means::Mean;
+
+/// The confidence of all intervals, in percent.
+pub const CONFIDENCE: f64 = 95.0;
+/// The chance of finding a difference of the size that is called detectable, in percent.
+pub const POWER: f64 = 80.0;
+/// A run has to have so many seconds at least.
+pub const SHORTEST: usize = 10;
+
+/// What the difference between two sets of runs comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Finding {
+    /// B does more in a second.
+    Faster,
+    /// B does less in a second.
+    Slower,
+    /// The runs do not tell them apart.
+    NoDifference,
+}
+
+/// A set of runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// Where their records are.
+    pub records: Vec<String>,
+    /// Seconds of their measurement intervals, all together.
+    pub seconds: usize,
+    /// Completed transactions of all types a second: the mean.
+    pub transactions_per_second: f64,
+    /// Its standard error.
+    pub standard_error: f64,
+    /// Seconds in a block of neighbouring seconds; none where the runs themselves are the units.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_seconds: Option<usize>,
+    /// Degrees of freedom of the standard error.
+    pub degrees_of_freedom: f64,
+}
+
+/// A difference of throughput. Percents are of A.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// B against A.
+    pub percent: f64,
+    /// Lower end of its interval.
+    pub low_percent: f64,
+    /// Upper end of its interval.
+    pub high_percent: f64,
+    /// The difference over the standard deviation of a second's throughput.
+    pub effect_size: f64,
+    /// What it comes to.
+    pub finding: Finding,
+    /// The smallest difference that runs as many and as long as these find four times in five.
+    pub detectable_percent: f64,
+    /// How many times as many runs or seconds would find a difference as small as this one four times in five; none where it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times_more: Option<f64>,
+}
+
+/// Response times of a transaction type, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Responses {
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// Two sets of runs beside each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The first set.
+    pub a: Side,
+    /// The second set.
+    pub b: Side,
+    /// Their throughput.
+    pub throughput: Difference,
+    /// Response times by transaction type, of A and of B; none where a side has none.
+    pub responses: BTreeMap<String, [Option<Responses>; 2]>,
+    /// What else differs between them, and what the reader should know.
+    pub warnings: Vec<String>,
+}
+
+/// Completed transactions in each second of the measurement interval.
+///
+/// # Errors
+/// If there are too few seconds to judge by, in one line.
+pub fn seconds(record: &Record) -> Result<Vec<f64>, String> {
+    let measured = record.series.iter().filter(|row| row.phase == Phase::Measurement);
+    let first = measured.clone().map(|row| row.second).min().unwrap_or_default();
+    let last = measured.clone().map(|row| row.second).max().unwrap_or_default();
+    let place = record.directory.display();
+    // The series names every second; one that a damaged file leaves out did nothing.
+    let length = (last - first) as usize + 1;
+    if length < SHORTEST || length > 100 * record.series.len() {
+        return Err(format!("{place} has fewer than {SHORTEST} measured seconds: compare runs of a minute or more"));
+    }
+    let mut seconds = vec![0.0; length];
+    for row in measured {
+        seconds[(row.second - first) as usize] += row.completed as f64;
+    }
+    if seconds.iter().sum::<f64>() == 0.0 {
+        return Err(format!("{place} has no completed transaction to compare"));
+    }
+    Ok(seconds)
+}
+
+/// Compares two sets of records.
+///
+/// # Errors
+/// If one of them has nothing to compare, in one line.
+pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, String> {
+    let series = |of: &[Record]| of.iter().map(seconds).collect::<Result<Vec<_>, _>>();
+    let (first, second) = (series(a)?, series(b)?);
+    let (Some(mean_a), Some(mean_b)) = (means::of_runs(&first), means::of_runs(&second)) else {
+        return Err("there is nothing to compare: name a record for each side".to_owned());
+    };
+    let mut warnings = comparable::warnings(a, b);
+    for (name, mean) in [("A", &mean_a), ("B", &mean_b)] {
+        if mean.drifts {
+            warnings.push(format!(
+                "the throughput of {name} has not settled within its run: neighbouring seconds are alike over a fifth of it and more, so that the \
+                 interval is too narrow; run longer, or several times"
+            ));
+        }
+    }
+    if a.len() == 1 || b.len() == 1 {
+        warnings.push(
+            "with one run a side, what differs from start to start (caches, file layout, neighbours) is not in the interval; \
+             three runs a side and more know it"
+                .to_owned(),
+        );
+    }
+    let types = a.iter().chain(b).flat_map(|record| record.header.transactions.clone());
+    let responses = types.map(|name| {
+        let of = [responses(a, &name), responses(b, &name)];
+        (name, of)
+    });
+    Ok(Comparison {
+        throughput: difference(&mean_a, &mean_b),
+        responses: responses.collect(),
+        warnings,
+        a: side(a, mean_a),
+        b: side(b, mean_b),
+    })
+}
+
+fn side(records: &[Record], mean: Mean) -> Side {
+    Side {
+        records: records.iter().map(|record| record.directory.display().to_string()).collect(),
+        seconds: mean.seconds,
+        transactions_per_second: mean.mean,
+        standard_error: mean.error,
+        block_seconds: mean.block,
+        degrees_of_freedom: mean.freedom,
+    }
+}
+
+/// The difference of two means, as a ratio: its interval comes from the errors relative to the means (delta method) and Student's t with the
+/// degrees of freedom of Welch and Satterthwaite.
+pub fn difference(a: &Mean, b: &Mean) -> Difference {
+    let ratio = (b.mean / a.mean).ln();
+    let (error_a, error_b) = (a.error / a.mean, b.error / b.mean);
+    let error = error_a.hypot(error_b);
+    let freedom = match error_a.powi(4) / a.freedom + error_b.powi(4) / b.freedom {
+        sum if sum > 0.0 => error.powi(4) / sum,
+        _ => a.freedom + b.freedom,
+    };
+    let margin = means::student(freedom, 1.0 - CONFIDENCE / 100.0) * error;
+    let percent = |log: f64| 100.0 * log.exp_m1();
+    let finding = match () {
+        () if ratio - margin > 0.0 => Finding::Faster,
+        () if ratio + margin < 0.0 => Finding::Slower,
+        () => Finding::NoDifference,
+    };
+    // A difference is found with this chance if it is so far from zero that the interval around it seldom reaches zero.
+    let detectable = margin + means::student(freedom, 2.0 * (1.0 - POWER / 100.0)) * error;
+    let spread = ((a.deviation.powi(2) + b.deviation.powi(2)) / 2.0).sqrt();
+    let undecided = finding == Finding::NoDifference && ratio != 0.0;
+    Difference {
+        percent: percent(ratio),
+        low_percent: percent(ratio - margin),
+        high_percent: percent(ratio + margin),
+        effect_size: if spread > 0.0 { (b.mean - a.mean) / spread } else { 0.0 },
+        finding,
+        detectable_percent: percent(detectable),
+        times_more: undecided.then(|| (detectable / ratio).powi(2)),
+    }
+}
+
+fn responses(records: &[Record], transaction: &str) -> Option<Responses> {
+    let mut sum: Histogram<u64> = Histogram::new(SIGNIFICANT_DIGITS).ok()?;
+    for record in records {
+        if let Some(histogram) = record.histogram(transaction, Clock::Response) {
+            sum.add(histogram).ok()?;
+        }
+    }
+    let at = |quantile| sum.value_at_quantile(quantile) as f64 / 1e3;
+    (!sum.is_empty()).then(|| Responses { p50: at(0.5), p90: at(0.9), p99: at(0.99) })
+}
+
+impl Comparison {
+    /// The result in one sentence.
+    pub fn sentence(&self) -> String {
+        let Difference { percent, low_percent, high_percent, finding, detectable_percent, times_more, .. } = self.throughput;
+        let interval = format!("{CONFIDENCE} % interval {low_percent:+.2} % to {high_percent:+.2} %");
+        let more = || {
+            let seen = format!("A difference of {detectable_percent:.1} % would be found four times in five");
+            let unit = if self.a.block_seconds.is_some() || self.b.block_seconds.is_some() { "seconds" } else { "runs" };
+            match times_more.filter(|times| (1.0..1e4).contains(times)) {
+                Some(times) => {
+                    format!("{seen}; to find one as small as the {percent:+.2} % seen, make {times:.1} times as many {unit}.")
+                }
+                None => format!("{seen}."),
+            }
+        };
+        match finding {
+            Finding::Faster => format!("B is faster than A by {percent:.2} % ({interval})."),
+            Finding::Slower => format!("B is slower than A by {:.2} % ({interval}).", -percent),
+            Finding::NoDifference => format!("No difference seen ({interval}). {}", more()),
+        }
+    }
+
+    /// Whether B is slower, beyond the errors of measurement, and by so many percent at least.
+    pub fn slower_by(&self, percent: f64) -> bool {
+        self.throughput.finding == Finding::Slower && -self.throughput.percent >= percent
+    }
+}
+
+#[cfg(test)]
+mod tests;

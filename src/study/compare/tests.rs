@@ -1,0 +1,164 @@
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+
+/// Completed transactions of each second of a run of ten minutes: SQLite, one warehouse, two clients, on a machine that others used as well.
+const LONG_RUN: &str = include_str!("long_run.txt");
+/// Seconds of a run.
+const LENGTH: usize = 600;
+
+fn generator(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
+/// A series of mean 1,000 whose seconds deviate by `deviation`, each keeping a share `alike` of the deviation of the one before it.
+fn series(random: &mut Xoshiro256PlusPlus, alike: f64, deviation: f64, length: usize) -> Vec<f64> {
+    let mut normal = || {
+        let (radius, angle): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
+        (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    };
+    let mut deviates = normal();
+    (0..length)
+        .map(|_| {
+            deviates = alike * deviates + (1.0 - alike * alike).sqrt() * normal();
+            1_000.0 * (1.0 + deviation * deviates)
+        })
+        .collect()
+}
+
+/// A run drawn from a long one in blocks of neighbouring seconds, longer than seconds are alike for.
+fn replay(random: &mut Xoshiro256PlusPlus, long: &[f64], length: usize) -> Vec<f64> {
+    const BLOCK: usize = 60;
+    let mut seconds = Vec::with_capacity(length + BLOCK);
+    while seconds.len() < length {
+        let at = random.random_range(0..=long.len() - BLOCK);
+        seconds.extend_from_slice(&long[at..at + BLOCK]);
+    }
+    seconds.truncate(length);
+    seconds
+}
+
+fn found(a: &[Vec<f64>], b: &[Vec<f64>]) -> Finding {
+    difference(&means::of_runs(a).unwrap(), &means::of_runs(b).unwrap()).finding
+}
+
+/// In percent.
+fn share(of: usize, wanted: impl Fn(u64) -> bool) -> f64 {
+    100.0 * (0..of as u64).filter(|seed| wanted(*seed)).count() as f64 / of as f64
+}
+
+fn slower(seconds: &[f64]) -> Vec<f64> {
+    seconds.iter().map(|second| 0.95 * second).collect()
+}
+
+#[test]
+fn runs_of_one_kind_are_not_told_apart() {
+    for alike in [0.0, 0.5, 0.8, 0.9] {
+        let same = share(400, |seed| {
+            let random = &mut generator(seed);
+            let mut run = || series(random, alike, 0.1, LENGTH);
+            found(&[run()], &[run()]) == Finding::NoDifference
+        });
+        assert!(same >= 95.0, "neighbours alike by {alike}: {same} %");
+    }
+}
+
+#[test]
+fn repeats_of_one_kind_are_not_told_apart_although_runs_differ() {
+    let same = share(400, |seed| {
+        let random = &mut generator(seed);
+        let mut repeats = || {
+            let starts = series(random, 0.0, 0.05, 3);
+            starts
+                .iter()
+                .map(|start| series(random, 0.5, 0.05, 60).iter().map(|second| second * start).collect())
+                .collect::<Vec<_>>()
+        };
+        found(&repeats(), &repeats()) == Finding::NoDifference
+    });
+    assert!(same >= 95.0, "{same} %");
+}
+
+#[test]
+fn five_percent_are_found() {
+    for alike in [0.0, 0.6] {
+        let seen = share(100, |seed| {
+            let random = &mut generator(seed);
+            let (a, b) = (series(random, alike, 0.08, LENGTH), series(random, alike, 0.08, LENGTH));
+            found(std::slice::from_ref(&a), &[slower(&b)]) == Finding::Slower && found(&[slower(&a)], &[b]) == Finding::Faster
+        });
+        assert!(seen >= 95.0, "neighbours alike by {alike}: {seen} %");
+    }
+}
+
+fn long_run() -> Vec<f64> {
+    LONG_RUN.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[test]
+fn replays_of_a_real_run_are_not_told_apart() {
+    let long = long_run();
+    let same = share(100, |seed| {
+        let random = &mut generator(seed);
+        let (a, b) = (replay(random, &long, LENGTH), replay(random, &long, LENGTH));
+        found(&[a], &[b]) == Finding::NoDifference
+    });
+    assert!(same >= 95.0, "{same} %");
+}
+
+/// The machine of the long run is so uneven that its ten minutes could not show five percent. How long it takes to show them is told by a
+/// comparison of ten minutes, and holds.
+#[test]
+fn five_percent_of_a_real_run_are_found_in_the_time_that_is_told() {
+    let long = long_run();
+    let random = &mut generator(0);
+    let (a, b) = (replay(random, &long, LENGTH), replay(random, &long, LENGTH));
+    let detectable = difference(&means::of_run(&a).unwrap(), &means::of_run(&b).unwrap()).detectable_percent;
+    // Twice the time for certainty.
+    let length = LENGTH * (2.0 * (detectable / 5.0).powi(2)).ceil() as usize;
+    let seen = share(100, |seed| {
+        let random = &mut generator(1_000 + seed);
+        let (a, b) = (replay(random, &long, length), replay(random, &long, length));
+        found(&[a], &[slower(&b)]) == Finding::Slower
+    });
+    assert!(seen >= 95.0, "{seen} % in {length} s");
+}
+
+#[test]
+fn a_difference_is_as_uncertain_as_its_seconds_are_alike() {
+    let random = &mut generator(1);
+    let (free, alike) = (series(random, 0.0, 0.1, LENGTH), series(random, 0.9, 0.1, LENGTH));
+    let (free, alike) = (means::of_run(&free).unwrap(), means::of_run(&alike).unwrap());
+    // The exact errors of the two kinds of series: 0.1 / √600, and √(1.9 / 0.1) times as much.
+    assert!((free.error / 4.08 - 1.0).abs() < 0.3, "{free:?}");
+    assert!((alike.error / 17.8 - 1.0).abs() < 0.4, "{alike:?}");
+    assert!(alike.block > free.block && !free.drifts);
+}
+
+#[test]
+fn a_run_that_climbs_all_the_time_is_told() {
+    let climbing: Vec<f64> = (0..LENGTH).map(|second| second as f64).collect();
+    assert!(means::of_run(&climbing).unwrap().drifts);
+    assert_eq!(means::of_run(&[]), None);
+    assert_eq!(means::of_runs(&[]), None);
+}
+
+#[test]
+fn what_never_varies_is_told_apart_and_its_equal_is_not() {
+    let run = |rate: f64| vec![rate; 60];
+    assert_eq!(found(&[run(100.0)], &[run(100.0)]), Finding::NoDifference);
+    assert_eq!(found(&[run(100.0)], &[run(99.0)]), Finding::Slower);
+    let difference = difference(&means::of_run(&run(100.0)).unwrap(), &means::of_run(&run(110.0)).unwrap());
+    assert!((difference.percent - 10.0).abs() < 1e-9 && difference.low_percent <= difference.high_percent);
+}
+
+#[test]
+fn sixteen_times_the_seconds_detect_a_quarter_of_the_difference() {
+    let detectable = |length: usize| {
+        let of = |seed| means::of_run(&series(&mut generator(seed), 0.3, 0.1, length)).unwrap();
+        difference(&of(1), &of(2)).detectable_percent
+    };
+    let ratio = detectable(600) / detectable(9_600);
+    assert!((3.0..6.0).contains(&ratio), "{ratio}");
+}
