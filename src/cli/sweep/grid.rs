@@ -243,6 +243,7 @@ mod tests {
             keep_databases: false,
             replace: false,
             limits: Limits::default(),
+            max: None,
             grid: Some(grid(&["warehouses=2,5,10", "buffers=64MB,1GB", "cpus=1,2"]).unwrap()),
             plan: Plan { seed: Some(seed), ..Plan::default() },
             series: vec![Series::default()],
