@@ -78,7 +78,7 @@ enum Command {
     Run(RunArgs),
     /// Run again and again with one thing varied, and show what it does
     Sweep(sweep::SweepArgs),
-    /// Predict what a database that is not there would do
+    /// Predict what a database that is not there would do: from measured points, or by simulation
     Predict(predict::PredictArgs),
     /// Compare two records, or two sets of repeats: faster, slower, or no difference seen
     Compare(compare::CompareArgs),

@@ -13,6 +13,12 @@ const YEARS: u32 = 3;
 const MOST_YEARS: u32 = 20;
 const MOST_OF_A_PART: u32 = 1_000_000;
 const MOST_PARTS: usize = 10_000;
+/// Of one part.
+const MOST_CPUS: u32 = 100_000;
+/// Of one part, in GiB.
+const MOST_MEMORY: f64 = 1e9;
+/// Systems that are looked at.
+const MOST_VARIANTS: u64 = 100_000;
 /// The dearest part, in currency units: far below what a number of a TOML file can tell to the cent.
 const DEAREST: f64 = 1e12;
 /// The dearest system, in cents.
@@ -45,6 +51,28 @@ pub struct PricedPart {
     /// Upkeep of one for a year.
     #[serde(default)]
     pub yearly: f64,
+    /// CPUs that one brings; for `graymark predict cheapest`.
+    #[serde(default)]
+    pub cpus: u32,
+    /// Memory that one brings, in GiB; for `graymark predict cheapest`.
+    #[serde(default)]
+    pub memory_gib: f64,
+    /// How many there may be instead of `quantity`, at most; for `graymark predict cheapest`.
+    #[serde(default)]
+    pub most: Option<u32>,
+}
+
+/// A system that can be made of the parts of a price file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// How many of each part, of which there can be more or fewer: `4 x CPU, 2 x 16 GiB`.
+    pub parts: String,
+    /// CPUs of all of them.
+    pub cpus: u32,
+    /// Memory of all of them in GiB.
+    pub memory_gib: f64,
+    /// Price with upkeep in whole currency units, rounded up.
+    pub price: u64,
 }
 
 fn years() -> u32 {
@@ -84,8 +112,15 @@ impl PriceList {
                 cents(money)
                     .ok_or_else(|| format!("{of}: {what}: give an amount from 0 to {DEAREST} with at most two decimals"))?;
             }
-            if !(1..=MOST_OF_A_PART).contains(&part.quantity) {
-                return Err(format!("{of}: quantity: give a number from 1 to {MOST_OF_A_PART}"));
+            let least = u32::from(part.most.is_none());
+            if !(least..=MOST_OF_A_PART).contains(&part.quantity) {
+                return Err(format!("{of}: quantity: give a number from {least} to {MOST_OF_A_PART}"));
+            }
+            if part.most.is_some_and(|most| most < part.quantity || most > MOST_OF_A_PART) {
+                return Err(format!("{of}: most: give a number from its quantity to {MOST_OF_A_PART}"));
+            }
+            if part.cpus > MOST_CPUS || !(0.0..=MOST_MEMORY).contains(&part.memory_gib) {
+                return Err(format!("{of}: give at most {MOST_CPUS} cpus, and a memory_gib from 0 to {MOST_MEMORY}"));
             }
         }
         match list.cents() {
@@ -97,10 +132,55 @@ impl PriceList {
         }
     }
 
+    /// The price of one part with its upkeep.
+    fn each(&self, part: &PricedPart) -> u128 {
+        cents(part.price).unwrap_or(0) + u128::from(self.years) * cents(part.yearly).unwrap_or(0)
+    }
+
     /// The price of all parts with their upkeep.
     fn cents(&self) -> u128 {
-        let each = |part: &PricedPart| cents(part.price).unwrap_or(0) + u128::from(self.years) * cents(part.yearly).unwrap_or(0);
-        self.parts.iter().map(|part| u128::from(part.quantity) * each(part)).sum()
+        self.parts.iter().map(|part| u128::from(part.quantity) * self.each(part)).sum()
+    }
+
+    /// All systems that can be made of the parts: of each with `most`, any number from its quantity up to that.
+    ///
+    /// # Errors
+    /// If there are too many of them, or none has both CPUs and memory.
+    pub fn variants(&self) -> Result<Vec<Variant>, String> {
+        let choices = |part: &PricedPart| part.quantity..=part.most.unwrap_or(part.quantity);
+        let number = self.parts.iter().try_fold(1_u64, |number, part| {
+            number.checked_mul(1 + u64::from(part.most.map_or(0, |most| most.saturating_sub(part.quantity))))
+        });
+        if number.is_none_or(|number| number > MOST_VARIANTS) {
+            return Err(format!("it makes more than {MOST_VARIANTS} systems: give parts a smaller `most`"));
+        }
+        let mut made = vec![(Vec::new(), 0_u64, 0.0, 0_u128)];
+        for part in &self.parts {
+            let mut with = Vec::new();
+            for (names, cpus, memory, cents) in &made {
+                for quantity in choices(part) {
+                    let mut names: Vec<String> = names.clone();
+                    if part.most.is_some() && quantity > 0 {
+                        names.push(format!("{quantity} x {}", part.name));
+                    }
+                    let cpus = cpus + u64::from(quantity) * u64::from(part.cpus);
+                    let memory = memory + f64::from(quantity) * part.memory_gib;
+                    with.push((names, cpus, memory, cents + u128::from(quantity) * self.each(part)));
+                }
+            }
+            made = with;
+        }
+        let variants = made.into_iter().filter(|(_, cpus, memory, cents)| *cpus > 0 && *memory > 0.0 && *cents <= DEAREST_SYSTEM);
+        let variants = variants.filter_map(|(names, cpus, memory_gib, cents)| {
+            let price = u64::try_from(cents.div_ceil(100)).ok()?;
+            Some(Variant { parts: names.join(", "), cpus: u32::try_from(cpus).ok()?, memory_gib, price })
+        });
+        let variants = variants.collect::<Vec<_>>();
+        if variants.is_empty() {
+            return Err("no system of its parts has CPUs and memory: give parts `cpus` and `memory_gib`, and `most` to vary them"
+                .to_owned());
+        }
+        Ok(variants)
     }
 
     /// The price of a run's result.
@@ -196,6 +276,28 @@ mod tests {
     }
 
     #[test]
+    fn systems_are_made_of_parts() {
+        let text = "currency = \"USD\"\nyears = 1\n[[parts]]\nname = \"box\"\nprice = 100.5\n[[parts]]\nname = \"CPU\"\nprice = 50\ncpus = 4\nmost = 2\n\
+                    [[parts]]\nname = \"DIMM\"\nprice = 10\nyearly = 1\nquantity = 0\nmost = 2\nmemory_gib = 16\n";
+        let read = list(text).unwrap();
+        let systems = read.variants().unwrap();
+        let told = systems.iter().map(|one| (one.parts.as_str(), one.cpus, one.memory_gib, one.price)).collect::<Vec<_>>();
+        assert_eq!(
+            told,
+            [
+                ("1 x CPU, 1 x DIMM", 4, 16.0, 162),
+                ("1 x CPU, 2 x DIMM", 4, 32.0, 173),
+                ("2 x CPU, 1 x DIMM", 8, 16.0, 212),
+                ("2 x CPU, 2 x DIMM", 8, 32.0, 223)
+            ]
+        );
+        let none = list("currency = \"USD\"\n[[parts]]\nname = \"box\"\nprice = 1\n").unwrap().variants().unwrap_err();
+        assert!(none.contains("memory_gib"), "{none}");
+        let many = list(&text.replace("most = 2", "most = 1000")).unwrap().variants().unwrap_err();
+        assert!(many.contains("smaller `most`"), "{many}");
+    }
+
+    #[test]
     fn a_file_that_makes_no_sense_is_told() {
         let part = |line: &str| format!("currency = \"USD\"\n[[parts]]\nname = \"a\"\n{line}\n");
         for (text, word) in [
@@ -211,6 +313,10 @@ mod tests {
             (part("cost = 1"), "cost"),
             (part("price = 0"), "nothing"),
             (part("price = 1e12\nquantity = 1000000"), "more than"),
+            (part("price = 1\nquantity = 0\nmost = 1000001"), "most"),
+            (part("price = 1\nquantity = 3\nmost = 2"), "most"),
+            (part("price = 1\nmemory_gib = nan"), "memory_gib"),
+            (part("price = 1\ncpus = -1"), "line 5"),
             ("currency = \"USD\"\nparts = []".to_owned(), "parts"),
             ("currency = \"US dollars\"\nparts = []".to_owned(), "currency"),
             ("currency = \"USD\"\nyears = 0\nparts = []".to_owned(), "years"),

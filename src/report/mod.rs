@@ -8,6 +8,7 @@ pub mod format;
 mod html;
 mod price;
 pub mod scan;
+pub mod sizing;
 mod stages;
 pub mod sweep;
 pub mod systems;

@@ -2,6 +2,7 @@
 
 mod panels;
 mod plot;
+pub mod sizing;
 mod stages;
 mod sweep;
 

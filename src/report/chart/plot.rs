@@ -154,6 +154,20 @@ impl Axis {
         axis
     }
 
+    /// From `from` to `to`, for values that are far from 0 or below it; a little wider where they are the same.
+    pub fn between(title: String, from: f64, to: f64) -> Axis {
+        let (from, to) = if from.is_finite() && to.is_finite() && from < to { (from, to) } else { (from - 1.0, from + 1.0) };
+        let (from, to) = if from.is_finite() { (from, to) } else { (0.0, 1.0) };
+        let power = 10_f64.powf(((to - from) / 7.0).log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| (to - from) / step <= 7.0);
+        let step = step.unwrap_or(to - from);
+        let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
+        let first = (from / step - 1e-6).ceil();
+        let tick = |number: u32| (first + f64::from(number)) * step;
+        let ticks = (0..=7).map(tick).filter(|tick| *tick <= to + 1e-6 * step).map(|tick| (tick, compact(tick, decimals)));
+        Axis { title, from, to, ticks: ticks.collect() }
+    }
+
     /// From `lowest` to `highest`, both more than 0, and a little beyond; coordinates are their decimal logarithms.
     pub fn logarithmic(title: String, lowest: f64, highest: f64) -> Axis {
         let decades = (lowest.log10().floor() as i32)..=(highest.log10().ceil() as i32 + 1);
@@ -309,7 +323,7 @@ impl Plot {
                     let style = ShapeStyle { color: tone.colour().mix(0.7), filled: false, stroke_width: FINE };
                     chart.draw_series([PathElement::new(vec![(*x, self.y.from), (*x, top)], style)])?;
                     // Beyond the middle a label stands left of its mark, so as not to run out of the plot.
-                    let beyond = *x > self.x.to * 0.6;
+                    let beyond = x - self.x.from > (self.x.to - self.x.from) * 0.6;
                     let (side, gap) = if beyond { (HPos::Right, -5.0) } else { (HPos::Left, 5.0) };
                     let anchor = Pos::new(side, VPos::Top);
                     let style = TextStyle::from(font()).color(&INK).pos(anchor);
@@ -365,6 +379,10 @@ mod tests {
         assert_eq!(labels(&Axis::linear(String::new(), 26_000.0)), ["0", "5,000", "10k", "15k", "20k", "25k"]);
         assert_eq!(labels(&Axis::linear(String::new(), f64::NAN)).len(), 6);
         assert_eq!(labels(&Axis::counting(String::new(), 2.6)), ["0", "1", "2"]);
+        assert_eq!(labels(&Axis::between(String::new(), 88.0, 100.0)), ["88", "90", "92", "94", "96", "98", "100"]);
+        assert_eq!(labels(&Axis::between(String::new(), -1.3, 0.9)), ["-1.0", "-0.5", "0.0", "0.5"]);
+        assert_eq!(labels(&Axis::between(String::new(), 5.0, 5.0)), ["4.0", "4.5", "5.0", "5.5", "6.0"]);
+        assert!(labels(&Axis::between(String::new(), f64::NAN, 5.0)).len() > 2);
         assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 8.0)), ["0.2", "0.5", "1", "2", "5", "10"]);
         assert_eq!(labels(&Axis::logarithmic(String::new(), 3.0, 3.0)), ["2", "5", "10", "20"]);
         assert_eq!(labels(&Axis::logarithmic(String::new(), 0.4, 1_800.0)), ["1", "10", "100", "1,000"]);

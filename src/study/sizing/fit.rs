@@ -4,7 +4,7 @@ use super::model::{Equation, FORMAT, KneeRow, Model, Range};
 use super::observation::Observation;
 use super::regress::{self, Unfit};
 use super::scaling;
-use super::series::{self, Cell, KneeRule, PLATEAU, Series};
+use super::series::{self, Cell, PLATEAU, Reading, Series};
 
 /// How to fit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -211,12 +211,13 @@ fn knees(all: &[Series]) -> Vec<KneeRow> {
     let mut rows = Vec::new();
     for series in all {
         let database = series.database_bytes();
-        for rule in [KneeRule::AS_PRINTED, KneeRule::AS_TABULATED] {
-            let rule = rule.scaled(database);
+        for reading in Reading::ALL {
+            let rule = reading.rule().scaled(database);
             let Some(knee) = series::knee(&series.throughput(), rule) else { continue };
             rows.push(KneeRow {
                 warehouses: series.warehouses,
                 cpus: series.cpus,
+                reading,
                 rule,
                 knee,
                 percent_of_database: database.map(|database| 100.0 * knee.bytes() / database),
@@ -386,7 +387,8 @@ pub(super) mod tests {
     #[test]
     fn knees_are_told_by_both_readings() {
         let model = fit(&synthetic(1, 0.0), &Options::default()).unwrap();
-        let of = |rule: KneeRule| model.knees.iter().filter(move |row| row.rule == rule).count();
-        assert_eq!((of(KneeRule::AS_PRINTED), of(KneeRule::AS_TABULATED)), (4, 4));
+        let of =
+            |reading: Reading| model.knees.iter().filter(move |row| (row.reading, row.rule) == (reading, reading.rule())).count();
+        assert_eq!(Reading::ALL.map(of), [4, 4]);
     }
 }

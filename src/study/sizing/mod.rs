@@ -10,6 +10,7 @@ pub mod predict;
 pub mod regress;
 pub mod scaling;
 pub mod series;
+pub mod tables;
 
 /// Bytes of the pages that the paper counts buffers in: 4 KiB (section 3). They are a unit here, whatever pages the database has.
 pub const PAGE: u64 = 4096;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::regress::{Estimate, Statistics};
 use super::scaling::Scaling;
-use super::series::{Knee, KneeRule};
+use super::series::{Knee, KneeRule, Reading};
 use super::thousand_pages;
 
 /// Version of the format of model files that this Graymark writes, and the newest that it reads.
@@ -62,6 +62,8 @@ pub struct KneeRow {
     /// CPUs; none if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
+    /// How the paper's rule is read.
+    pub reading: Reading,
     /// When the curve counts as flat.
     pub rule: KneeRule,
     /// Where it becomes so.
@@ -325,6 +327,7 @@ pub(super) mod tests {
         model.knees.push(KneeRow {
             warehouses: 100,
             cpus: None,
+            reading: Reading::Printed,
             rule: KneeRule::AS_PRINTED,
             knee: Knee::Beyond(3.0),
             percent_of_database: Some(1.0),

@@ -302,11 +302,15 @@ pub struct Goal {
     pub law: Option<Law>,
 }
 
-/// What is predicted of each offer, by rising price. Offers whose memory leaves no buffer are left out.
+/// What is predicted of each offer, by rising price. Offers whose memory leaves no buffer, and those for which no scale has the ratio
+/// that is sought, are left out.
 ///
 /// # Errors
 /// If the model does not tell.
 pub fn candidates(model: &Model, offers: Vec<Offer>, goal: &Goal) -> Result<Vec<Candidate>, String> {
+    if model.throughput.is_empty() {
+        return Err("the model has no Equation 2 (throughput): fit it to points with throughput and hit rates".to_owned());
+    }
     let mut candidates = Vec::new();
     for offer in offers {
         let buffer = offer.memory_bytes - goal.other_memory;
@@ -316,14 +320,12 @@ pub fn candidates(model: &Model, offers: Vec<Offer>, goal: &Goal) -> Result<Vec<
         let predictor = Predictor::new(model, Some(offer.cpus), goal.law)?;
         let point = match goal.ratio {
             None => predictor.at(goal.warehouses, buffer),
-            Some(ratio) => match run(&predictor, goal.warehouses, buffer, ratio, 1e-4)?.steps.pop() {
+            Some(ratio) => match run(&predictor, goal.warehouses, buffer, ratio, 1e-4).ok().and_then(|mut run| run.steps.pop()) {
                 Some(step) => step.point,
                 None => continue,
             },
         };
-        let Some(throughput) = point.throughput else {
-            return Err("the model has no Equation 2 (throughput): fit it to points with throughput and hit rates".to_owned());
-        };
+        let Some(throughput) = point.throughput else { continue };
         candidates.push(Candidate { offer, meets: throughput.value >= goal.throughput, point });
     }
     candidates.sort_by(|one, other| {

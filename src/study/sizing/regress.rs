@@ -7,6 +7,9 @@ use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 /// Confidence of all intervals.
 pub const LEVEL: f64 = 0.95;
 
+/// Significances below this are kept as 0.
+pub const LEAST_SIGNIFICANCE: f64 = 1e-16;
+
 /// Predictors count as linearly dependent from here on: the ratio of the smallest to the largest singular value of the centred and
 /// scaled predictors.
 const DEPENDENT: f64 = 1e-6;
@@ -182,6 +185,7 @@ pub fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
         .map_or(f64::NAN, |distribution| if f_ratio.is_finite() { distribution.sf(f_ratio) } else { 0.0 });
     let percent = residual.iter().zip(values).filter(|(_, value)| **value != 0.0).map(|(residual, value)| 100.0 * residual / value);
     let residual_percent = percent.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], one| [least.min(one), most.max(one)]);
+    let f_significance = if f_significance < LEAST_SIGNIFICANCE { 0.0 } else { f_significance };
     let mut statistics = Statistics {
         points,
         degrees_of_freedom,

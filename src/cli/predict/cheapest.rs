@@ -1,0 +1,81 @@
+//! `graymark predict cheapest`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{Law, answer_json, file, parse_positive, parse_scale, size};
+use crate::cli::{Ended, price};
+use crate::engine::Error;
+use crate::report::sizing::text;
+use crate::study::sizing::predict::{Candidate, Goal, Offer, candidates};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The price file is that of --price elsewhere; parts that bring CPUs or memory say so (`cpus`, `memory_gib`), and those of which there may be more \
+say how many (`most`). See examples/memory-or-cpus.toml.
+
+Example: graymark predict cheapest model.toml --price examples/memory-or-cpus.toml --target 40000 -w 375")]
+pub(super) struct CheapestArgs {
+    /// The model file
+    model: PathBuf,
+    /// What CPUs, memory and all else cost (TOML)
+    #[arg(long, value_name = "FILE")]
+    price: PathBuf,
+    /// New-Orders a minute to reach
+    #[arg(long, value_name = "N", value_parser = parse_positive)]
+    target: f64,
+    /// Warehouses; with --ratio, where to begin
+    #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
+    warehouses: f64,
+    /// New-Orders a minute and warehouse, by which the scale follows the throughput [default: the scale stays]
+    #[arg(long, value_name = "RATIO", value_parser = parse_positive)]
+    ratio: Option<f64>,
+    /// Memory that is not the database's buffer
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    other_memory: Option<f64>,
+    /// How throughput grows with CPUs [default: the model's first law]
+    #[arg(long, value_name = "LAW")]
+    law: Option<Law>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command: exit code 1 if nothing reaches the target.
+pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
+    let model = file::model(&args.model)?;
+    let prices = price::File::read(&args.price)?;
+    let variants = prices.list().variants().map_err(|why| Error::Usage(format!("{}: {why}", args.price.display())))?;
+    let offers = variants.into_iter().map(|variant| Offer {
+        parts: variant.parts,
+        cpus: variant.cpus,
+        memory_bytes: variant.memory_gib * (1_u64 << 30) as f64,
+        price: variant.price,
+    });
+    let goal = Goal {
+        throughput: args.target,
+        warehouses: args.warehouses,
+        ratio: args.ratio,
+        other_memory: args.other_memory.unwrap_or(0.0),
+        law: args.law.map(Into::into),
+    };
+    let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
+    let all = candidates(&model, offers.collect(), &goal).map_err(told)?;
+    let meets = |candidate: &&Candidate| candidate.meets;
+    let cheapest = all.iter().find(meets);
+    let inside = all.iter().filter(meets).find(|candidate| candidate.point.outside.is_empty());
+    if args.json {
+        answer_json(&json!({
+            "target": args.target,
+            "currency": prices.list().currency,
+            "cheapest": cheapest,
+            "cheapest_inside_measured_range": inside,
+            "candidates": all,
+        }))?;
+    } else {
+        answer!("{}", text::cheapest(&all, args.target, &prices.list().currency).trim_end());
+    }
+    Ok(if cheapest.is_some() { Ended::Held } else { Ended::Failed })
+}

@@ -1,0 +1,59 @@
+//! `graymark predict hit`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{answer_json, file, parse_percent, parse_scale, size};
+use crate::cli::Ended;
+use crate::engine::Error;
+use crate::report::sizing::text;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  graymark predict hit examples/tsuei-1997.toml -w 375 --buffer 815000pages
+  graymark predict hit examples/tsuei-1997.toml -w 375 --rate 96.3")]
+#[group(id = "what", required = true, args = ["buffer", "rate"])]
+pub(super) struct HitArgs {
+    /// The model file
+    model: PathBuf,
+    /// Warehouses
+    #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
+    warehouses: f64,
+    /// Size of the buffer: 64MB, 1.5GB (GB counts as GiB), 815000pages (of 4 KiB)
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    buffer: Option<f64>,
+    /// Data hit rate: answers with the buffer that it needs
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    rate: Option<f64>,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command.
+pub(super) fn hit(args: &HitArgs) -> Result<Ended, Error> {
+    let model = file::model(&args.model)?;
+    let none = || {
+        let why = "no buffer has that hit rate by Equation 1: see its slope, or give another --rate";
+        Error::Usage(format!("{}: {why}", args.model.display()))
+    };
+    let of_rate = || args.rate.and_then(|rate| model.buffer_for(args.warehouses, rate));
+    let buffer = args.buffer.or_else(of_rate).ok_or_else(none)?;
+    let hit = model.hit(args.warehouses, buffer);
+    let share = model.bytes_per_warehouse.map(|each| 100.0 * buffer / (each * args.warehouses));
+    if args.json {
+        answer_json(&json!({
+            "warehouses": args.warehouses,
+            "buffer_bytes": buffer,
+            "percent_of_database": share,
+            "data_hit_percent": hit.estimate,
+            "outside": hit.outside,
+        }))?;
+    } else {
+        answer!("{}", text::hit(args.warehouses, buffer, share, &hit).trim_end());
+    }
+    Ok(Ended::Held)
+}

@@ -1,0 +1,74 @@
+//! `graymark predict run`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::{Law, answer_json, file, parse_percent, parse_positive, parse_scale, size};
+use crate::cli::Ended;
+use crate::engine::Error;
+use crate::report::sizing::text;
+use crate::study::sizing::predict::{self, Predictor};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --ratio the scale stays as it is: one step. With --ratio the scale follows the throughput until there are so many New-Orders a minute and \
+warehouse (the standard allows 9 to 12.86): Algorithm I, and with --cpus Algorithm II. Should the iteration run away, bisection takes over, and \
+says so. Intervals hold at 95 %.
+
+Examples:
+  graymark predict run model.toml -w 375 --buffer 3.1GB
+  graymark predict run model.toml -w 375 --buffer 3.1GB --cpus 8 --ratio 12
+  graymark predict run examples/tsuei-1997.toml -w 375 --buffer 815000pages")]
+pub(super) struct RunArgs {
+    /// The model file
+    model: PathBuf,
+    /// Warehouses; with --ratio, where to begin
+    #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
+    warehouses: f64,
+    /// Size of the buffer: 64MB, 1.5GB (GB counts as GiB), 815000pages (of 4 KiB)
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    buffer: f64,
+    /// CPUs [default: those of the model]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    cpus: Option<u32>,
+    /// How throughput grows with CPUs [default: the model's first law]
+    #[arg(long, value_name = "LAW")]
+    law: Option<Law>,
+    /// New-Orders a minute and warehouse that the scale is to have
+    #[arg(long, value_name = "RATIO", value_parser = parse_positive)]
+    ratio: Option<f64>,
+    /// How far the ratio may be off
+    #[arg(long, value_name = "PERCENT", default_value = "0.1", requires = "ratio", value_parser = parse_percent)]
+    tolerance: f64,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command.
+pub(super) fn run(args: &RunArgs) -> Result<Ended, Error> {
+    let model = file::model(&args.model)?;
+    let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
+    let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(told)?;
+    let run = match args.ratio {
+        Some(ratio) => Some(predict::run(&predictor, args.warehouses, args.buffer, ratio, args.tolerance / 100.0).map_err(told)?),
+        None => None,
+    };
+    let point = || predictor.at(args.warehouses, args.buffer);
+    if args.json {
+        let answer = match &run {
+            Some(run) => json!({ "cpus": predictor.cpus, "scaling": predictor.scaling, "run": run }),
+            None => json!({ "cpus": predictor.cpus, "scaling": predictor.scaling, "point": point() }),
+        };
+        answer_json(&answer)?;
+    } else {
+        let text = match &run {
+            Some(run) => text::run(&predictor, run),
+            None => text::point(&predictor, &point()),
+        };
+        answer!("{}", text.trim_end());
+    }
+    Ok(Ended::Held)
+}

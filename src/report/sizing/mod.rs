@@ -1,0 +1,159 @@
+//! How a study of buffer sizes is told: text, and a page with the figures and tables of the paper.
+
+mod table;
+pub mod text;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use minijinja::context;
+use minijinja::value::Serde;
+use serde::Serialize;
+
+use super::chart::Chart;
+use super::chart::sizing::{Figure, figures, standalone};
+use super::format::{bytes, significant};
+use super::html;
+use crate::record::{Error, writer};
+use crate::study::sizing::model::Model;
+use crate::study::sizing::observation::Observation;
+use crate::study::sizing::series::{self, Reading, Series};
+use crate::study::sizing::tables;
+use table::Table;
+
+const PAGE: &str = include_str!("page.html");
+
+/// Names of the files beside the figures.
+pub mod file {
+    /// The page.
+    pub const HTML: &str = "sizing.html";
+    /// The model, if one could be fitted.
+    pub const MODEL: &str = "model.toml";
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Written {
+    /// The page.
+    pub page: PathBuf,
+    /// The figures as files of their own.
+    pub figures: Vec<PathBuf>,
+    /// The model file; none if no model could be fitted.
+    pub model: Option<PathBuf>,
+    /// Figures and tables that the points do not allow, with what is missing.
+    pub missing: Vec<String>,
+}
+
+/// A figure on the page.
+#[derive(Serialize)]
+struct Drawn<'a> {
+    number: &'static str,
+    chart: &'a Chart,
+}
+
+/// Writes the page, the figures and the model into a directory, which is made if it is not there.
+///
+/// # Errors
+/// If something cannot be written.
+pub fn write(directory: &Path, source: &str, points: &[Observation], model: Result<&Model, &String>) -> Result<Written, Error> {
+    let cannot = |why: &dyn std::fmt::Display| Error::Write(format!("cannot write into {}: {why}", directory.display()));
+    fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
+    let (all, _) = series::series(points);
+    let figures = figures(&all, model);
+    let mut missing = Vec::new();
+    if let Err(why) = model {
+        missing.push(format!("the model: {why}"));
+    }
+    let mut files = Vec::new();
+    let mut drawn = Vec::new();
+    for Figure { number, file, chart } in &figures {
+        match chart {
+            Ok(chart) => {
+                let name = format!("{file}.svg");
+                writer::put(directory, &name, standalone(number, chart).as_bytes())?;
+                files.push(directory.join(name));
+                drawn.push(Drawn { number, chart });
+            }
+            Err(why) => missing.push(format!("{} ({file}): {why}", number)),
+        }
+    }
+    let (shown, lacking) = paper_tables(&all, model);
+    missing.extend(lacking);
+    let equations = model.map(|model| {
+        let tables = text::titles(model).into_iter().map(|(title, names, equation)| text::equation(&title, names, equation));
+        tables.chain((!model.scaling.is_empty()).then(|| text::laws(model))).collect::<Vec<_>>()
+    });
+    let facts = context! {
+        title => format!("Throughput, buffer size, database size and CPUs"),
+        source => super::format::plain(source),
+        figures => Serde(&drawn),
+        equations => Serde(equations.unwrap_or_default()),
+        tables => Serde(&shown),
+        notes => model.map_or_else(|_| Vec::new(), |model| model.notes.clone()),
+        missing => &missing,
+    };
+    let page = html::page(PAGE, facts).map_err(|error| cannot(&error))?;
+    writer::put(directory, file::HTML, page.as_bytes())?;
+    let written = match model {
+        Ok(model) => {
+            writer::put(directory, file::MODEL, model.text().map_err(|why| cannot(&why))?.as_bytes())?;
+            Some(directory.join(file::MODEL))
+        }
+        Err(_) => None,
+    };
+    Ok(Written { page: directory.join(file::HTML), figures: files, model: written, missing })
+}
+
+/// Tables 1 to 4 of the paper, and what the points lack for those that are not there.
+fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, Vec<String>) {
+    let (mut shown, mut missing) = (Vec::new(), Vec::new());
+    let unknown = || "-".to_owned();
+    let cpus = |cpus: Option<u32>| cpus.map_or_else(unknown, |cpus| cpus.to_string());
+    let ratio = |value: Option<f64>| value.map_or_else(unknown, significant);
+
+    let columns = ["warehouses", "CPUs", "buffer", "logical index / data", "physical data / index", "reduced data / index"];
+    let mut reads = Table::new("Table 1. Reads of indexes and of tables", &columns);
+    reads.rows.extend(tables::index_and_data(all).into_iter().map(|row| {
+        let of = [row.warehouses.to_string(), cpus(row.cpus), bytes(row.buffer_bytes), significant(row.logical_index_per_data)];
+        of.into_iter().chain([ratio(row.physical_data_per_index), ratio(row.reduced_data_per_index)]).collect()
+    }));
+    reads
+        .notes
+        .push("Reduced: misses that the largest buffer saves against the smallest one, each by the reads of its run.".to_owned());
+    if reads.rows.is_empty() {
+        missing.push("Table 1: no point has all four counts of reads".to_owned())
+    } else {
+        shown.push(reads)
+    }
+
+    match model {
+        Ok(model) if !model.knees.is_empty() => shown.extend(Reading::ALL.map(|reading| text::knees(&model.knees, reading))),
+        Ok(_) => missing.push("Table 2: no curve has three buffer sizes".to_owned()),
+        Err(why) => missing.push(format!("Table 2: {why}")),
+    }
+
+    let columns = ["warehouses", "CPUs", "from buffer", "to buffer", "gained, % of the first"];
+    let mut doubled = Table::new("Table 3. Throughput gained by doubling the buffer", &columns);
+    doubled.rows.extend(tables::doublings(all).into_iter().map(|row| {
+        let gain = format!("{:+.1} %", row.gain_percent);
+        vec![row.warehouses.to_string(), cpus(row.cpus), bytes(row.from_bytes), bytes(row.to_bytes), gain]
+    }));
+    if doubled.rows.is_empty() {
+        missing.push("Table 3: no buffer is twice another one".to_owned())
+    } else {
+        shown.push(doubled)
+    }
+
+    let columns = ["warehouses", "buffer", "CPUs compared", "ratio of throughput"];
+    let mut ratios = Table::new("Table 4. Throughput over that of fewer CPUs", &columns);
+    ratios.rows.extend(tables::ratios(all).into_iter().map(|row| {
+        let compared = format!("{} / {}", row.to_cpus, row.from_cpus);
+        vec![row.warehouses.to_string(), bytes(row.buffer_bytes), compared, format!("{:.2}", row.ratio)]
+    }));
+    if ratios.rows.is_empty() {
+        missing.push("Table 4: no two points differ in CPUs alone".to_owned())
+    } else {
+        shown.push(ratios)
+    }
+    (shown, missing)
+}
