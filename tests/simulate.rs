@@ -20,15 +20,20 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
     let place = support::command::open_directory();
     for buffer in ["8MB", "32MB"] {
         let db = format!("postgres:local?data={}&shared_buffers={buffer}&fsync=off", place.path().join(buffer).display());
-        let arguments = ["bench", "--db", &db, "-w", "1", "--set", "autovacuum=off", "--clients", "2", "--seed", "3", "--check", "none"];
-        succeed(place.path(), &[&arguments[..], &["--ramp-up", "3s", "--duration", "5s", "--out", &format!("of-{buffer}")]].concat());
+        let arguments =
+            ["bench", "--db", &db, "-w", "1", "--set", "autovacuum=off", "--clients", "2", "--seed", "3", "--check", "none"];
+        succeed(
+            place.path(),
+            &[&arguments[..], &["--ramp-up", "3s", "--duration", "5s", "--out", &format!("of-{buffer}")]].concat(),
+        );
         let record = Record::open(&place.path().join(format!("of-{buffer}"))).unwrap();
         let summary = serde_json::to_value(record.summary.as_ref().unwrap()).unwrap();
         let measured = &summary["counters"]["pages"];
         let completed = |phase| record.series.iter().filter(|row| row.phase == phase).map(|row| row.completed).sum::<u64>();
         let (warm_up, counted) = (completed(Phase::RampUp).to_string(), completed(Phase::Measurement).to_string());
 
-        let arguments = ["predict", "simulate", "-w", "1", "--buffer", buffer, "--policy", "clock-sweep", "--clients", "2", "--from-empty"];
+        let arguments =
+            ["predict", "simulate", "-w", "1", "--buffer", buffer, "--policy", "clock-sweep", "--clients", "2", "--from-empty"];
         let rest = ["--seed", "4", "--warm-up", &warm_up, "--transactions", &counted, "--json"];
         let simulated = succeed(place.path(), &[&arguments[..], &rest].concat()).json();
         for kind in ["data", "index", "overall"] {
@@ -70,7 +75,9 @@ fn the_skew_is_shown() {
 #[test]
 fn sizes_that_make_no_sense_are_refused_in_one_line() {
     let place = TempDir::new().unwrap();
-    for (buffer, told) in [("much", "128MB"), ("8GB..1GB", "smaller size"), ("0", "no size"), ("1GB,,2GB", "no size"), ("1..2..3", "no size")] {
+    for (buffer, told) in
+        [("much", "128MB"), ("8GB..1GB", "smaller size"), ("0", "no size"), ("1GB,,2GB", "no size"), ("1..2..3", "no size")]
+    {
         run(place.path(), &["predict", "simulate", "--buffer", buffer]).refused(2, &["--buffer", told]);
     }
     run(place.path(), &["predict", "simulate", "-w", "100000", "--buffer", "1MB"]).refused(2, &["no page", "--buffer"]);
