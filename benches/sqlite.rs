@@ -154,6 +154,8 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         load: Load::ClosedLoop,
         clients: 1,
         terminals: 1,
+        at_home: false,
+        pass: 0,
         shown: None,
         seed: SEED,
         threads: None,

@@ -179,7 +179,8 @@ pub struct Plan {
     #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", value_parser = parse_scale)]
     #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
-    /// The workload's profile: of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
+    /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a checkpoint every 20 minutes);
+    /// of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -246,6 +247,11 @@ pub struct Plan {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
+    /// Before the ramp-up, run the same load until throughput and hit rate change no more, at most this long, such as 5m; without think time
+    /// only [default: not; in a grid 5m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub steady: Option<u32>,
     /// Loading sessions side by side [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -339,6 +345,7 @@ impl Plan {
             vacuum: self.vacuum.or(other.vacuum),
             vacuums: self.vacuums.or(other.vacuums),
             warm: self.warm.or(other.warm),
+            steady: self.steady.or(other.steady),
             jobs: self.jobs.or(other.jobs),
             foreign_keys: self.foreign_keys || other.foreign_keys,
             date: self.date.or(other.date),

@@ -2,6 +2,9 @@
 
 #[path = "support/bank.rs"]
 mod bank;
+#[cfg(feature = "odbc")]
+#[path = "support/odbc.rs"]
+mod odbc;
 mod support;
 
 use std::borrow::Cow;
@@ -178,6 +181,85 @@ fn postgres_conforms_to_tpc_b() {
 #[test]
 fn postgres_conforms_to_tpc_a() {
     postgres_conforms(Kind::TpcA);
+}
+
+/// Over ODBC; the rows are read by the same driver.
+#[cfg(feature = "odbc")]
+fn odbc_conforms(place: Option<odbc::Place>, kind: Kind) {
+    let Some(place) = place else { return };
+    let url = place.url();
+    block_on(async {
+        let engine = graymark::engine::odbc::Odbc::open(support::options(&url, Via::Statements)).unwrap();
+        load(&engine, kind).await;
+        let held = || {
+            let connection = graymark::engine::odbc::connection::Connection::open(&odbc::target(&url)).unwrap();
+            let (branch, [teller, account], history) = odbc::books(&connection, &url);
+            let [teller, account] = [teller, account].map(|rows| rows.into_iter().collect());
+            bank::Held { branch: branch.into_iter().collect(), teller, account, history }
+        };
+        let mut bank = Bank::new(kind);
+        bank.agrees(&held()).unwrap();
+        let mut session = open_session(&engine).await;
+        replies_agree(&mut session, &mut bank, &inputs(kind, 31, 300)).await.unwrap_or_else(|why| panic!("{why}"));
+        bank.agrees(&held()).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [bank.history.len() as i64]);
+        drop(session);
+        side_by_side(&engine, &mut bank).await;
+        bank.agrees(&held()).unwrap_or_else(|why| panic!("side by side: {why}"));
+        holds(&engine).await;
+    });
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn postgresql_conforms_over_odbc() {
+    odbc_conforms(odbc::Place::postgres(), Kind::TpcB);
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn mariadb_conforms_over_odbc() {
+    odbc_conforms(odbc::Place::mariadb(), Kind::Gray);
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn sqlite_conforms_over_odbc() {
+    odbc_conforms(odbc::Place::sqlite(), Kind::TpcA);
+}
+
+/// By both ways of speaking, on one bank; then with messages and rows of a hundred bytes.
+#[test]
+fn mariadb_conforms_to_gray_and_to_tpc_a() {
+    let Some(()) = support::require_mariadb() else { return };
+    let server = support::small_mariadb(&[]);
+    let url = server.url();
+    block_on(async {
+        for kind in [Kind::Gray, Kind::TpcA] {
+            let (mut bank, began) = (Bank::new(kind), now());
+            for (turn, via) in [Via::Statements, Via::Procedures].into_iter().enumerate() {
+                let engine = support::open_mysql(&url, via).await.unwrap();
+                if turn == 0 {
+                    load(&engine, kind).await;
+                }
+                let mut client = support::mysql_client(&url, Some("debitcredit")).await;
+                if turn == 0 {
+                    bank.agrees(&bank::of_mysql(&mut client).await).unwrap();
+                }
+                let mut session = open_session(&engine).await;
+                let inputs = inputs(kind, 31 + turn as u64, 500);
+                replies_agree(&mut session, &mut bank, &inputs).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
+                bank.agrees(&bank::of_mysql(&mut client).await).unwrap_or_else(|why| panic!("{via:?}: {why}"));
+                times_agree(bank::mysql_times(&mut client).await, began).unwrap();
+                bank::mysql_sizes(&mut client, kind).await;
+                assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [bank.history.len() as i64]);
+                side_by_side(&engine, &mut bank).await;
+                bank.agrees(&bank::of_mysql(&mut client).await).unwrap_or_else(|why| panic!("{via:?} side by side: {why}"));
+                holds(&engine).await;
+            }
+            Engine::<DebitCredit>::drop_tables(&support::open_mysql(&url, Via::Procedures).await.unwrap()).await.unwrap();
+        }
+    });
 }
 
 /// Several sessions at once, each transaction tried until it is done. The order does not matter to what is left.

@@ -4,15 +4,23 @@
 mod dump;
 #[path = "support/model.rs"]
 mod model;
+#[cfg(feature = "odbc")]
+#[path = "support/odbc.rs"]
+mod odbc;
 #[path = "support/suite.rs"]
 mod suite;
 mod support;
+#[cfg(feature = "odbc")]
+#[path = "support/virtuoso.rs"]
+mod virtuoso;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 
+#[cfg(feature = "odbc")]
+use graymark::engine::Holding;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
@@ -102,6 +110,87 @@ fn postgres_conforms_by_statements() {
 #[test]
 fn postgres_conforms_by_procedures() {
     postgres_conforms(Via::Procedures);
+}
+
+/// By both ways of speaking; between them, a restore brings the first rows back.
+#[test]
+fn mariadb_conforms_by_statements_and_by_procedures() {
+    let Some(()) = support::require_mariadb() else { return };
+    let server = support::small_mariadb(&[]);
+    block_on(async {
+        for (turn, via) in [Via::Statements, Via::Procedures].into_iter().enumerate() {
+            let engine = support::open_mysql(&server.url(), via).await.unwrap();
+            if turn == 0 {
+                Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+            } else {
+                let restored = Engine::<Tpcc>::restore(&engine, &manifest(), &population(), &|_| {}).await.unwrap();
+                assert!(restored.held() && restored.rows() > 0, "{restored:?}");
+            }
+            let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
+            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, table, sink).await;
+            conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
+            holds(&engine).await;
+            side_by_side(&engine).await;
+        }
+    });
+}
+
+/// Over ODBC. The rows are read by the same driver, and the population is loaded by it where nobody has loaded it before.
+#[cfg(feature = "odbc")]
+async fn odbc_conforms(url: &str) {
+    use graymark::engine::odbc::Odbc;
+    use graymark::engine::odbc::connection::Connection;
+    let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
+    if Engine::<Tpcc>::holding(&engine).await.unwrap() == Holding::Nothing {
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+    }
+    let connection = Connection::open(&odbc::target(url)).unwrap();
+    let rows = async |table: &Table, sink: &mut dyn RowSink| odbc::dump(&connection, url, table, sink);
+    conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+    side_by_side(&engine).await;
+}
+
+/// In the dialect of PostgreSQL on what another engine has loaded; then as if nobody knew the database.
+#[cfg(feature = "odbc")]
+#[test]
+fn postgresql_conforms_over_odbc() {
+    let Some(odbc::Place::Postgres(server)) = odbc::Place::postgres() else { return };
+    let url = odbc::postgres_url(&server, "postgres");
+    block_on(async {
+        let engine = support::open(&server.url(), Via::Statements).await.unwrap();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        odbc_conforms(&url).await;
+        odbc_conforms(&format!("{url}GraymarkDialect=plain;")).await;
+    });
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn mariadb_conforms_over_odbc() {
+    let Some(place) = odbc::Place::mariadb() else { return };
+    block_on(odbc_conforms(&place.url()));
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn sqlite_conforms_over_odbc() {
+    let Some(place) = odbc::Place::sqlite() else { return };
+    block_on(odbc_conforms(&place.url()));
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn virtuoso_conforms_by_procedures() {
+    let Some(()) = virtuoso::require() else { return };
+    block_on(async {
+        let engine = virtuoso::small();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let connection = engine.target().connect().unwrap();
+        let rows = async |table: &Table, sink: &mut dyn RowSink| virtuoso::dump(&connection, table, sink);
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+        side_by_side(&engine).await;
+    });
 }
 
 /// The suite is worth something only if it sees what is wrong: a dialect with one thing changed must not pass.

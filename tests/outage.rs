@@ -4,19 +4,49 @@ mod support;
 
 use std::time::Duration;
 
+use graymark::engine::server;
 use graymark::record::file;
 use serde_json::{Map, Value};
 use support::command::{graymark, json_file, start, succeed};
-use support::{require_postgres, small_server};
+use support::{require_mariadb, require_postgres, small_mariadb, small_server};
 use tempfile::TempDir;
 
 const CLIENTS: u64 = 4;
 const SECONDS: f64 = 13.0;
 
-fn a_crash(via: &str) {
-    let Some(()) = require_postgres() else { return };
-    let server = small_server();
-    let url = server.tcp_url();
+/// A private server that can be killed and started again.
+trait Server {
+    fn url(&self) -> String;
+    fn kill(&self);
+    fn restart(&self);
+}
+
+impl Server for server::postgres::Server {
+    fn url(&self) -> String {
+        self.tcp_url()
+    }
+    fn kill(&self) {
+        self.kill().unwrap();
+    }
+    fn restart(&self) {
+        self.restart().unwrap();
+    }
+}
+
+impl Server for server::mariadb::Server {
+    fn url(&self) -> String {
+        self.tcp_url()
+    }
+    fn kill(&self) {
+        self.kill().unwrap();
+    }
+    fn restart(&self) {
+        self.restart().unwrap();
+    }
+}
+
+fn a_crash(server: &impl Server, via: &str) {
+    let url = server.url();
     let place = TempDir::new().unwrap();
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let clients = CLIENTS.to_string();
@@ -39,10 +69,10 @@ fn a_crash(via: &str) {
     let mut run = start(graymark(place.path(), &arguments));
     run.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(3));
-    server.kill().unwrap();
+    server.kill();
     run.wait_for("run: session");
     std::thread::sleep(Duration::from_secs(1));
-    server.restart().unwrap();
+    server.restart();
     let (_, done) = run.end();
     assert_eq!(done.code, Some(0), "{done:?}");
     let summary = done.json();
@@ -79,10 +109,19 @@ fn a_crash(via: &str) {
 
 #[test]
 fn a_run_by_statements_outlives_a_crash() {
-    a_crash("statements");
+    let Some(()) = require_postgres() else { return };
+    a_crash(&small_server(), "statements");
 }
 
 #[test]
 fn a_run_by_procedures_outlives_a_crash() {
-    a_crash("procedures");
+    let Some(()) = require_postgres() else { return };
+    a_crash(&small_server(), "procedures");
+}
+
+#[test]
+fn a_run_on_mariadb_outlives_a_crash() {
+    let Some(()) = require_mariadb() else { return };
+    // What is committed has to be there after a crash of the server alone, which is what happens here.
+    a_crash(&small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]), "procedures");
 }

@@ -19,9 +19,11 @@ mod report;
 mod restore;
 mod rows;
 mod run;
+mod scan;
 mod screens;
 mod seed;
 mod stages;
+mod steady;
 mod summary;
 mod sweep;
 mod warm;
@@ -83,11 +85,16 @@ enum Command {
     /// Bring a worked database back to its initial population, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
+    /// Read every table from end to end, with cold caches and with warm ones
+    #[command(after_help = "Example: graymark scan tpcc --db postgres:local?data=/srv/bench")]
+    Scan(ScanArgs),
     /// Remove a workload's tables
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
-    /// Write the report of a record again and print its summary
-    #[command(after_help = "Example: graymark report graymark-runs/20260131T120000Z-tpcc-sqlite")]
+    /// Write the report of a record again and print its summary; or set records side by side in a table
+    #[command(
+        after_help = "Examples:\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*"
+    )]
     Report(ReportArgs),
     /// Write the initial rows of a table as CSV, for loading by other means
     #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
@@ -160,6 +167,21 @@ struct RestoreArgs {
 }
 
 #[derive(Debug, Args)]
+struct ScanArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    #[command(flatten)]
+    target: Target,
+    /// Drop the page cache of the whole system first, not only that of the database's files; needs root
+    #[arg(long)]
+    drop_caches: bool,
+    /// Print the result as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
 struct DropArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
@@ -170,14 +192,27 @@ struct DropArgs {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// Directory of the record
-    record: PathBuf,
+    /// Directory of the record; with --table of any number of them
+    #[arg(required = true, value_name = "RECORD")]
+    records: Vec<PathBuf>,
+    /// Set the records side by side, a row each, instead of writing reports
+    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "price")]
+    table: Option<TableFormat>,
     /// Price the record's result, perhaps anew, by a file of what the system costs (TOML: see docs/report.md)
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
+}
+
+/// How a table of records is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum TableFormat {
+    /// Aligned columns
+    Text,
+    /// For pages and papers
+    Markdown,
 }
 
 #[derive(Debug, Args)]
@@ -262,6 +297,7 @@ pub fn main() -> ExitCode {
         Command::Predict(args) => predict::predict(args),
         Command::Compare(args) => compare::compare(&args),
         Command::Restore(args) => restore::restore(args),
+        Command::Scan(args) => scan::scan(args),
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),

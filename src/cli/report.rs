@@ -1,24 +1,50 @@
-//! `graymark report`: writes the report of a record again and prints its summary.
+//! `graymark report`: writes the report of a record again and prints its summary, or sets records side by side.
 
-use super::{Ended, ReportArgs, price};
+use std::path::Path;
+
+use super::{Ended, ReportArgs, TableFormat, price};
 use crate::engine::Error;
 use crate::record::Record;
+use crate::report::systems::{self, Row};
 use crate::report::{self, facts::Facts};
 
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
-    if let Some(file) = &args.price {
-        price::File::read(file)?.add_to(&args.record)?;
+    match (args.table, args.records.as_slice()) {
+        (Some(format), _) => table(args, format),
+        (None, [record]) => one(args, record),
+        (None, _) => Err(Error::Usage("a report is of one record: add --table to set several side by side".to_owned())),
     }
-    let paths = report::write(&args.record)?;
-    let record = Record::open(&args.record)?;
+}
+
+fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
+    if let Some(file) = &args.price {
+        price::File::read(file)?.add_to(directory)?;
+    }
+    let paths = report::write(directory)?;
+    let record = Record::open(directory)?;
     if args.json {
         let Some(summary) = &record.summary else {
-            return Err(Error::Usage(format!("{} has no summary: its run did not come to an end", args.record.display())));
+            return Err(Error::Usage(format!("{} has no summary: its run did not come to an end", directory.display())));
         };
         answer!("{}", serde_json::json!(summary));
     } else {
         let text = report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string()));
+        answer!("{}", text.trim_end());
+    }
+    Ok(Ended::Held)
+}
+
+fn table(args: &ReportArgs, format: TableFormat) -> Result<Ended, Error> {
+    let rows = args.records.iter().map(|directory| Ok(Row::of(&Record::open(directory)?)));
+    let rows = rows.collect::<Result<Vec<Row>, Error>>()?;
+    if args.json {
+        answer!("{}", serde_json::json!({ "records": rows }));
+    } else {
+        let text = match format {
+            TableFormat::Text => systems::text(&rows),
+            TableFormat::Markdown => systems::markdown(&rows),
+        };
         answer!("{}", text.trim_end());
     }
     Ok(Ended::Held)

@@ -10,6 +10,7 @@ use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::stages::{self, StageMeter};
+use super::steady;
 use super::summary::{Measurements, summarise};
 use super::warm::{self, Warmed};
 use super::{Ended, RunArgs, check, load, price, seed, with_engine};
@@ -164,7 +165,15 @@ impl Job {
         let engine = Arc::new(engine);
         let stages = stages::of(&plan)?;
         let shown = self.shown::<W>(&plan, manifest.scale)?;
-        let schedule = Schedule { shown, ..schedule::<W>(&plan, &stages, manifest.scale) };
+        let profile = profile::<W>(&plan, Some(&manifest))?;
+        let at_home = W::preset(profile).clients_per_unit.is_some();
+        let schedule = Schedule { shown, at_home, ..schedule::<W>(&plan, &stages, manifest.scale) };
+        if let Some(most) = plan.steady.filter(|most| *most > 0) {
+            match steady::reach::<W, E>(&engine, &terminals, schedule, most, &self.interrupt)? {
+                Some(work) => maintenance.push(work),
+                None => return Ok(None),
+            }
+        }
         let effects_before = runtime.block_on(engine.effects())?;
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
@@ -275,14 +284,19 @@ impl Job {
         let profile = profile::<W>(&plan, Some(manifest))?;
         let pace = pace::<W>(&plan, profile)?;
         let paced = pace.factors().is_some();
-        let name = (W::PROFILES.len() > 1).then(|| W::PROFILES[profile].to_owned());
+        let preset = W::preset(profile);
+        // A profile that the database does not hold is the run's own matter: told where it was asked for.
+        let known = plan.profile.is_some() || W::profile(&manifest.parameters).is_some();
+        let name = known.then(|| W::PROFILES.get(profile).map(|name| (*name).to_owned())).flatten();
+        let clients = preset.clients_per_unit.map(|clients| clients.saturating_mul(manifest.scale));
+        let usual = if paced { manifest.scale.div_ceil(100).clamp(8, 1_000) } else { 4 };
         self.args.plan = Plan { db: Some(url.to_owned()), profile: name, ..plan }.or(Plan {
             scale: Some(manifest.scale),
             pace: Some(pace),
-            clients: Some(if paced { manifest.scale.div_ceil(100).clamp(8, 1_000) } else { 4 }),
-            ramp_up: Some(if paced { 60 } else { 10 }),
-            checkpoint: paced.then_some(20 * 60),
-            duration: Some(60),
+            clients: Some(clients.filter(|_| !paced).unwrap_or(usual)),
+            ramp_up: preset.ramp_up.or(Some(if paced { 60 } else { 10 })),
+            checkpoint: preset.checkpoint.or(paced.then_some(20 * 60)),
+            duration: preset.duration.or(Some(60)),
             stage_duration,
             seed: Some(seed::drawn()),
             check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
@@ -356,7 +370,9 @@ fn schedule<W: Workload>(plan: &Plan, stages: &Stages, scale: u32) -> Schedule {
         load,
         clients,
         terminals,
+        at_home: false,
         shown: None,
+        pass: 0,
         seed: plan.seed.unwrap_or_default(),
         threads: plan.threads,
         keying,

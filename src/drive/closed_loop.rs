@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::workload::{Terminal, Workload};
 
 /// The terminals that one closed loop stands for. It asks a random one for each transaction, so that all warehouses are in use
-/// and any two loops can meet in one, however few loops there are. In stages each loop stands for all of them, so that a stage of few loops
+/// and any two loops can meet in one, however few loops there are; at home it stands for terminals that follow one another. In stages each loop stands for all of them, so that a stage of few loops
 /// uses no less of the database than one of many.
 pub(super) struct Crowd<W: Workload> {
     terminals: Vec<W::Terminal>,
@@ -24,11 +24,17 @@ impl<W: Workload> Crowd<W> {
     pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, stages: &Stages, session: u32) -> Self {
         let session_number = u64::from(session);
         let (first, end, step) = match stages.is_empty() {
+            true if schedule.at_home => {
+                let share = |session: u64| session.saturating_mul(schedule.terminals) / u64::from(schedule.clients.max(1));
+                (share(session_number), share(session_number + 1), 1)
+            }
             true => (session_number, schedule.terminals, schedule.clients),
             // Further numbers are the same terminals again, with random streams of their own.
             false => (session_number * schedule.terminals, (session_number + 1) * schedule.terminals, 1),
         };
-        let terminals = (first..end).step_by(step as usize).map(|number| W::terminal(terminals, number)).collect();
+        let passed = schedule.pass * schedule.terminals * u64::from(schedule.clients);
+        let numbers = (first..end).step_by(step as usize).map(|number| passed + number);
+        let terminals = numbers.map(|number| W::terminal(terminals, number)).collect();
         Crowd { terminals, choice: Xoshiro256PlusPlus::seed_from_u64(schedule.seed.wrapping_add(u64::from(session))) }
     }
 
@@ -67,6 +73,51 @@ pub(super) async fn client<W: Workload, E: Engine<W>>(
         }
         if !worker.alive() {
             return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Load;
+    use super::*;
+    use crate::plan::Factor;
+    use crate::workload::tpcc::Tpcc;
+    use crate::workload::tpcc::input::Input;
+
+    fn warehouses(at_home: bool, session: u32) -> std::collections::BTreeSet<i32> {
+        let schedule = Schedule {
+            load: Load::ClosedLoop,
+            clients: 6,
+            terminals: 30,
+            at_home,
+            pass: 0,
+            shown: None,
+            seed: 1,
+            threads: None,
+            keying: Factor::ONE,
+            think: Factor::ONE,
+            ramp_up: 0,
+            duration: 1,
+        };
+        let parameters = [("c_load".to_owned(), 7)].into();
+        let terminals = Tpcc::terminals(3, &parameters, 1).unwrap();
+        let mut crowd = Crowd::<Tpcc>::new(&terminals, schedule, &Stages::default(), session);
+        let home = |input| match input {
+            Input::NewOrder(order) => order.w_id,
+            Input::Payment(payment) => payment.w_id,
+            Input::OrderStatus(status) => status.w_id,
+            Input::Delivery(delivery) => delivery.w_id,
+            Input::StockLevel(level) => level.w_id,
+        };
+        (0..500).map(|_| home(crowd.next_input())).collect()
+    }
+
+    #[test]
+    fn two_clients_a_warehouse_are_at_home_in_it() {
+        for session in 0..6 {
+            assert_eq!(warehouses(true, session), [session as i32 / 2 + 1].into());
+            assert_eq!(warehouses(false, session), [1, 2, 3].into());
         }
     }
 }

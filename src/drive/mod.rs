@@ -47,6 +47,11 @@ pub struct Schedule {
     pub clients: u32,
     /// Terminals. In a closed loop the sessions stand for them, so there are at least as many as sessions.
     pub terminals: u64,
+    /// Whether each session of a closed loop stands for terminals that follow one another, so that it stays in one warehouse or branch where
+    /// their number allows it; otherwise for some of all warehouses.
+    pub at_home: bool,
+    /// Terminals of another pass have random streams of their own; for closed loops.
+    pub pass: u64,
     /// The terminal whose screens are told, if any; with pace only.
     pub shown: Option<u32>,
     /// The seed of what the driver itself draws.

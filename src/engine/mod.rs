@@ -4,16 +4,19 @@
 //! sessions that execute whole transactions, to count, to check and to describe itself.
 
 pub mod failure;
+pub mod mysql;
 pub mod observe;
 #[cfg(feature = "odbc")]
 pub mod odbc;
 pub mod options;
 pub mod postgres;
 pub mod registry;
+pub mod scan;
 pub mod server;
 pub mod simulated;
 pub mod sql;
 pub mod sqlite;
+pub mod virtuoso;
 pub mod warm;
 
 use std::collections::BTreeMap;
@@ -26,7 +29,8 @@ pub use options::{Isolation, Options, Via};
 use serde::{Deserialize, Serialize};
 
 use crate::measure::maintenance::MaintenanceKind;
-use crate::workload::Workload;
+use crate::workload::{Table, Workload};
+use scan::{Chill, Scanned};
 
 /// Who a database is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +254,22 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> impl Future<Output = Result<Upkeep, Error>>;
+    /// Empties the caches between the tables and their storage as far as it can, for the serial read of [`Engine::scan`]; none if it has no
+    /// tables that could be read. No session may be open. With `all` the whole system's page cache is dropped, not only that of the
+    /// database's files.
+    fn chill(&self, _all: bool) -> impl Future<Output = Result<Option<Chill>, Error>> {
+        async { Ok(None) }
+    }
+    /// Reads a table of the workload from end to end with one reader.
+    fn scan(&self, table: &Table) -> impl Future<Output = Result<Scanned, Error>> {
+        let why = format!("the table {} cannot be read from end to end here", table.name);
+        async { Err(Error::Usage(why)) }
+    }
+    /// Bytes that tables of the workload occupy on disk, without secondary indexes, by their names; what cannot be known is left out. To find
+    /// out may take as long as to read them all.
+    fn table_bytes(&self) -> impl Future<Output = Result<BTreeMap<String, u64>, Error>> {
+        async { Ok(BTreeMap::new()) }
+    }
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

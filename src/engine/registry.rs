@@ -3,9 +3,13 @@
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
+use super::mysql::{self, Mysql};
+#[cfg(feature = "odbc")]
+use super::odbc::{self, Odbc};
 use super::postgres::{self, Postgres};
 use super::simulated::{self, Simulated};
 use super::sqlite::{self, Sqlite};
+use super::virtuoso;
 use super::{Engine, Error, Options};
 use crate::workload::Workload;
 use crate::workload::debitcredit::DebitCredit;
@@ -42,9 +46,23 @@ impl WorkloadName {
 }
 
 /// A workload that every engine can run.
-pub trait Ported: sqlite::Port + postgres::Port + simulated::Port {}
+pub trait Ported: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc {}
 
-impl<W: sqlite::Port + postgres::Port + simulated::Port> Ported for W {}
+impl<W: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc> Ported for W {}
+
+/// A workload that runs over ODBC.
+#[cfg(feature = "odbc")]
+pub trait PortedToOdbc: odbc::Port {}
+
+#[cfg(feature = "odbc")]
+impl<W: odbc::Port> PortedToOdbc for W {}
+
+/// Any workload: this build has no ODBC.
+#[cfg(not(feature = "odbc"))]
+pub trait PortedToOdbc {}
+
+#[cfg(not(feature = "odbc"))]
+impl<W> PortedToOdbc for W {}
 
 /// Does something with an engine of any kind.
 pub trait Visitor {
@@ -74,9 +92,16 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
         match scheme {
             "sqlite" => visitor.visit::<W, _>(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
             "postgres" | "postgresql" => visitor.visit::<W, _>(runtime, runtime.block_on(Postgres::open(options))?),
+            "mysql" | "mariadb" => visitor.visit::<W, _>(runtime, runtime.block_on(Mysql::open(options))?),
+            #[cfg(feature = "odbc")]
+            "odbc" => visitor.visit::<W, _>(runtime, Odbc::open(options)?),
+            #[cfg(not(feature = "odbc"))]
+            "odbc" => Err(Error::Usage("this build has no ODBC: build it with cargo build --release --features odbc".to_owned())),
+            "virtuoso" => <W as virtuoso::Port>::open(runtime, options, visitor),
             "simulated" => visitor.visit::<W, _>(runtime, Simulated::open(options)?),
             _ => Err(Error::Usage(format!(
-                "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local or simulated:service=5ms"
+                "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local, mysql://USER@HOST/DATABASE, \
+                 mysql:local, virtuoso:local or simulated:service=5ms"
             ))),
         }
     }

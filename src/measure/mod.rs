@@ -4,8 +4,10 @@ pub mod counters;
 pub mod dips;
 pub mod machine;
 pub mod maintenance;
+pub mod memory;
 pub mod pages;
 pub mod process;
+pub mod steady;
 
 use hdrhistogram::Histogram;
 

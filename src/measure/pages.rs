@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::memory::BoundedMemory;
+
 /// Page reads since a beginning of the database's own. Only their growth has a meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reads {
@@ -48,6 +50,9 @@ pub struct PageReads {
     /// Of tables and indexes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overall: Option<Reads>,
+    /// The memory that the server is bounded to, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<BoundedMemory>,
 }
 
 impl Reads {
@@ -130,6 +135,9 @@ pub struct PagesSummary {
     pub physical_data_per_index: Option<f64>,
     /// By table.
     pub tables: BTreeMap<String, TableHits>,
+    /// The memory that the server is bounded to, as it was at the second reading.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<BoundedMemory>,
 }
 
 impl Hits {
@@ -170,6 +178,7 @@ impl PagesSummary {
             logical_index_per_data: per(logical(index), logical(data)),
             physical_data_per_index: per(physical(data), physical(index)),
             tables: later.tables.iter().filter_map(of_table).collect(),
+            memory: later.memory,
         })
     }
 }

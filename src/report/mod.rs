@@ -7,8 +7,11 @@ pub mod facts;
 pub mod format;
 mod html;
 mod price;
+pub mod scan;
 mod stages;
 pub mod sweep;
+pub mod systems;
+pub mod table;
 pub mod text;
 
 use std::path::{Path, PathBuf};

@@ -18,6 +18,8 @@ pub enum Kind {
     Load,
     /// The number of warehouses.
     Warehouses,
+    /// Every combination of some dimensions.
+    Grid,
 }
 
 /// The points of a sweep, as far as it has come.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::judge;
+use super::sizing::observation::Observation;
+use crate::judge as standard;
+use crate::measure::pages::{Hits, PagesSummary};
 use crate::plan::Pace;
 use crate::record::summary::Summary;
 use crate::workload::Workload;
@@ -53,6 +55,31 @@ pub struct Point {
     pub notes: Vec<String>,
     /// Whether the database is inconsistent, or counts otherwise than its clients.
     pub check_failed: bool,
+    /// Of a grid's point: what the models of sizing are made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation: Option<Observation>,
+}
+
+/// What the models of sizing are made from, as far as a run's summary tells; `buffers` are the bytes that were asked for.
+pub fn observed(summary: &Summary, buffers: Option<u64>) -> Observation {
+    let pages = summary.counters.as_ref().and_then(|counters| counters.pages.as_ref());
+    let hits = |part: fn(&PagesSummary) -> Option<Hits>| pages.and_then(part);
+    let (data, index) = (hits(|pages| pages.data), hits(|pages| pages.index));
+    Observation {
+        warehouses: summary.scale,
+        buffer_bytes: pages.and_then(|pages| pages.buffer_bytes).or(buffers),
+        clients: Some(summary.clients),
+        new_orders_per_minute: summary.new_orders_per_minute.unwrap_or(0.0),
+        data_hit_percent: data.and_then(|hits| hits.hit_percent),
+        index_hit_percent: index.and_then(|hits| hits.hit_percent),
+        overall_hit_percent: hits(|pages| pages.overall).and_then(|hits| hits.hit_percent),
+        data_logical_reads: data.map(|hits| hits.logical),
+        data_physical_reads: data.map(|hits| hits.physical),
+        index_logical_reads: index.map(|hits| hits.logical),
+        index_physical_reads: index.map(|hits| hits.physical),
+        database_bytes: pages.and_then(|pages| pages.database_bytes),
+        ..Observation::default()
+    }
 }
 
 /// The most New-Orders a minute and warehouse at a pace: 12.86 at the standard's (clause 4.1.3).
@@ -64,8 +91,15 @@ pub fn ceiling(pace: Option<Pace>) -> f64 {
 }
 
 impl Point {
-    /// From a run's summary.
+    /// From a run's summary, with the limits of a paced run.
     pub fn of(summary: &Summary, limits: &Limits) -> Point {
+        let mut point = Point::measured(summary);
+        point.broken.splice(0..0, point.beyond(limits));
+        point
+    }
+
+    /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients breaks something.
+    pub fn measured(summary: &Summary) -> Point {
         let throughput = summary.new_orders_per_minute.unwrap_or(0.0);
         let most = ceiling(summary.pace.parse().ok()) * f64::from(summary.scale.max(1));
         let transactions = summary.transactions.iter().filter(|(_, transaction)| transaction.completed > 0);
@@ -82,8 +116,9 @@ impl Point {
             broken: Vec::new(),
             notes: Vec::new(),
             check_failed: !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false),
+            observation: None,
         };
-        point.broken = point.judge(summary, limits);
+        point.broken = judge(summary);
         if summary.consistency.after.is_empty() {
             point.notes.push("consistency was not checked after the run".to_owned());
         }
@@ -98,9 +133,9 @@ impl Point {
         self.broken.is_empty()
     }
 
-    fn judge(&self, summary: &Summary, limits: &Limits) -> Vec<String> {
+    fn beyond(&self, limits: &Limits) -> Vec<String> {
         let mut broken = Vec::new();
-        for rule in judge::LIMITS {
+        for rule in standard::LIMITS {
             let own = limits.new_order_ms.filter(|_| rule.transaction == Tpcc::TRANSACTIONS[Tpcc::HEADLINE]);
             let limit = own.map_or(1e3 * rule.response_s, |own| own.min(1e3 * rule.response_s));
             match self.p90_ms.get(rule.transaction) {
@@ -112,16 +147,22 @@ impl Point {
         if self.efficiency < limits.efficiency {
             broken.push(format!("efficiency: {:.1} % (limit >= {} %)", self.efficiency, limits.efficiency));
         }
-        match summary.database.agrees {
-            Some(true) => {}
-            Some(false) => broken.push("client and database disagree".to_owned()),
-            None => broken.push("the database was not asked for its counts".to_owned()),
-        }
-        if !summary.consistency.failed.is_empty() {
-            broken.push(format!("inconsistent: {}", summary.consistency.failed.join(", ")));
-        }
         broken
     }
+}
+
+/// What is wrong with the database.
+fn judge(summary: &Summary) -> Vec<String> {
+    let mut broken = Vec::new();
+    match summary.database.agrees {
+        Some(true) => {}
+        Some(false) => broken.push("client and database disagree".to_owned()),
+        None => broken.push("the database was not asked for its counts".to_owned()),
+    }
+    if !summary.consistency.failed.is_empty() {
+        broken.push(format!("inconsistent: {}", summary.consistency.failed.join(", ")));
+    }
+    broken
 }
 
 #[cfg(test)]

@@ -97,6 +97,19 @@ pub enum Users {
     Usual,
 }
 
+/// What a profile sets of a run, unless the run says otherwise. Times are in seconds; none leaves the usual value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preset {
+    /// Clients for each unit of scale. They share the terminals of their unit among them, and leave those of others alone.
+    pub clients_per_unit: Option<u32>,
+    /// Time before the measurement interval.
+    pub ramp_up: Option<u32>,
+    /// Length of the measurement interval.
+    pub duration: Option<u32>,
+    /// From one checkpoint to the next.
+    pub checkpoint: Option<u32>,
+}
+
 /// What the headline figure of a workload counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headline {
@@ -152,6 +165,10 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn max_scale(profile: usize) -> u32;
     /// Whether a profile has emulated users.
     fn users(profile: usize) -> Users;
+    /// What a profile sets of a run.
+    fn preset(_profile: usize) -> Preset {
+        Preset::default()
+    }
     /// What the headline figure of a run is called; `standard` with the keying and think times of the standard.
     fn metric(profile: usize, standard: bool) -> &'static str;
     /// The population of a scale, made from a seed and carrying a date.

@@ -73,10 +73,10 @@ pub struct Bank {
 
 /// What a database holds.
 pub struct Held {
-    branch: BTreeMap<i32, i64>,
-    teller: BTreeMap<i32, (i32, i64)>,
-    account: BTreeMap<i32, (i32, i64)>,
-    history: Vec<(i32, i32, i32, i64)>,
+    pub branch: BTreeMap<i32, i64>,
+    pub teller: BTreeMap<i32, (i32, i64)>,
+    pub account: BTreeMap<i32, (i32, i64)>,
+    pub history: Vec<(i32, i32, i32, i64)>,
 }
 
 impl Held {
@@ -255,6 +255,48 @@ pub async fn of_postgres(client: &tokio_postgres::Client) -> Held {
         teller: balances(all("SELECT teller_id, branch_id, (teller_balance * 100)::bigint FROM debitcredit.teller").await),
         account: balances(all("SELECT account_id, branch_id, (account_balance * 100)::bigint FROM debitcredit.account").await),
         history: history.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect(),
+    }
+}
+
+/// What the database `debitcredit` in MySQL holds.
+pub async fn of_mysql(client: &mut mysql_async::Conn) -> Held {
+    use mysql_async::prelude::Queryable;
+    let cents = |column: &str| format!("CAST({column} * 100 AS SIGNED)");
+    let branch: Vec<(i32, i64)> = client.query(format!("SELECT branch_id, {} FROM branch", cents("branch_balance"))).await.unwrap();
+    let mut balances = async |table: &str| {
+        let sql = format!("SELECT {table}_id, branch_id, {} FROM {table}", cents(&format!("{table}_balance")));
+        client.query_map(sql, |(id, branch, balance): (i32, i32, i64)| (id, (branch, balance))).await.unwrap()
+    };
+    let (teller, account) = (balances("teller").await, balances("account").await);
+    let history = format!("SELECT branch_id, teller_id, account_id, {} FROM history", cents("amount"));
+    Held {
+        branch: branch.into_iter().collect(),
+        teller: teller.into_iter().collect(),
+        account: account.into_iter().collect(),
+        history: client.query(history).await.unwrap(),
+    }
+}
+
+/// First and last time in history, in microseconds since 1970.
+pub async fn mysql_times(client: &mut mysql_async::Conn) -> (i64, i64) {
+    use mysql_async::prelude::Queryable;
+    let micros = |of| format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {of}(time_stamp))");
+    client.query_first(format!("SELECT {}, {} FROM history", micros("min"), micros("max"))).await.unwrap().unwrap()
+}
+
+/// Rows that are filled up have a filler of so many bytes in each: with integers of four bytes and amounts of seven, a hundred and more, fifty
+/// in the history.
+pub async fn mysql_sizes(client: &mut mysql_async::Conn, kind: Kind) {
+    use mysql_async::prelude::Queryable;
+    for (table, _) in TABLES {
+        let filler = "SELECT count(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = 'filler'";
+        let fillers: i64 = client.exec_first(filler, (table,)).await.unwrap().unwrap();
+        assert_eq!(fillers == 1, kind != Kind::Gray, "{table}");
+        if fillers == 1 {
+            let sql = format!("SELECT min(octet_length(filler)), max(octet_length(filler)) FROM {table}");
+            let due = if table == "history" { 27 } else { 99 };
+            assert_eq!(client.query_first::<(i64, i64), _>(sql).await.unwrap(), Some((due, due)), "{table}");
+        }
     }
 }
 

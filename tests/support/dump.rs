@@ -64,3 +64,29 @@ pub async fn postgres(client: &tokio_postgres::Client, table: &Table, sink: &mut
         sink.end_row();
     }
 }
+
+/// Of the database `tpcc` in MySQL, all numbers in the units that SQLite stores.
+pub async fn mysql(client: &mut mysql_async::Conn, table: &Table, sink: &mut dyn RowSink) {
+    use mysql_async::Row;
+    use mysql_async::prelude::Queryable;
+    let columns: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| match column.kind {
+            ColumnKind::Int | ColumnKind::Text => column.name.to_owned(),
+            ColumnKind::Money => format!("CAST({} * 100 AS SIGNED)", column.name),
+            ColumnKind::Rate => format!("CAST({} * 10000 AS SIGNED)", column.name),
+            ColumnKind::Time => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {})", column.name),
+        })
+        .collect();
+    let rows: Vec<Row> = client.query(format!("SELECT {} FROM {} {}", columns.join(", "), table.name, order(table))).await.unwrap();
+    for row in rows {
+        for (at, column) in table.columns.iter().enumerate() {
+            match column.kind {
+                ColumnKind::Text => sink.put(Value::Text(&row.get::<String, _>(at).unwrap())),
+                kind => sink.put(value(kind, row.get::<Option<i64>, _>(at).unwrap())),
+            }
+        }
+        sink.end_row();
+    }
+}

@@ -4,6 +4,7 @@ pub mod command;
 
 use graymark::engine::Isolation;
 use graymark::engine::Options;
+use graymark::engine::mysql::{self, Mysql};
 use graymark::engine::postgres::Postgres;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::server;
@@ -100,4 +101,51 @@ pub async fn guarded() -> server::postgres::Server {
     // Only a new process is sure to know the new rules.
     server.restart().unwrap();
     server
+}
+
+/// Whether a private MariaDB can be started here; a test that needs one ends without.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn require_mariadb() -> Option<()> {
+    found(server::mariadb::available().map_err(|why| why.to_string()))
+}
+
+/// A small private MariaDB, with further settings.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
+    let small = [
+        ("innodb_buffer_pool_size", "256M"),
+        ("innodb_log_file_size", "512M"),
+        ("innodb_flush_log_at_trx_commit", "0"),
+        ("max_connections", "60"),
+    ];
+    let settings = small.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let options = server::mariadb::Options { settings, ..Default::default() };
+    server::mariadb::Server::start(&options).expect("a private MariaDB starts")
+}
+
+/// A MySQL database by its URL.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub async fn open_mysql(url: &str, via: Via) -> Result<Mysql, Error> {
+    Mysql::open(options(url, via)).await
+}
+
+/// Another client of a MySQL server, as a user has it; in a database, if one is given.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub async fn mysql_client(url: &str, database: Option<&str>) -> mysql_async::Conn {
+    mysql::connect::Target::parse(url, &|_| None).unwrap().connect(database, &[]).await.unwrap()
+}
+
+/// As [`checksums_of`], of a MySQL database.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub async fn mysql_checksums<W: Workload>(url: &str) -> Vec<(String, String)> {
+    use mysql_async::prelude::Queryable;
+    let mut client = mysql_client(url, Some(W::NAME)).await;
+    let mut sums = Vec::new();
+    for table in W::TABLES {
+        let columns: Vec<String> = table.columns.iter().map(|column| format!("coalesce({}, 'null')", column.name)).collect();
+        let sum = format!("coalesce(sum(crc32(concat_ws('|', {}))), 0)", columns.join(", "));
+        let sql = format!("SELECT concat(count(*), ' ', {sum}) FROM {}", table.name);
+        sums.push((table.name.to_owned(), client.query_first::<String, _>(sql).await.unwrap().unwrap()));
+    }
+    sums
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::super::WorkloadName;
+use super::grid::{Bound, Dimension};
 use crate::plan::{Plan, parse_scale};
 
 /// Which sweep.
@@ -37,17 +38,34 @@ Examples:
   graymark sweep warehouses --db postgres:local --to 64 --data-directory /mnt/ext4 --data-directory /mnt/xfs
   graymark sweep warehouses --db postgres:local --to 64 --cpus 0 --cpus 0-1")]
     Warehouses(WarehousesArgs),
+    /// Run every combination of warehouses, buffers, CPUs and clients on private servers, in shuffled order
+    #[command(after_help = "\
+Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N. A dimension that is left out is as -w, --clients and the \
+server have it. Each point has a server of its own on a fresh copy of the database of its scale; points.csv has a line for each.
+
+Examples:
+  graymark sweep grid buffers=64MB,128MB,256MB --db postgres:local -w 5
+  graymark sweep grid warehouses=2,5,10,20 buffers=64MB,128MB,256MB,512MB,1GB,2GB cpus=1,2 --db postgres:local --bound-memory --repeats 2
+  graymark sweep grid clients=1,2,4,8 --db postgres:local -w 10 --data-directory /mnt/ext4 --data-directory /mnt/xfs")]
+    Grid(GridArgs),
     /// Go on with a sweep that was interrupted
     #[command(after_help = "Example: graymark sweep resume graymark-runs/20260131T120000Z-sweep-warehouses-postgres")]
     Resume(ResumeArgs),
 }
 
-/// What both sweeps have.
+/// What these sweeps have.
 #[derive(Debug, Args)]
 pub(super) struct Common {
     /// The workload
     #[arg(default_value = "tpcc")]
     pub(super) workload: WorkloadName,
+    #[command(flatten)]
+    pub(super) base: Base,
+}
+
+/// What all sweeps have.
+#[derive(Debug, Args)]
+pub(super) struct Base {
     #[command(flatten)]
     pub(super) plan: Plan,
     /// Take what the flags leave open from a file, such as the plan.toml of an earlier record
@@ -102,6 +120,27 @@ pub(super) struct WarehousesArgs {
     pub(super) replace: bool,
     #[command(flatten)]
     pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GridArgs {
+    /// Dimensions with their values, such as buffers=64MB,128MB
+    #[arg(required = true, value_name = "NAME=VALUE,VALUE")]
+    pub(super) dimensions: Vec<Dimension>,
+    /// Runs of each point
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(super) repeats: u32,
+    /// Bound the memory of the server, its page cache included: auto suits the buffers of each point (Linux, control groups)
+    #[arg(long, value_name = "SIZE|auto", num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
+    pub(super) bound_memory: Option<Bound>,
+    /// Where the databases are, such as a file system to be measured; may be given several times, a series each
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_directory: Vec<PathBuf>,
+    /// Keep the loaded databases [default: they are removed when the grid is done]
+    #[arg(long)]
+    pub(super) keep_databases: bool,
+    #[command(flatten)]
+    pub(super) base: Base,
 }
 
 #[derive(Debug, Args)]

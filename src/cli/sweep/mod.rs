@@ -2,6 +2,7 @@
 //! any moment and gone on with.
 
 mod args;
+mod grid;
 mod place;
 mod points;
 mod state;
@@ -17,7 +18,8 @@ use crate::plan::{Check, Pace, Plan, default_record};
 use crate::study::Kind;
 use crate::study::point::Limits;
 pub(super) use args::SweepArgs;
-use args::{Common, LoadArgs, ResumeArgs, WarehousesArgs};
+use args::{Base, Common, GridArgs, LoadArgs, ResumeArgs, WarehousesArgs};
+use grid::Grid;
 use points::Points;
 use state::{Series, Settings, State};
 
@@ -29,6 +31,7 @@ pub(super) fn sweep(args: SweepArgs) -> Result<Ended, Error> {
     match args.sweep {
         args::Sweep::Load(args) => load(args),
         args::Sweep::Warehouses(args) => warehouses(args),
+        args::Sweep::Grid(args) => grid(args),
         args::Sweep::Resume(args) => resume(args),
     }
 }
@@ -39,7 +42,7 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
     at.push(100);
     at.sort_unstable_by(|one, other| other.cmp(one));
     at.dedup();
-    let scale = args.common.plan.scale.unwrap_or(1);
+    let scale = args.common.base.plan.scale.unwrap_or(1);
     let settings = Settings {
         sweep: Kind::Load,
         at,
@@ -48,15 +51,16 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
         keep_databases: true,
         replace: false,
         limits: Limits::default(),
+        grid: None,
         plan: Plan::default(),
         series: vec![Series::default()],
     };
-    begin(settings, args.common)
+    begin(settings, known(args.common)?)
 }
 
 fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
-    if args.common.plan.scale.is_some() {
+    if args.common.base.plan.scale.is_some() {
         return usage("-w is what this sweep varies: say from where to where with --from and --to");
     }
     if args.from > args.to {
@@ -76,19 +80,51 @@ fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
         keep_databases: args.keep_databases,
         replace: args.replace,
         limits: Limits { efficiency: args.efficiency, new_order_ms: args.p90.map(|limit| limit.as_secs_f64() * 1e3) },
+        grid: None,
         plan: Plan::default(),
         series: series.collect(),
     };
-    begin(settings, args.common)
+    begin(settings, known(args.common)?)
 }
 
-/// Begins a sweep, or goes on with the same one in its directory.
-fn begin(mut settings: Settings, common: Common) -> Result<Ended, Error> {
+fn grid(mut args: GridArgs) -> Result<Ended, Error> {
+    if let Some(file) = args.base.plan_file.take() {
+        args.base.plan = args.base.plan.or(Plan::read(&file)?);
+    }
+    let plan = &mut args.base.plan;
+    let grid = Grid::of(args.dimensions, args.repeats, args.bound_memory, plan)?;
+    (plan.scale, plan.clients) = (None, None);
+    let series = match &args.data_directory[..] {
+        [] => vec![Series::default()],
+        all => all.iter().map(|directory| Series { data_directory: Some(directory.clone()), cpus: None }).collect(),
+    };
+    let settings = Settings {
+        sweep: Kind::Grid,
+        at: Vec::new(),
+        from: 1,
+        to: 1,
+        keep_databases: args.keep_databases,
+        replace: false,
+        limits: Limits::default(),
+        grid: Some(grid),
+        plan: Plan::default(),
+        series,
+    };
+    begin(settings, args.base)
+}
+
+/// The options of a sweep over a workload whose limits are known.
+fn known(common: Common) -> Result<Base, Error> {
     if common.workload != SWEPT {
         return Err(Error::Usage(
             "a sweep varies the load of TPC-C's terminals, or its warehouses: leave the workload out".to_owned(),
         ));
     }
+    Ok(common.base)
+}
+
+/// Begins a sweep, or goes on with the same one in its directory.
+fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
     let mut plan = common.plan;
     if let Some(file) = &common.plan_file {
         plan = plan.or(Plan::read(file)?);
@@ -101,6 +137,9 @@ fn begin(mut settings: Settings, common: Common) -> Result<Ended, Error> {
     let there = common.out.as_deref().map(State::read).transpose()?.flatten();
     let Some((directory, there)) = common.out.clone().zip(there) else {
         settings.plan = whole(plan, settings.sweep)?;
+        if let Some(grid) = &settings.grid {
+            place::for_grid(&db, grid)?;
+        }
         for series in &settings.series {
             let warehouses = (settings.sweep == Kind::Warehouses).then_some(settings.from);
             let place = place::Place::of(&db, series, warehouses, Path::new(""))?;
@@ -144,6 +183,9 @@ fn resume(args: ResumeArgs) -> Result<Ended, Error> {
 
 /// What all runs have in common, nothing left open that could differ from run to run.
 fn whole(plan: Plan, sweep: Kind) -> Result<Plan, Error> {
+    if sweep == Kind::Grid {
+        return whole_grid(plan);
+    }
     if plan.pace == Some(Pace::None) {
         return Err(Error::Usage("a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned()));
     }
@@ -161,10 +203,31 @@ fn whole(plan: Plan, sweep: Kind) -> Result<Plan, Error> {
     }))
 }
 
+/// The same of a grid, which runs without think time: each point finds its database at work as long as it takes to be steady.
+fn whole_grid(plan: Plan) -> Result<Plan, Error> {
+    let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+    if plan.pace.is_some_and(|pace| pace != Pace::None) {
+        return usage("a grid runs without think time: leave --pace out, or take graymark sweep load or sweep warehouses");
+    }
+    if !plan.stages.is_empty() || plan.stage_duration.is_some() {
+        return usage("--stages is for run and bench: vary clients=N,N instead");
+    }
+    Ok(plan.or(Plan {
+        pace: Some(Pace::None),
+        steady: Some(5 * 60),
+        ramp_up: Some(5),
+        duration: Some(60),
+        seed: Some(seed::drawn()),
+        check: Some(Check::None),
+        ..Plan::default()
+    }))
+}
+
 fn default_directory(sweep: Kind, db: &str) -> PathBuf {
     let kind = match sweep {
         Kind::Load => "sweep-load",
         Kind::Warehouses => "sweep-warehouses",
+        Kind::Grid => "sweep-grid",
     };
     default_record(kind, db.split(':').next().unwrap_or_default(), Timestamp::now())
 }

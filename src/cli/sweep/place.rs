@@ -8,8 +8,10 @@ use tokio::runtime::Runtime;
 
 use super::super::{check, load, with_engine};
 use super::SWEPT;
+use super::grid::Grid;
 use super::state::Series;
 use crate::engine::registry::Visitor;
+use crate::engine::server::files;
 use crate::engine::{Engine, Error, Holding};
 use crate::plan::Plan;
 use crate::workload::Workload;
@@ -86,6 +88,47 @@ impl Place {
         Ok(Place::Server { url: url.to_owned() })
     }
 
+    /// Where a point works that begins with a copy of this database, its server given these options.
+    pub(super) fn working(&self, options: &[(&str, String)]) -> Place {
+        match self {
+            Place::Private { url, directory } => {
+                let mut name = directory.file_name().unwrap_or_default().to_owned();
+                name.push("-point");
+                let directory = directory.with_file_name(name);
+                let (place, query) = url.split_once('?').unwrap_or((url, ""));
+                let given = |pair: &&str| {
+                    let name = pair.split('=').next().unwrap_or_default();
+                    !pair.is_empty() && name != "data" && options.iter().all(|(other, _)| *other != name)
+                };
+                let mut pairs = query.split('&').filter(given).map(str::to_owned).collect::<Vec<_>>();
+                pairs.push(format!("data={}", utf8_percent_encode(&directory.to_string_lossy(), VALUE)));
+                pairs.extend(options.iter().map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, VALUE))));
+                Place::Private { url: format!("{place}?{}", pairs.join("&")), directory }
+            }
+            Place::File { url, file } => {
+                let end = file.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
+                let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                let file = file.with_file_name(format!("{stem}-point{end}"));
+                let query = url.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
+                Place::File { url: format!("sqlite:{}{query}", file.display()), file }
+            }
+            Place::Server { .. } | Place::Nowhere { .. } => self.clone(),
+        }
+    }
+
+    /// Makes the working copy anew.
+    pub(super) fn copy_to(&self, working: &Place) -> Result<(), Error> {
+        working.remove()?;
+        match (self, working) {
+            (Place::Private { directory: from, .. }, Place::Private { directory: to, .. })
+            | (Place::File { file: from, .. }, Place::File { file: to, .. }) => {
+                let cannot = |error| Error::Usage(format!("cannot copy {} to {}: {error}", from.display(), to.display()));
+                files::copy(from, to).map(|_| ()).map_err(cannot)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The URL to open it by; it may hold a password.
     pub(super) fn url(&self) -> &str {
         match self {
@@ -141,8 +184,28 @@ impl Place {
     }
 }
 
+/// Refuses a grid whose databases could not be copied, or whose servers could not be given what it asks for.
+pub(super) fn for_grid(url: &str, grid: &Grid) -> Result<(), Error> {
+    let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+    match Place::of(url, &Series::default(), Some(1), Path::new(""))? {
+        Place::Private { .. } => Ok(()),
+        Place::Server { .. } => {
+            usage("a grid starts each point with a copy of its database: give --db postgres:local, sqlite:FILE or simulated:")
+        }
+        _ if grid.is_private() => usage("buffers=, cpus= and --bound-memory are for private servers: give --db postgres:local"),
+        _ => Ok(()),
+    }
+}
+
 /// A URL without its password, whether or not it is well formed.
 pub(super) fn shown(url: &str) -> String {
+    if url.starts_with("odbc:") {
+        #[cfg(feature = "odbc")]
+        return crate::engine::odbc::target::shown(url);
+        // It cannot be opened, so that it need not be known.
+        #[cfg(not(feature = "odbc"))]
+        return "odbc:".to_owned();
+    }
     let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
     let mut shown = match place.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?))) {
         Some((scheme, (login, rest))) => format!("{scheme}://{}@{rest}", login.split(':').next().unwrap_or_default()),
@@ -200,6 +263,9 @@ mod tests {
         let bound = Series { cpus: Some("0,2-3".to_owned()), ..there };
         let url = "postgres:local?data=/d&fsync=off&cpus=7";
         assert_eq!(place(url, &bound, Some(2)).url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3&cpus=0,2-3");
+        let point = place(url, &bound, Some(2)).working(&[("cpus", "0".to_owned()), ("buffers", "64MB".to_owned())]);
+        assert_eq!(point.url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3-point&cpus=0&buffers=64MB");
+        assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).working(&[]).url(), "sqlite:x/tpcc-w8-point.db?cache=64");
         for url in ["postgres://host/db", "simulated:service=1ms"] {
             assert_eq!(place(url, &here, Some(2)).url(), url);
             assert!(Place::of(url, &bound, Some(2), Path::new("out")).is_err());

@@ -8,15 +8,19 @@ use super::super::interrupt::Interrupt;
 use super::super::run::{self, Extent, Told};
 use super::super::{Ended, RunArgs};
 use super::SWEPT;
+use super::grid::{self, Grid};
 use super::place::Place;
-use super::state::{Aim, Entry, Progress, State};
+use super::state::{Aim, Database, Entry, Progress, State};
 use crate::engine::Error;
+use crate::engine::server::{affinity, memory, size};
 use crate::plan::Plan;
-use crate::record::{Record, Status};
+use crate::record::summary::Summary;
+use crate::record::{Record, Status, writer};
 use crate::report::format::{plural, rate, seconds};
 use crate::report::sweep as told;
-use crate::study::point::Point;
+use crate::study::point::{self, Point};
 use crate::study::search::{self, Next};
+use crate::study::sizing::observation::{self, Observation};
 use crate::study::{self, Kind, Measured, Study, load};
 
 /// A sweep at work.
@@ -41,6 +45,10 @@ impl Points {
         for entry in self.state.points.iter().filter(|entry| entry.state == Progress::Done) {
             self.tidy(entry)?;
         }
+        if let Some(grid) = &self.state.settings.grid {
+            let most = grid.cpus.iter().max().copied();
+            most.map(affinity::first).transpose().map_err(Error::Usage)?;
+        }
         while let Some(aim) = next(&self.state) {
             if self.interrupt.stop.requested() {
                 return self.stopped();
@@ -50,6 +58,10 @@ impl Points {
                 return self.stopped();
             }
             told::write(&self.directory, &self.study())?;
+        }
+        for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases) {
+            let aim = Aim { series: there.series, warehouses: Some(there.warehouses), ..Aim::default() };
+            self.place(aim)?.remove()?;
         }
         let study = self.study();
         let page = told::write(&self.directory, &study)?;
@@ -71,11 +83,11 @@ impl Points {
 
     /// Runs a point, or takes up the result of one that was killed just after its end. False if it was interrupted.
     fn point(&mut self, aim: Aim) -> Result<bool, Error> {
-        let place = self.place(aim)?;
+        let database = self.place(aim)?;
         let again = self.state.points.iter().position(|entry| entry.aim == aim);
         let index = again.unwrap_or(self.state.points.len());
         if again.is_none() {
-            let own_database = aim.warehouses.is_some() && place.is_free();
+            let own_database = aim.warehouses.is_some() && self.state.settings.grid.is_none() && database.is_free();
             self.state.points.push(Entry {
                 aim,
                 state: Progress::Begun,
@@ -84,17 +96,25 @@ impl Points {
                 seconds: 0.0,
                 engine: String::new(),
                 file_system: None,
+                unbounded: None,
                 result: None,
             });
             self.state.write(&self.directory)?;
         }
-        let Some(entry) = self.state.points.get(index).cloned() else { return Ok(false) };
+        let Some(mut entry) = self.state.points.get(index).cloned() else { return Ok(false) };
         let out = self.directory.join(&entry.record);
         let began = Instant::now();
         let record = match whole(&out) {
             Some(record) => record,
             None => {
                 remove(&out)?;
+                let place = match self.copied(aim, &database)? {
+                    Some((place, unbounded)) => {
+                        entry.unbounded = unbounded;
+                        place
+                    }
+                    None => return Ok(false),
+                };
                 let plan = self.plan(aim, &place)?;
                 place.prepare(&plan, again.is_some())?;
                 let args = RunArgs {
@@ -119,7 +139,13 @@ impl Points {
         };
         let entry = self.entry(entry, &record, began.elapsed().as_secs_f64())?;
         if let Some(point) = &entry.result {
-            let result = if point.passed() { "passed".to_owned() } else { point.broken.join("; ") };
+            let result = if self.state.settings.grid.is_some() && point.passed() {
+                point.observation.as_ref().map_or(String::new(), told::hits)
+            } else if point.passed() {
+                "passed".to_owned()
+            } else {
+                point.broken.join("; ")
+            };
             tell!("sweep: {}: {} {}, {result}", name(&self.state, aim), rate(point.throughput), point.metric);
         }
         if let Some(there) = self.state.points.get_mut(index) {
@@ -127,7 +153,80 @@ impl Points {
         }
         self.state.write(&self.directory)?;
         self.tidy(&entry)?;
+        if self.state.settings.grid.is_some() {
+            database.working(&[]).remove()?;
+            self.table()?;
+        }
         Ok(true)
+    }
+
+    /// Where a point works: of a grid on a copy of the database, made anew, by a server with the point's own options, and why its memory is not
+    /// bounded if it should be. None if loading the database was interrupted.
+    fn copied(&mut self, aim: Aim, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
+        let Some(grid) = self.state.settings.grid.clone() else { return Ok(Some((database.clone(), None))) };
+        if !self.loaded(aim, database)? {
+            return Ok(None);
+        }
+        let mut options = Vec::new();
+        if let Some(cpus) = aim.cpus {
+            options.push(("cpus", affinity::first(cpus).map_err(Error::Usage)?));
+        }
+        if let Some(buffers) = aim.buffers {
+            options.push(("buffers", size::text(buffers)));
+        }
+        let mut unbounded = None;
+        if let Some(bytes) = grid.memory(aim) {
+            match memory::Bound::to(bytes) {
+                Ok(_) => options.push(("memory", size::text(bytes))),
+                Err(why) => {
+                    tell!("sweep: {why}");
+                    unbounded = Some(why);
+                }
+            }
+        }
+        let working = database.working(&options);
+        database.copy_to(&working)?;
+        Ok(Some((working, unbounded)))
+    }
+
+    /// Loads the database that points are copied from, if that has not been done; false if it was interrupted.
+    fn loaded(&mut self, aim: Aim, database: &Place) -> Result<bool, Error> {
+        let (series, warehouses) = (aim.series, aim.warehouses.unwrap_or(1));
+        let known = self.state.databases.iter().position(|there| (there.series, there.warehouses) == (series, warehouses));
+        let index = known.unwrap_or(self.state.databases.len());
+        if known.is_none() {
+            self.state.databases.push(Database { series, warehouses, own: database.is_free(), ready: false });
+            self.state.write(&self.directory)?;
+        }
+        if self.state.databases.get(index).is_some_and(|there| there.ready && !database.is_free()) {
+            return Ok(true);
+        }
+        if !matches!(database, Place::Nowhere { .. }) {
+            let plan = Plan { scale: Some(warehouses), db: Some(database.url().to_owned()), ..self.state.settings.plan.clone() };
+            database.prepare(&plan, known.is_some())?;
+            if !grid::fill(plan, self.interrupt.clone())? {
+                return Ok(false);
+            }
+        }
+        if let Some(there) = self.state.databases.get_mut(index) {
+            there.ready = true;
+        }
+        self.state.write(&self.directory)?;
+        Ok(true)
+    }
+
+    /// Writes the table of the points that are done, one for each place of databases.
+    fn table(&self) -> Result<(), Error> {
+        for index in 0..self.state.settings.series.len() {
+            let of_series = self.state.done().filter(|(entry, _)| entry.aim.series == index);
+            let points = of_series.filter_map(|(_, point)| point.observation.clone()).collect::<Vec<_>>();
+            let mut text = Vec::new();
+            let written = observation::write(&mut text, &points);
+            written.map_err(|error| Error::Usage(format!("cannot write {}: {error}", observation::FILE)))?;
+            let name = if index == 0 { observation::FILE.to_owned() } else { format!("series{}-{}", index + 1, observation::FILE) };
+            writer::put(&self.directory, &name, &text)?;
+        }
+        Ok(())
     }
 
     /// A point that is done, from its record.
@@ -144,9 +243,20 @@ impl Points {
             seconds: took.max(summary.ramp_up_s + summary.interval_s),
             engine: format!("{} {}", summary.engine.name, summary.engine.version),
             file_system: record.environment.as_ref().and_then(|environment| environment.file_system.clone()),
-            result: Some(Point::of(summary, &self.state.settings.limits)),
+            result: Some(self.result(&entry, summary, record)),
             ..entry
         })
+    }
+
+    fn result(&self, entry: &Entry, summary: &Summary, record: &Record) -> Point {
+        if self.state.settings.grid.is_none() {
+            return Point::of(summary, &self.state.settings.limits);
+        }
+        let aim = entry.aim;
+        let cpus = aim.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
+        let place = entry.record.clone();
+        let observation = Observation { cpus, repeat: aim.repeat, record: Some(place), ..point::observed(summary, aim.buffers) };
+        Point { observation: Some(observation), ..Point::measured(summary) }
     }
 
     /// What is run: the sweep's plan with the point's own scale, pace and place.
@@ -154,6 +264,11 @@ impl Points {
         let mut plan = self.state.settings.plan.clone();
         plan.db = Some(place.url().to_owned());
         plan.scale = aim.warehouses.or(plan.scale);
+        plan.clients = aim.clients.or(plan.clients);
+        if let Some(repeat) = aim.repeat {
+            // Points of a repeat have the same inputs, as far as their number goes; repeats differ.
+            plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
+        }
         if let Some(percent) = aim.at.filter(|percent| *percent < 100) {
             let full = self.state.done().find(|(entry, _)| entry.aim == Aim { at: Some(100), ..aim });
             let full = full.map(|(entry, _)| Record::open(&self.directory.join(&entry.record))).transpose()?;
@@ -187,6 +302,9 @@ impl Points {
         if settings.series.iter().any(|series| series.data_directory.is_some()) {
             notes.push("Directories on one device share that device: compare them only if no other load uses it.".to_owned());
         }
+        if let Some(grid) = &settings.grid {
+            notes.extend(grid_notes(&self.state, grid));
+        }
         Study {
             sweep: settings.sweep,
             engine: self.state.done().last().map_or_else(|| place_name(&self.state), |(entry, _)| entry.engine.clone()),
@@ -213,15 +331,33 @@ fn series(state: &State, index: usize) -> study::Series {
             record: entry.record.clone(),
         })
         .collect::<Vec<_>>();
-    points.sort_by_key(|measured| (measured.at, measured.point.warehouses));
+    let key = |measured: &Measured| {
+        let seen = measured.point.observation.as_ref();
+        (
+            seen.and_then(|seen| seen.cpus),
+            seen.and_then(|seen| seen.buffer_bytes),
+            measured.point.clients,
+            seen.and_then(|seen| seen.repeat),
+        )
+    };
+    points.sort_by_key(|measured| (measured.at, measured.point.warehouses, key(measured)));
     let passed = state.passed(index);
+    if settings.grid.is_some() {
+        return study::Series { finished: remaining(state) == 0, ..described(state, index, points) };
+    }
     let (largest, finished) = match search::next(settings.from, settings.to, &passed) {
         Next::Found(largest) => (largest, true),
         Next::Try(_) => (passed.iter().filter(|(_, passed)| **passed).map(|(scale, _)| *scale).max(), false),
     };
     let finished = if settings.sweep == Kind::Load { remaining(state) == 0 } else { finished };
-    let file_system = of_series().find_map(|(entry, _)| entry.file_system.clone());
-    let here = settings.series.get(index);
+    study::Series { finished, largest, ..described(state, index, points) }
+}
+
+/// A series with what sets it apart from the others.
+fn described(state: &State, index: usize, points: Vec<Measured>) -> study::Series {
+    let of_series = state.done().filter(|(entry, _)| entry.aim.series == index);
+    let file_system = of_series.into_iter().find_map(|(entry, _)| entry.file_system.clone());
+    let here = state.settings.series.get(index);
     let data_directory = here.and_then(|series| series.data_directory.as_ref()).map(|path| path.display().to_string());
     let cpus = here.and_then(|series| series.cpus.clone());
     let mut label = Vec::new();
@@ -229,7 +365,32 @@ fn series(state: &State, index: usize) -> study::Series {
         label.push(file_system.as_ref().map_or(directory.clone(), |kind| format!("{directory} ({kind})")));
     }
     label.extend(cpus.iter().map(|cpus| format!("CPUs {cpus}")));
-    study::Series { label: label.join(", "), data_directory, file_system, cpus, finished, largest, points }
+    study::Series { label: label.join(", "), data_directory, file_system, cpus, points, ..study::Series::default() }
+}
+
+/// What the reader should know of a grid.
+fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
+    let mut notes = vec![
+        "Each point began with a fresh copy of the loaded database of its scale; points were run in shuffled order, repeat after repeat."
+            .to_owned(),
+    ];
+    if !grid.cpus.is_empty() {
+        notes.push(
+            "CPUs are those that the processes of the private server are bound to. Graymark itself and what the operating system does for the \
+             server are not bound, and memory, caches and disks are shared."
+                .to_owned(),
+        );
+    }
+    let unbounded = state.points.iter().filter_map(|entry| entry.unbounded.as_ref()).collect::<Vec<_>>();
+    match (grid.bound_memory, unbounded.first()) {
+        (_, Some(why)) => notes.push(format!("In {} of the points {why}.", unbounded.len())),
+        (Some(bound), None) => notes.push(format!("The server's memory with its page cache was bounded ({bound}).")),
+        (None, None) if grid.is_private() => {
+            notes.push("Memory was not bounded: the page cache of the whole machine answers what misses the buffers.".to_owned());
+        }
+        (None, None) => {}
+    }
+    notes
 }
 
 /// The point to be run next; none if the sweep is done.
@@ -237,12 +398,13 @@ fn next(state: &State) -> Option<Aim> {
     let settings = &state.settings;
     match settings.sweep {
         Kind::Load => {
-            let aims = settings.at.iter().map(|percent| Aim { series: 0, warehouses: None, at: Some(*percent) });
+            let aims = settings.at.iter().map(|percent| Aim { at: Some(*percent), ..Aim::default() });
             aims.into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim))
         }
+        Kind::Grid => grid::order(settings).into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim)),
         Kind::Warehouses => {
             (0..settings.series.len()).find_map(|series| match search::next(settings.from, settings.to, &state.passed(series)) {
-                Next::Try(scale) => Some(Aim { series, warehouses: Some(scale), at: None }),
+                Next::Try(scale) => Some(Aim { series, warehouses: Some(scale), ..Aim::default() }),
                 Next::Found(_) => None,
             })
         }
@@ -254,6 +416,7 @@ fn remaining(state: &State) -> u32 {
     let settings = &state.settings;
     match settings.sweep {
         Kind::Load => (settings.at.len() as u32).saturating_sub(state.done().count() as u32),
+        Kind::Grid => (grid::order(settings).len() as u32).saturating_sub(state.done().count() as u32),
         Kind::Warehouses => {
             let left = |series| search::most_left(settings.from, settings.to, &state.passed(series));
             (0..settings.series.len()).map(left).sum()
@@ -269,7 +432,7 @@ fn progress(state: &State) -> String {
     let planned = f64::from(plan.ramp_up.unwrap_or_default() + plan.duration.unwrap_or_default());
     let each = if done > 0 { took / done as f64 } else { planned };
     let left = remaining(state);
-    let most = if state.settings.sweep == Kind::Load { "" } else { "at most " };
+    let most = if state.settings.sweep == Kind::Warehouses { "at most " } else { "" };
     let done = plural(done as u64, "point", "points");
     format!("{done} done, {most}{left} left, about {}", seconds((each * f64::from(left)).round()))
 }
@@ -280,6 +443,10 @@ fn name(state: &State, aim: Aim) -> String {
         (Some(warehouses), _) => plural(warehouses.into(), "warehouse", "warehouses"),
         (None, at) => format!("{} % of the load", at.unwrap_or(100)),
     };
+    words.extend(aim.buffers.map(|buffers| format!(", buffers {}", size::text(buffers))));
+    words.extend(aim.cpus.map(|cpus| format!(", {}", plural(cpus.into(), "CPU", "CPUs"))));
+    words.extend(aim.clients.map(|clients| format!(", {}", plural(clients.into(), "client", "clients"))));
+    words.extend(aim.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!(", repeat {repeat}")));
     if let Some(series) = state.settings.series.get(aim.series) {
         if let Some(directory) = &series.data_directory {
             words.push_str(&format!(" in {}", directory.display()));
@@ -292,10 +459,14 @@ fn name(state: &State, aim: Aim) -> String {
 }
 
 fn directory_name(state: &State, aim: Aim) -> String {
-    let point = match (aim.warehouses, aim.at) {
+    let mut point = match (aim.warehouses, aim.at) {
         (Some(warehouses), _) => format!("w{warehouses}"),
         (None, at) => format!("load{}", at.unwrap_or(100)),
     };
+    point.extend(aim.buffers.map(|buffers| format!("-buffers{}", size::text(buffers))));
+    point.extend(aim.cpus.map(|cpus| format!("-cpus{cpus}")));
+    point.extend(aim.clients.map(|clients| format!("-clients{clients}")));
+    point.extend(aim.repeat.map(|repeat| format!("-repeat{repeat}")));
     if state.settings.series.len() > 1 { format!("series{}-{point}", aim.series + 1) } else { point }
 }
 
@@ -330,15 +501,19 @@ pub(super) fn preview(directory: &Path, state: &State, db: &str) -> Result<Strin
         Ok(())
     };
     match settings.sweep {
+        Kind::Grid => {
+            let done = |aim: &Aim| state.done().any(|(entry, _)| entry.aim == *aim);
+            grid::order(settings).into_iter().filter(|aim| !done(aim)).try_for_each(&mut line)?;
+        }
         Kind::Load => {
             let done = |aim: &Aim| state.done().any(|(entry, _)| entry.aim == *aim);
-            let aims = settings.at.iter().map(|percent| Aim { series: 0, warehouses: None, at: Some(*percent) });
+            let aims = settings.at.iter().map(|percent| Aim { at: Some(*percent), ..Aim::default() });
             aims.filter(|aim| !done(aim)).try_for_each(&mut line)?;
         }
         Kind::Warehouses => {
             for series in 0..settings.series.len() {
                 let passed = state.passed(series);
-                let aim = |scale| Aim { series, warehouses: Some(scale), at: None };
+                let aim = |scale| Aim { series, warehouses: Some(scale), ..Aim::default() };
                 let Next::Try(next) = search::next(settings.from, settings.to, &passed) else { continue };
                 if passed.values().all(|passed| *passed) {
                     let further =

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::grid::Grid;
 use crate::engine::Error;
 use crate::plan::Plan;
 use crate::record::writer;
@@ -39,6 +40,9 @@ pub(super) struct Settings {
     pub(super) replace: bool,
     /// What a point must keep.
     pub(super) limits: Limits,
+    /// What a grid varies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) grid: Option<Grid>,
     /// What all runs have in common; the URL is without its password.
     pub(super) plan: Plan,
     /// Places and CPUs.
@@ -58,7 +62,7 @@ pub(super) struct Series {
 }
 
 /// A point, named by what is varied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Aim {
     /// Index into [`Settings::series`].
     pub(super) series: usize,
@@ -68,6 +72,31 @@ pub(super) struct Aim {
     /// Percent of the full load, where this is varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) at: Option<u32>,
+    /// Bytes of the server's buffers, where these are varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) buffers: Option<u64>,
+    /// Number of CPUs that the server is bound to, where this is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cpus: Option<u32>,
+    /// Sessions, where their number is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) clients: Option<u32>,
+    /// Which of the runs of the same point, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) repeat: Option<u32>,
+}
+
+/// A loaded database that points begin with, each with a copy of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Database {
+    /// Index into [`Settings::series`].
+    pub(super) series: usize,
+    pub(super) warehouses: u32,
+    /// Whether the sweep made it, and so may remove it.
+    pub(super) own: bool,
+    /// Whether it is loaded.
+    pub(super) ready: bool,
 }
 
 /// How far a point has come.
@@ -99,6 +128,9 @@ pub(super) struct Entry {
     /// The file system of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file_system: Option<String>,
+    /// Why the server's memory was not bounded, though it should have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unbounded: Option<String>,
     /// What it came to, once done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) result: Option<Point>,
@@ -111,12 +143,15 @@ pub(super) struct State {
     pub(super) settings: Settings,
     #[serde(default)]
     pub(super) points: Vec<Entry>,
+    /// Of a grid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) databases: Vec<Database>,
 }
 
 impl State {
     /// Nothing is done yet.
     pub(super) fn new(settings: Settings) -> State {
-        State { format: FORMAT, settings, points: Vec::new() }
+        State { format: FORMAT, settings, points: Vec::new(), databases: Vec::new() }
     }
 
     /// The state in a directory; none if it holds no sweep.
@@ -133,7 +168,11 @@ impl State {
             return Err(Error::Usage(format!("{} is of a later format: use a newer Graymark", path.display())));
         }
         let series = state.settings.series.len();
-        if series == 0 || state.settings.from == 0 || state.settings.from > state.settings.to {
+        if state.settings.grid.is_some() != (state.settings.sweep == Kind::Grid)
+            || series == 0
+            || state.settings.from == 0
+            || state.settings.from > state.settings.to
+        {
             return Err(damaged("its settings make no sense"));
         }
         let whole = |entry: &Entry| {

@@ -1,11 +1,254 @@
 //! Any database with an ODBC driver.
 //!
-//! [`connection`] and what it needs know no workload: other engines that speak ODBC stand upon them.
+//! [`connection`] and what it needs know no workload: other engines that speak ODBC stand upon them. The engine itself speaks statements in
+//! the dialect of the database ([`dialect`]), one round trip each; a session's calls block its thread.
 
+mod catalog;
+mod check;
 pub mod connection;
+mod debitcredit;
 pub mod diagnostic;
+pub mod dialect;
 mod handle;
+mod load;
 pub mod parameter;
+mod port;
+mod program;
+mod restore;
 pub mod row;
+pub mod session;
 pub mod statement;
 pub mod target;
+mod tpcc;
+mod warm;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use port::Port;
+use tokio::sync::Mutex;
+
+use self::catalog::failed;
+use self::connection::{Connection, isolation_bit};
+use self::diagnostic::{Diagnostic, Meaning};
+use self::dialect::Dialect;
+use self::session::Session;
+use self::target::Target;
+use super::{
+    Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, RestoreReport,
+    Unobserved, Upkeep, Via,
+};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::Workload;
+
+/// A database that is reached by ODBC.
+#[derive(Clone, Debug)]
+pub struct Odbc {
+    target: Target,
+    identity: Identity,
+    dialect: &'static Dialect,
+    isolation: Isolation,
+    /// The right to write, where a database has one writer.
+    writer: Arc<Mutex<()>>,
+}
+
+impl Odbc {
+    /// Opens `odbc:` and a connection string. Nothing is written to the database.
+    pub fn open(options: Options) -> Result<Odbc, Error> {
+        if options.via == Some(Via::Procedures) {
+            return Err(Error::Usage(
+                "over ODBC, Graymark speaks statements: leave --via out, or give --via statements".to_owned(),
+            ));
+        }
+        if !options.settings.is_empty() {
+            return Err(Error::Usage(
+                "settings can be given to a private server only: set them in the connection string or at the server".to_owned(),
+            ));
+        }
+        let target = Target::parse(&options.url, &|name| std::env::var(name).ok())?;
+        let connection = Connection::open(&target).map_err(|error| unreachable_because(&target, &error))?;
+        let capabilities = connection.capabilities();
+        let dialect = Dialect::of(&capabilities.dbms, target.dialect())?;
+        if dialect.isolation.is_none()
+            && capabilities.isolation_levels != 0
+            && capabilities.isolation_levels & isolation_bit(options.isolation) == 0
+        {
+            return Err(Error::Usage(format!(
+                "{} has no such isolation level, its driver says: choose another one with --isolation",
+                capabilities.dbms
+            )));
+        }
+        let identity = Identity { name: capabilities.dbms, version: capabilities.dbms_version, url: target.shown() };
+        Ok(Odbc { target, identity, dialect, isolation: options.isolation, writer: Arc::default() })
+    }
+
+    /// A connection whose statements commit at once, in the dialect of the database.
+    fn connect<W: Workload>(&self) -> Result<Connection, Error> {
+        let connection = Connection::open(&self.target).map_err(|error| unreachable_because(&self.target, &error))?;
+        for sql in self.dialect.session {
+            let done = connection.execute(&sql.replace("{schema}", W::NAME));
+            done.map_err(|error| failed("cannot set up a session", &error))?;
+        }
+        Ok(connection)
+    }
+
+    fn loaded<W: Port>(&self, connection: &Connection) -> Result<Manifest, Error> {
+        let not_loaded = |why: &str| Err(Error::Database(format!("{}: {why}", self.identity.url)));
+        match catalog::holding::<W>(connection, self.dialect)? {
+            Holding::Complete(manifest) => Ok(manifest),
+            Holding::Nothing => not_loaded("it holds nothing of the workload: load it first"),
+            Holding::Unfinished(_) => not_loaded("its load has not ended: load it again with the same parameters to go on"),
+            Holding::Other { workload } => not_loaded(&format!("it holds the workload {workload}: name another database")),
+            Holding::Foreign { why } => not_loaded(&format!("{why}; drop the workload's tables and load it again")),
+        }
+    }
+}
+
+/// Why there is no connection, and what to do.
+fn unreachable_because(target: &Target, error: &Diagnostic) -> Error {
+    let advice = match (error.state(), error.meaning()) {
+        ("IM002", _) => "see that the DSN stands in odbc.ini, or give Driver=",
+        ("01000", _) => "install the driver, or give its file: Driver=/path/to/driver.so",
+        ("28000" | "28P01", _) => "see to UID, and to PWD or the variable GRAYMARK_ODBC_PWD",
+        (_, Meaning::Lost) => "see that the server runs, and to Server= and Port=",
+        _ => "see to the connection string",
+    };
+    Error::Database(format!("cannot connect to {}: {error}; {advice}", target.shown()))
+}
+
+/// Begins a transaction on a connection that commits every statement at once.
+fn begin(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> {
+    match dialect.begin {
+        Some(begin) => connection.execute(begin).map(|_| ()),
+        None => connection.set_autocommit(false),
+    }
+}
+
+/// Commits it.
+fn commit(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> {
+    match dialect.begin {
+        Some(_) => connection.execute("COMMIT").map(|_| ()),
+        None => connection.commit().and_then(|()| connection.set_autocommit(true)),
+    }
+}
+
+/// Takes it back.
+fn rollback(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> {
+    match dialect.begin {
+        Some(_) => connection.execute("ROLLBACK").map(|_| ()),
+        None => connection.rollback().and_then(|()| connection.set_autocommit(true)),
+    }
+}
+
+impl<W: Port> Engine<W> for Odbc {
+    type Session = W::OdbcSession;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn via(&self) -> Via {
+        Via::Statements
+    }
+
+    fn isolation(&self) -> &str {
+        self.dialect.isolation.unwrap_or(match self.isolation {
+            Isolation::ReadCommitted => "read committed",
+            Isolation::RepeatableRead => "repeatable read",
+            Isolation::Serializable => "serializable",
+        })
+    }
+
+    fn blocking(&self) -> bool {
+        true
+    }
+
+    /// Known of a file in process only.
+    fn data_directory(&self) -> Option<PathBuf> {
+        self.dialect.begin?;
+        std::path::absolute(self.target.value("Database")?).ok()?.parent().map(Path::to_owned)
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        check::settings(&self.connect::<W>()?, self.dialect, <Odbc as Engine<W>>::isolation(self))
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        None
+    }
+
+    fn observer(&self) -> impl Observer {
+        Unobserved { why: "counters of the database: over ODBC there is no common way to them" }
+    }
+
+    async fn holding(&self) -> Result<Holding, Error> {
+        catalog::holding::<W>(&self.connect::<W>()?, self.dialect)
+    }
+
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load::<W>(self, manifest, population, jobs, told).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore::<W>(self, manifest, population, told).await
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        catalog::drop_tables::<W>(&self.connect::<W>()?, self.dialect)
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check::<W>(&self.connect::<W>()?, told)
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects::<W>(&self.connect::<W>()?)
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        match kind {
+            MaintenanceKind::Checkpoint => Ok(Upkeep::Absent("ODBC has no common way to ask for a checkpoint".to_owned())),
+            MaintenanceKind::Vacuum => Ok(Upkeep::Absent("ODBC has no common way to ask for a vacuum".to_owned())),
+            MaintenanceKind::WarmUp => warm::everything::<W>(&self.connect::<W>()?),
+        }
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(&self.connect::<W>()?, population, seed, told).await
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let statements = port::statements::<W>(self.dialect);
+        let statements = statements
+            .map_err(|why| Error::Database(format!("the {} dialect of {} is incomplete: {why}", self.dialect.name, W::NAME)))?;
+        let connection = self.connect::<W>()?;
+        let manifest = self.loaded::<W>(&connection)?;
+        let ready = || {
+            match self.dialect.isolation {
+                // After connecting: what is set before, some drivers forget.
+                None => connection.set_isolation(self.isolation)?,
+                Some(_) if manifest.foreign_keys => connection.execute("PRAGMA foreign_keys = ON").map(|_| ())?,
+                Some(_) => {}
+            }
+            Session::new(connection, self.dialect, &statements, <W as Port>::note, Arc::clone(&self.writer))
+        };
+        ready().map(W::odbc_session).map_err(|error| failed("cannot prepare the workload's statements", &error))
+    }
+}

@@ -24,6 +24,11 @@ const PLACES: [&str; 7] = [
     "/usr/lib",
 ];
 
+/// What a driver needs to be told, unless the connection string says otherwise: part of its file's name, keyword and value. psqlODBC: an error
+/// ends the transaction, instead of a savepoint before each statement. MariaDB's: rows that were found count as affected, also if they stay
+/// as they are.
+const DEFAULTS: [(&str, &str, &str); 2] = [("psqlodbc", "Protocol", "7.4-1"), ("libmaodbc", "Option", "2")];
+
 /// A database that is reached by ODBC.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
@@ -95,9 +100,16 @@ impl Target {
             _ => (keyword.clone(), value.clone()),
         };
         let mut pairs: Vec<(String, String)> = self.pairs.iter().map(pair).collect();
-        if let Some(file) = self.value("DSN").filter(|_| self.value("Driver").is_none()).and_then(driver_of_source) {
+        let of_source = self.value("DSN").filter(|_| self.value("Driver").is_none()).and_then(driver_of_source);
+        if let Some(file) = &of_source {
             // The file stands before the name of the data source, of which the driver still reads all else.
             pairs.insert(0, ("Driver".to_owned(), file.display().to_string()));
+        }
+        let file = pairs.iter().find(|(keyword, _)| keyword.eq_ignore_ascii_case("Driver")).map(|(_, file)| file.clone());
+        for (driver, keyword, value) in DEFAULTS {
+            if file.as_ref().is_some_and(|file| file.contains(driver)) && self.value(keyword).is_none() {
+                pairs.push((keyword.to_owned(), value.to_owned()));
+            }
         }
         join(pairs.iter().map(|(keyword, value)| (keyword.as_str(), value.as_str())))
     }

@@ -1,4 +1,4 @@
-//! The URL of a private server: `postgres:local[?version=15&data=DIR&cpus=0-1&NAME=VALUE…]`.
+//! The URL of a private server: `postgres:local[?version=15&data=DIR&cpus=0-1&memory=1GB&buffers=256MB&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 
 use crate::engine::Error;
 use crate::engine::server::postgres::Options;
+use crate::engine::server::size;
 
 /// What cannot stand in a value as it is.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
@@ -27,11 +28,16 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
             "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => options.version = Some(value),
             "version" => return Err(Error::Usage(format!("version={value} is not a major version such as 15"))),
             "cpus" if !value.is_empty() => options.cpus = Some(value),
+            "memory" => options.memory = Some(size::parse(&value).map_err(|why| Error::Usage(format!("memory: {why}")))?),
+            "buffers" => {
+                let bytes = size::parse(&value).map_err(|why| Error::Usage(format!("buffers: {why}")))?;
+                options.settings.push(("shared_buffers".to_owned(), format!("{}kB", bytes >> 10)));
+            }
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in postgres:local is neither version=, data=, cpus= nor a setting with a value"
+                    "`{name}` in postgres:local is neither version=, data=, cpus=, memory=, buffers= nor a setting with a value"
                 )));
             }
         }
@@ -45,8 +51,9 @@ pub fn url(options: &Options) -> String {
     let version = options.version.iter().map(|version| format!("version={version}"));
     let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
     let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
+    let memory = options.memory.map(|bytes| format!("memory={}", size::text(bytes)));
     let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
-    let pairs: Vec<String> = version.chain(data).chain(cpus).chain(settings).collect();
+    let pairs: Vec<String> = version.chain(data).chain(cpus).chain(memory).chain(settings).collect();
     if pairs.is_empty() { "postgres:local".to_owned() } else { format!("postgres:local?{}", pairs.join("&")) }
 }
 
@@ -72,6 +79,10 @@ mod tests {
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
         assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
         assert_eq!(options.settings.len(), 2);
+        let bounded = parse("postgres:local?memory=1GB&buffers=64MB").unwrap().unwrap();
+        assert_eq!(bounded.memory, Some(1 << 30));
+        assert_eq!(bounded.settings, [("shared_buffers".to_owned(), "65536kB".to_owned())]);
+        assert_eq!(parse(&url(&bounded)), Ok(Some(bounded)));
         assert_eq!(parse(&url(&options)), Ok(Some(options)));
         for wrong in [
             "postgres:local:5432",
@@ -79,6 +90,8 @@ mod tests {
             "postgres:local?-c=1",
             "postgres:local?primary_conninfo=x",
             "postgres:local?fsync=",
+            "postgres:local?buffers=many",
+            "postgres:local?memory=-1MB",
         ] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
         }

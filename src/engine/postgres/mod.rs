@@ -14,6 +14,7 @@ mod numeric;
 mod observe;
 mod pgpass;
 mod restore;
+mod scan;
 mod tls;
 mod tpcc;
 mod warm;
@@ -24,13 +25,14 @@ use std::path::PathBuf;
 pub use connection::{Command, Connection};
 use tokio_postgres::Client;
 
+use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::{self, cpu};
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
-use crate::workload::Workload;
+use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on PostgreSQL: its SQL, and its transactions over a connection.
 pub trait Port: Workload {
@@ -192,7 +194,9 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", level(self.isolation))]).await?;
-        check::settings(&client).await
+        let mut settings = check::settings(&client).await?;
+        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        Ok(settings)
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {
@@ -252,6 +256,18 @@ impl<W: Port> Engine<W> for Postgres {
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Upkeep, Error> {
         warm::at_random::<W>(&self.client().await?, population, seed, told).await
+    }
+
+    async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
+        scan::chill(self, all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        scan::scan::<W>(&self.client().await?, table).await
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        scan::table_bytes::<W>(&self.client().await?).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -124,7 +124,8 @@ impl Observer for Watch<'_> {
             }
         }
         let reads = PageReads::of_tables(page_bytes, by_table);
-        Ok(Some(PageReads { buffer_bytes, database_bytes: Some(database_bytes), ..reads }))
+        let memory = self.postgres.server().and_then(|server| server.memory());
+        Ok(Some(PageReads { buffer_bytes, database_bytes: Some(database_bytes), memory, ..reads }))
     }
 
     fn left_out(&self) -> Vec<String> {

@@ -48,6 +48,30 @@ impl Cpus {
     }
 }
 
+/// The first CPUs that this process may use, as a list for [`Cpus::parse`].
+///
+/// # Errors
+/// If there are not so many.
+#[cfg(target_os = "linux")]
+pub fn first(number: u32) -> Result<String, String> {
+    let ours = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
+    let ours = ours.map_err(|error| format!("cannot ask which CPUs there are: {error}"))?;
+    let all = (0..nix::sched::CpuSet::count()).filter(|cpu| ours.is_set(*cpu).unwrap_or(false)).collect::<Vec<_>>();
+    let first = all.get(..number as usize).ok_or_else(|| {
+        format!("Graymark may use {} CPUs on this machine, not {number}: leave the larger numbers out", all.len())
+    })?;
+    Ok(first.iter().map(usize::to_string).collect::<Vec<_>>().join(","))
+}
+
+/// The first CPUs: servers can be bound on Linux only.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn first(_: u32) -> Result<String, String> {
+    Cpus::parse("").map(|_| String::new())
+}
+
 #[cfg(not(target_os = "linux"))]
 impl Cpus {
     /// Processes can be bound on Linux only.
@@ -72,6 +96,9 @@ mod tests {
         let first = (0..nix::sched::CpuSet::count()).find(|cpu| ours.is_set(*cpu).unwrap()).unwrap();
         let one = Cpus::parse(&first.to_string()).unwrap();
         assert_eq!(Cpus::parse(&format!("{first}-{first},{first}")), Ok(one));
+        let one = super::first(1).unwrap();
+        assert_eq!(one, first.to_string());
+        assert!(Cpus::parse(&one).is_ok() && super::first(100_000).unwrap_err().contains("not 100000"));
         for wrong in ["", "a", "-1", "1-0", "0-", "100000", "0-99999999999"] {
             assert!(Cpus::parse(wrong).is_err(), "{wrong}");
         }

@@ -15,8 +15,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Gid, Pid, Uid, User, chown};
 use tempfile::TempDir;
 
-use super::{affinity, cpu};
+use super::{affinity, cpu, files, memory, size};
 use crate::engine::Error;
+use crate::measure::memory::BoundedMemory;
 
 /// The superuser of a private server.
 pub const USER: &str = "postgres";
@@ -24,8 +25,8 @@ pub const USER: &str = "postgres";
 pub const DATABASE: &str = "postgres";
 /// The longest path of a Unix socket is 107 bytes, of which its name takes up to 15.
 const LONGEST_SOCKET_DIRECTORY: usize = 90;
-/// Processes of a killed server can hold its memory for a moment.
-const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(15);
+/// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint first.
+const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(30);
 const START_PATIENCE: Duration = Duration::from_secs(600);
 const STOP_PATIENCE: Duration = Duration::from_secs(120);
 
@@ -38,15 +39,17 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// CPUs that its processes are bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
     pub cpus: Option<String>,
+    /// Bytes of memory that its processes and their page cache may use together; what the machine has if none.
+    pub memory: Option<u64>,
     /// Settings over the defaults, as PostgreSQL names them.
     pub settings: Vec<(String, String)>,
 }
 
 /// Who owns the data directory and runs the server, when Graymark itself is root.
 #[derive(Clone, Copy, Debug)]
-struct Owner {
-    uid: Uid,
-    gid: Gid,
+pub(super) struct Owner {
+    pub(super) uid: Uid,
+    pub(super) gid: Gid,
 }
 
 /// A running private server. It is stopped when this is dropped, and a temporary data directory is removed.
@@ -64,6 +67,10 @@ pub struct Server {
     port: u16,
     kept: bool,
     cpus: Option<affinity::Cpus>,
+    /// The same as it was asked for.
+    cpu_list: Option<String>,
+    /// Dropped after the server has stopped.
+    memory: Option<memory::Bound>,
     settings: Vec<(String, String)>,
     keeper: mpsc::Sender<Spawn>,
     running: Mutex<Running>,
@@ -76,9 +83,9 @@ struct Running {
     cpu_before: f64,
 }
 
-struct Spawn {
-    command: Command,
-    reply: mpsc::Sender<io::Result<Child>>,
+pub(super) struct Spawn {
+    pub(super) command: Command,
+    pub(super) reply: mpsc::Sender<io::Result<Child>>,
 }
 
 impl Server {
@@ -92,6 +99,7 @@ impl Server {
             return Err(Error::Usage(format!("{data} was made by PostgreSQL {kept}: ask for version={kept} or another directory")));
         }
         let cpus = options.cpus.as_deref().map(affinity::Cpus::parse).transpose().map_err(Error::Usage)?;
+        let memory = options.memory.map(memory::Bound::to).transpose().map_err(Error::Usage)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
         let owner = find_owner(options.data.as_deref())?;
         let place = tempfile::Builder::new().prefix("graymark-postgres-").tempdir();
@@ -112,12 +120,18 @@ impl Server {
             port: 0,
             kept,
             cpus,
+            cpu_list: options.cpus.clone(),
+            memory,
             settings: options.settings.clone(),
             keeper: keeper()?,
             running: Mutex::default(),
         };
         if kept_version.is_none() {
             server.make_cluster()?;
+        }
+        if server.memory.is_some() {
+            // What is in the page cache already would be no one's, and come on top.
+            files::evict(&server.data).map_err(|error| failed("cannot take the data out of the page cache", &error))?;
         }
         server.start_on_some_port()
     }
@@ -162,6 +176,18 @@ impl Server {
             Some(child) => cpu::seconds(child.id()).map(|seconds| running.cpu_before + seconds),
             None => Some(running.cpu_before),
         }
+    }
+
+    /// What it is bounded to, by name.
+    pub fn bounds(&self) -> Vec<(String, String)> {
+        let memory = self.memory().map(|memory| ("server_memory".to_owned(), size::text(memory.limit_bytes)));
+        let cpus = self.cpu_list.iter().map(|cpus| ("server_cpus".to_owned(), cpus.clone()));
+        cpus.chain(memory).collect()
+    }
+
+    /// What it did with the memory that it is bounded to, if it is.
+    pub fn memory(&self) -> Option<BoundedMemory> {
+        self.memory.as_ref().map(memory::Bound::used)
     }
 
     /// Kills the postmaster alone with SIGKILL, as a crash would; nothing is written down. [`Server::restart`] recovers.
@@ -248,7 +274,7 @@ impl Server {
         let end = Instant::now() + OLD_SERVER_PATIENCE;
         loop {
             match self.launch_once(port) {
-                Err(_) if self.log_says("shared memory block") && Instant::now() < end => {
+                Err(_) if self.an_old_one_ends() && Instant::now() < end => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
                 done => return done,
@@ -269,9 +295,13 @@ impl Server {
         command.stdin(Stdio::null()).stdout(log).stderr(log_again);
         // A group of its own: an interrupt from the keyboard is Graymark's to handle, not the server's.
         command.process_group(0);
-        die_with_parent(&mut command);
+        // SIGINT is a fast shutdown.
+        die_with_parent(&mut command, Signal::SIGINT);
         if let Some(cpus) = self.cpus {
             cpus.bind(&mut command);
+        }
+        if let Some(memory) = &self.memory {
+            memory.join(&mut command).map_err(|error| failed("cannot bound the server's memory", &error))?;
         }
         let (reply, answer) = mpsc::channel();
         let child = self.keeper.send(Spawn { command, reply }).ok().and_then(|()| answer.recv().ok());
@@ -314,6 +344,11 @@ impl Server {
         let telling = |line: &&str| line.contains("FATAL:") || line.contains("PANIC:") || line.contains("ERROR:");
         let line = log.lines().rfind(telling).or_else(|| last_line(&log)).unwrap_or("its log is empty").trim();
         Error::Database(format!("the private PostgreSQL did not start ({why}): {line}"))
+    }
+
+    /// Whether it did not start because processes of an earlier one are still there.
+    fn an_old_one_ends(&self) -> bool {
+        self.log_says("shared memory block") || self.log_says("lock file \"postmaster.pid\" already exists")
     }
 
     fn log_says(&self, text: &str) -> bool {
@@ -372,23 +407,23 @@ fn end_counting(running: &mut Running) -> Option<Child> {
 
 /// A thread that starts the server's processes and lives as long as the server: the kernel ties "die with the parent" to the
 /// thread that started the child, and a thread of some pool may end at any time.
-fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
+pub(super) fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
     let (sender, asked) = mpsc::channel::<Spawn>();
     let work = move || {
         while let Ok(Spawn { mut command, reply }) = asked.recv() {
             let _ = reply.send(command.spawn());
         }
     };
-    let thread = std::thread::Builder::new().name("postgres-keeper".to_owned()).spawn(work);
+    let thread = std::thread::Builder::new().name("server-keeper".to_owned()).spawn(work);
     thread.map(|_| sender).map_err(|error| failed("cannot start a thread", &error))
 }
 
 #[cfg(target_os = "linux")]
-fn die_with_parent(command: &mut Command) {
+pub(super) fn die_with_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     let prepare = move || {
-        // std has changed the user before this runs, which would have cleared the request. SIGINT is a fast shutdown.
-        nix::sys::prctl::set_pdeathsig(Signal::SIGINT)?;
+        // std has changed the user before this runs, which would have cleared the request.
+        nix::sys::prctl::set_pdeathsig(signal)?;
         if nix::unistd::getppid().as_raw().unsigned_abs() != parent {
             return Err(io::Error::other("Graymark has ended"));
         }
@@ -401,10 +436,10 @@ fn die_with_parent(command: &mut Command) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn die_with_parent(_command: &mut Command) {}
+pub(super) fn die_with_parent(_command: &mut Command, _signal: Signal) {}
 
 /// A quarter of the memory, from 128 MiB to 4 GiB.
-fn shared_buffers_mib() -> u64 {
+pub(super) fn shared_buffers_mib() -> u64 {
     const LEAST: u64 = 128;
     #[cfg(target_os = "linux")]
     {
@@ -416,12 +451,12 @@ fn shared_buffers_mib() -> u64 {
     LEAST
 }
 
-fn free_port() -> Result<u16, Error> {
+pub(super) fn free_port() -> Result<u16, Error> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
     listener.map(|address| address.port()).map_err(|error| failed("no free port on the loopback", &error))
 }
 
-fn give(path: &Path, owner: Option<Owner>) -> Result<(), Error> {
+pub(super) fn give(path: &Path, owner: Option<Owner>) -> Result<(), Error> {
     let Some(owner) = owner else { return Ok(()) };
     chown(path, Some(owner.uid), Some(owner.gid))
         .map_err(|error| Error::Database(format!("cannot give {} to the server's user: {error}", path.display())))
@@ -508,10 +543,10 @@ pub fn available() -> Result<(), Error> {
     find_programs(None).map(|_| ())
 }
 
-fn last_line(text: &str) -> Option<&str> {
+pub(super) fn last_line(text: &str) -> Option<&str> {
     text.lines().rfind(|line| !line.trim().is_empty())
 }
 
-fn failed(what: &str, error: &io::Error) -> Error {
+pub(super) fn failed(what: &str, error: &io::Error) -> Error {
     Error::Database(format!("{what}: {error}"))
 }

@@ -10,6 +10,7 @@ mod manifest;
 mod observe;
 mod options;
 mod restore;
+mod scan;
 mod tpcc;
 mod warm;
 
@@ -21,11 +22,12 @@ pub use connection::{Connection, Writer};
 pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
+use crate::engine::scan::{Chill, Scanned};
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
-use crate::workload::Workload;
+use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on SQLite: its SQL, and its transactions over a connection.
 pub trait Port: Workload {
@@ -199,6 +201,18 @@ impl<W: Port> Engine<W> for Sqlite {
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Upkeep, Error> {
         warm::at_random::<W>(self, population, seed, told).await
+    }
+
+    async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
+        scan::chill(&self.options.file, all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        scan::scan(&self.connect()?, table).map_err(|error| self.explain(error))
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        scan::table_bytes::<W>(&self.connect()?).map_err(|error| self.explain(error))
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

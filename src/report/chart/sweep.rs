@@ -1,7 +1,10 @@
 //! The charts of a sweep.
 
+use std::collections::BTreeMap;
+
 use super::Chart;
 use super::plot::{Axis, COLOURS, Layer, Plot, Tone};
+use crate::report::format::plural;
 use crate::study::Study;
 use crate::study::point::ceiling;
 
@@ -40,6 +43,41 @@ pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
          warehouse; the lower one is the least that passes, {least:.2}."
     );
     Chart::both("Throughput over warehouses", caption, legend(study), &plot)
+}
+
+/// Throughput over the size of the buffers, the mean of repeats: a line for each scale, number of CPUs and place; none where buffers are not
+/// varied.
+pub fn throughput_over_buffers(study: &Study) -> Option<Chart> {
+    type Line = (usize, u32, Option<u32>, u32);
+    let mut lines: BTreeMap<Line, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    for (place, series) in study.series.iter().enumerate() {
+        for point in series.points.iter().map(|measured| &measured.point) {
+            let Some(seen) = &point.observation else { continue };
+            let Some(buffers) = seen.buffer_bytes else { continue };
+            let line = lines.entry((place, point.warehouses, seen.cpus, point.clients)).or_default();
+            line.entry(buffers).or_default().push(point.throughput);
+        }
+    }
+    let metric = study.series.iter().flat_map(|series| &series.points).next()?.point.metric.clone();
+    let mean = |all: &Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
+    let mebibytes = |bytes: &u64| *bytes as f64 / f64::from(1 << 20);
+    let drawn = lines.values().map(|line| line.iter().map(|(bytes, all)| (mebibytes(bytes), mean(all))).collect()).collect();
+    let drawn: Vec<Vec<(f64, f64)>> = drawn;
+    let (right, top) = (highest(&drawn, |point| point.0)? * HEADROOM, highest(&drawn, |point| point.1)? * HEADROOM);
+    let legend = lines.keys().enumerate().map(|(index, (place, warehouses, cpus, clients))| {
+        let label = study.series.get(*place).map(|series| series.label.as_str()).unwrap_or_default();
+        let cpus = cpus.map(|cpus| format!(", {}", plural(cpus.into(), "CPU", "CPUs"))).unwrap_or_default();
+        let text = format!(
+            "{}{cpus}, {} {label}",
+            plural((*warehouses).into(), "warehouse", "warehouses"),
+            plural((*clients).into(), "client", "clients")
+        );
+        (text.trim().to_owned(), index % COLOURS.len())
+    });
+    let layers = drawn.into_iter().enumerate().flat_map(line).collect();
+    let plot = Plot { x: Axis::linear("buffers, MiB".to_owned(), right), y: Axis::linear(metric, top), layers };
+    let caption = "Each dot is the mean of the repeats of a point.".to_owned();
+    Chart::both("Throughput over buffers", caption, legend.collect(), &plot)
 }
 
 fn highest(lines: &[Vec<(f64, f64)>], of: fn(&(f64, f64)) -> f64) -> Option<f64> {

@@ -11,7 +11,7 @@ use super::{chart, html};
 use crate::record::{Error, writer};
 use crate::study::{Kind, Study};
 
-pub use table::{Table, tables, text};
+pub use table::{Table, hits, tables, text};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -48,6 +48,7 @@ fn curve(study: &Study) -> Vec<(f64, f64)> {
 fn page(study: &Study) -> Result<String, minijinja::Error> {
     let (what, chart) = match study.sweep {
         Kind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
+        Kind::Grid => ("throughput over buffers", chart::throughput_over_buffers(study)),
         Kind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
     };
     let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use crate::engine::server::size;
 use crate::report::format::{plural, rate, significant, transaction};
+use crate::study::sizing::observation::Observation;
 use crate::study::{Kind, Measured, Series, Study};
 
 /// Transaction types in the standard's order, as columns.
@@ -26,11 +28,69 @@ pub fn tables(study: &Study) -> Vec<Table> {
     study.series.iter().filter(|series| !series.points.is_empty()).map(|series| table(study, series)).collect()
 }
 
+/// The hit rates of a point in words; empty where they are not known.
+pub fn hits(point: &Observation) -> String {
+    let one = |what: &str, percent: Option<f64>| percent.map(|percent| format!("{what} {percent:.2} %"));
+    let known = [one("data", point.data_hit()), one("index", point.index_hit()), one("overall", point.overall_hit())];
+    let known = known.into_iter().flatten().collect::<Vec<_>>();
+    if known.is_empty() { "hit rates not known".to_owned() } else { format!("hits {}", known.join(", ")) }
+}
+
+/// The table of a grid: a row a point.
+fn grid(series: &Series) -> Table {
+    let columns = [
+        "warehouses",
+        "buffers",
+        "CPUs",
+        "clients",
+        "repeat",
+        "NOPM",
+        "data hits",
+        "index hits",
+        "overall",
+        "of database",
+        "New-Order 90%",
+        "result",
+    ];
+    let row = |measured: &Measured| {
+        let (point, seen) = (&measured.point, measured.point.observation.clone().unwrap_or_default());
+        let number = |number: Option<u32>| number.map_or("-".to_owned(), |number| number.to_string());
+        let percent = |percent: Option<f64>| percent.map_or("-".to_owned(), |percent| format!("{percent:.2} %"));
+        let share = seen.buffer_bytes.zip(seen.database_bytes).filter(|(_, database)| *database > 0);
+        let share = share.map(|(buffers, database)| 100.0 * buffers as f64 / database as f64);
+        let result = if measured.passed { String::new() } else { point.broken.join("; ") };
+        vec![
+            point.warehouses.to_string(),
+            seen.buffer_bytes.map_or("-".to_owned(), size::text),
+            number(seen.cpus),
+            point.clients.to_string(),
+            number(seen.repeat),
+            rate(point.throughput),
+            percent(seen.data_hit()),
+            percent(seen.index_hit()),
+            percent(seen.overall_hit()),
+            share.map_or("-".to_owned(), |share| format!("{share:.1} %")),
+            point.p90_ms.get(TYPES[0]).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms))),
+            result,
+        ]
+    };
+    let sentences = shared_notes(series).iter().map(|note| format!("All points: {note}.")).collect();
+    Table {
+        title: series.label.clone(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: series.points.iter().map(row).collect(),
+        sentences,
+    }
+}
+
 fn table(study: &Study, series: &Series) -> Table {
+    if study.sweep == Kind::Grid {
+        return grid(series);
+    }
     let metric = series.points.first().map_or("", |measured| measured.point.metric.as_str());
     let leading: &[&str] = match study.sweep {
         Kind::Load => &["load", "of full", "warehouses"],
-        Kind::Warehouses => &["warehouses"],
+        Kind::Warehouses | Kind::Grid => &["warehouses"],
     };
     let types = TYPES.map(|name| format!("{} 90%", transaction(name)));
     let columns = leading.iter().map(|name| (*name).to_owned()).chain([metric.to_owned(), "efficiency".to_owned()]);
@@ -57,7 +117,7 @@ fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -
             let share = full.filter(|full| *full > 0.0).map_or("-".to_owned(), |full| percent(100.0 * point.throughput / full));
             vec![format!("{} %", measured.at.unwrap_or(100)), share, point.warehouses.to_string()]
         }
-        Kind::Warehouses => vec![point.warehouses.to_string()],
+        Kind::Warehouses | Kind::Grid => vec![point.warehouses.to_string()],
     };
     row.extend([rate(point.throughput), percent(point.efficiency)]);
     row.extend(TYPES.map(|name| point.p90_ms.get(name).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms)))));

@@ -3,7 +3,10 @@
 //!
 //! All of it is made from [`observation`]s: no database, no clock.
 
+pub mod fit;
+pub mod model;
 pub mod observation;
+pub mod predict;
 pub mod regress;
 pub mod scaling;
 pub mod series;

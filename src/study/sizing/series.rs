@@ -1,6 +1,6 @@
 //! Points put in order: repeats together, one curve over buffer size for each scale and number of CPUs, and where it is flat.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::observation::Observation;
 use super::{PAGE, thousand_pages};
@@ -100,7 +100,8 @@ pub fn plateau(curve: &[(u64, Option<f64>)]) -> Vec<bool> {
 }
 
 /// When a curve of throughput counts as flat: if a number of pages more gains less than a share of the peak throughput.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct KneeRule {
     /// Percent of the curve's highest throughput.
     pub percent: f64,
@@ -127,7 +128,7 @@ impl KneeRule {
 }
 
 /// Where a curve of throughput over buffer size becomes flat.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Knee {
     /// At this buffer size in bytes.
@@ -169,6 +170,15 @@ pub fn at(curve: &[(u64, f64)], buffer: f64) -> Option<f64> {
         }
         _ => None,
     })
+}
+
+impl Knee {
+    /// The buffer in bytes: where the knee is, or the end of what was measured.
+    pub fn bytes(self) -> f64 {
+        match self {
+            Knee::At(bytes) | Knee::Before(bytes) | Knee::Beyond(bytes) => bytes,
+        }
+    }
 }
 
 impl Cell {

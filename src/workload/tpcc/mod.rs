@@ -10,11 +10,12 @@ pub mod screen;
 pub mod terminal;
 mod text;
 pub mod timing;
+pub mod working_set;
 
 use std::collections::BTreeMap;
 
 use super::value::Timestamp;
-use super::{Headline, Outcome, Table, Users, Workload};
+use super::{Headline, Outcome, Preset, Table, Users, Workload};
 
 /// Districts in a warehouse (clause 4.2.2).
 pub const DISTRICTS: i32 = 10;
@@ -34,6 +35,13 @@ pub const UNUSED_ITEM: i32 = 2 * ITEMS;
 /// The name under which the C of the last names is kept with the database (clause 2.1.6.1).
 const C_LOAD: &str = "c_load";
 
+/// The usual profile: what a run does not say is Graymark's own choice.
+const STANDARD: &str = "standard";
+
+/// The profile of Orri Erling's article "Virtuoso and Database Scalability": two clients a warehouse without think time, each at home in
+/// its warehouse, for an hour from the first transaction on, with a checkpoint every 20 minutes.
+const VIRTUOSO: &str = "virtuoso";
+
 /// What the terminals of a run have in common.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminals {
@@ -49,7 +57,7 @@ pub struct Tpcc;
 impl Workload for Tpcc {
     const NAME: &'static str = "tpcc";
     const TRANSACTIONS: &'static [&'static str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
-    const PROFILES: &'static [&'static str] = &["standard"];
+    const PROFILES: &'static [&'static str] = &[STANDARD, VIRTUOSO];
     const TABLES: &'static [Table] = &schema::TABLES;
     /// New-Orders committed, Payments committed, orders delivered.
     const EFFECTS: &'static [&'static str] = &["new_orders", "payments", "deliveries"];
@@ -90,6 +98,15 @@ impl Workload for Tpcc {
 
     fn users(_: usize) -> Users {
         Users::Possible
+    }
+
+    fn preset(profile: usize) -> Preset {
+        match Self::PROFILES.get(profile) {
+            Some(&VIRTUOSO) => {
+                Preset { clients_per_unit: Some(2), ramp_up: Some(0), duration: Some(60 * 60), checkpoint: Some(20 * 60) }
+            }
+            _ => Preset::default(),
+        }
     }
 
     fn metric(_: usize, standard: bool) -> &'static str {

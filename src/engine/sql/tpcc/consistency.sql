@@ -56,7 +56,7 @@ HAVING sum(promised) <> sum(present);
 SELECT o_w_id AS w_id, o_d_id AS d_id, o_id, o_carrier_id, no_o_id
 FROM orders
 LEFT JOIN new_order ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
-WHERE (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)
+WHERE o_carrier_id IS NULL AND no_o_id IS NULL OR o_carrier_id IS NOT NULL AND no_o_id IS NOT NULL
 UNION ALL
 SELECT no_w_id, no_d_id, o_id, o_carrier_id, no_o_id
 FROM new_order
@@ -80,7 +80,7 @@ HAVING sum(promised) <> sum(present);
 SELECT ol_w_id AS w_id, ol_d_id AS d_id, ol_o_id AS o_id, ol_number, ol_delivery_d, o_carrier_id
 FROM order_line
 JOIN orders ON o_w_id = ol_w_id AND o_d_id = ol_d_id AND o_id = ol_o_id
-WHERE (ol_delivery_d IS NULL) <> (o_carrier_id IS NULL);
+WHERE ol_delivery_d IS NULL AND o_carrier_id IS NOT NULL OR ol_delivery_d IS NOT NULL AND o_carrier_id IS NULL;
 
 -- name: 3.3.2.8
 -- title: W_YTD = sum(H_AMOUNT) paid at the warehouse

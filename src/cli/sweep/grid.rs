@@ -1,0 +1,294 @@
+//! A grid: every combination of some dimensions, in shuffled order, each point on a fresh copy of its loaded database.
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Runtime;
+
+use super::super::interrupt::Interrupt;
+use super::super::{load, with_engine};
+use super::SWEPT;
+use super::state::{Aim, Settings};
+use crate::engine::registry::Visitor;
+use crate::engine::server::{memory, size};
+use crate::engine::{Engine, Error, Upkeep};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::plan::{Plan, parse_scale};
+use crate::workload::Workload;
+
+/// More clients or CPUs than any machine has are a mistake.
+const MOST: u32 = 100_000;
+
+/// One dimension with its values, as it is written on the command line: `buffers=64MB,128MB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Dimension {
+    Warehouses(Vec<u32>),
+    Buffers(Vec<u64>),
+    Cpus(Vec<u32>),
+    Clients(Vec<u32>),
+}
+
+impl FromStr for Dimension {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Dimension, String> {
+        fn values<T: PartialEq>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+            let mut values = Vec::new();
+            for value in text.split(',') {
+                let value = parse(value.trim())?;
+                if values.contains(&value) {
+                    return Err(format!("a value of {text} is there twice"));
+                }
+                values.push(value);
+            }
+            Ok(values)
+        }
+        let number = |text: &str| {
+            let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+            number.ok_or_else(|| format!("`{text}` is no whole number from 1 to {MOST}"))
+        };
+        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N or clients=N,N";
+        let (name, list) = text.split_once('=').ok_or(usage)?;
+        match name {
+            "warehouses" => values(list, parse_scale).map(Dimension::Warehouses),
+            "buffers" => values(list, size::parse).map(Dimension::Buffers),
+            "cpus" => values(list, number).map(Dimension::Cpus),
+            "clients" => values(list, number).map(Dimension::Clients),
+            _ => Err(usage.to_owned()),
+        }
+    }
+}
+
+/// What memory a private server gets with its page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) enum Bound {
+    /// What suits its buffers: see [`memory::beside`].
+    Auto,
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl FromStr for Bound {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Bound, String> {
+        if text == "auto" { Ok(Bound::Auto) } else { size::parse(text).map(Bound::Bytes) }
+    }
+}
+
+impl TryFrom<String> for Bound {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Bound, String> {
+        text.parse()
+    }
+}
+
+impl Display for Bound {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Auto => to.write_str("auto"),
+            Bound::Bytes(bytes) => to.write_str(&size::text(*bytes)),
+        }
+    }
+}
+
+impl From<Bound> for String {
+    fn from(bound: Bound) -> String {
+        bound.to_string()
+    }
+}
+
+/// What a grid varies; a dimension without values is left as the plan and the server have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Grid {
+    pub(super) warehouses: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) buffers: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) cpus: Vec<u32>,
+    pub(super) clients: Vec<u32>,
+    pub(super) repeats: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bound_memory: Option<Bound>,
+}
+
+impl Grid {
+    /// From the command line; what it leaves open comes from the plan.
+    pub(super) fn of(dimensions: Vec<Dimension>, repeats: u32, bound_memory: Option<Bound>, plan: &Plan) -> Result<Grid, Error> {
+        let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+        let mut grid = Grid { repeats, bound_memory, ..Grid::default() };
+        for dimension in dimensions {
+            let before = match dimension {
+                Dimension::Warehouses(values) => std::mem::replace(&mut grid.warehouses, values).len(),
+                Dimension::Buffers(values) => std::mem::replace(&mut grid.buffers, values).len(),
+                Dimension::Cpus(values) => std::mem::replace(&mut grid.cpus, values).len(),
+                Dimension::Clients(values) => std::mem::replace(&mut grid.clients, values).len(),
+            };
+            if before > 0 {
+                return usage("a dimension of the grid is there twice: give all its values at once, such as buffers=64MB,128MB");
+            }
+        }
+        match (grid.warehouses.is_empty(), plan.scale) {
+            (true, scale) => grid.warehouses = vec![scale.unwrap_or(1)],
+            (false, Some(_)) => return usage("-w and warehouses= say the same: give one of them"),
+            (false, None) => {}
+        }
+        match (grid.clients.is_empty(), plan.clients) {
+            (true, clients) => grid.clients = vec![clients.unwrap_or(8)],
+            (false, Some(_)) => return usage("--clients and clients= say the same: give one of them"),
+            (false, None) => {}
+        }
+        if bound_memory == Some(Bound::Auto) && grid.buffers.is_empty() {
+            return usage("--bound-memory=auto follows the buffers: add buffers=SIZE, or give a size, such as --bound-memory=1GB");
+        }
+        Ok(grid)
+    }
+
+    /// Whether it asks for something that only a private server can be given.
+    pub(super) fn is_private(&self) -> bool {
+        !self.buffers.is_empty() || !self.cpus.is_empty() || self.bound_memory.is_some()
+    }
+
+    /// The memory that the server of a point may use.
+    pub(super) fn memory(&self, aim: Aim) -> Option<u64> {
+        match self.bound_memory? {
+            Bound::Bytes(bytes) => Some(bytes),
+            Bound::Auto => Some(memory::beside(aim.buffers?, aim.clients.unwrap_or_default())),
+        }
+    }
+}
+
+/// All points in the order in which they are run: repeat after repeat, each with all combinations, shuffled by the plan's seed. So a drift of
+/// the machine does not look like an effect, and a grid that ends early has whole repeats.
+pub(super) fn order(settings: &Settings) -> Vec<Aim> {
+    let Some(grid) = &settings.grid else { return Vec::new() };
+    let some = |values: &[u32]| if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect::<Vec<_>>() };
+    let buffers = if grid.buffers.is_empty() { vec![None] } else { grid.buffers.iter().copied().map(Some).collect() };
+    let mut all = Vec::new();
+    for repeat in 1..=grid.repeats {
+        let mut points = Vec::new();
+        for series in 0..settings.series.len() {
+            for warehouses in some(&grid.warehouses) {
+                for buffers in buffers.iter().copied() {
+                    for cpus in some(&grid.cpus) {
+                        for clients in some(&grid.clients) {
+                            points.push(Aim { series, warehouses, at: None, buffers, cpus, clients, repeat: Some(repeat) });
+                        }
+                    }
+                }
+            }
+        }
+        let seed = settings.plan.seed.unwrap_or_default().wrapping_add(u64::from(repeat));
+        points.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        all.extend(points);
+    }
+    all
+}
+
+/// Loads the database that points are copied from, or goes on with that; false if it was interrupted.
+pub(super) fn fill(plan: Plan, interrupt: Interrupt) -> Result<bool, Error> {
+    let options = load::options(SWEPT, &plan);
+    with_engine(SWEPT, options, Fill { plan, interrupt })
+}
+
+struct Fill {
+    plan: Plan,
+    interrupt: Interrupt,
+}
+
+impl Visitor for Fill {
+    type Output = bool;
+
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<bool, Error> {
+        if load::fill::<W, E>(runtime, &engine, &self.plan, &self.interrupt)?.is_none() {
+            return Ok(false);
+        }
+        // What a first reader would otherwise write in each point: row states known, no page to be written back.
+        for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
+            match runtime.block_on(self.interrupt.or(engine.maintain(kind))) {
+                Some(Ok(Upkeep::Absent(_) | Upkeep::Done(_) | Upkeep::Read { .. })) => {}
+                Some(Err(error)) => return Err(error),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::sweep::state::Series;
+    use crate::study::Kind;
+    use crate::study::point::Limits;
+
+    fn grid(dimensions: &[&str]) -> Result<Grid, String> {
+        let parsed = dimensions.iter().map(|text| text.parse()).collect::<Result<Vec<Dimension>, String>>()?;
+        Grid::of(parsed, 2, Some(Bound::Auto), &Plan { clients: Some(3), ..Plan::default() }).map_err(|error| error.to_string())
+    }
+
+    fn settings(seed: u64) -> Settings {
+        Settings {
+            sweep: Kind::Grid,
+            at: Vec::new(),
+            from: 1,
+            to: 1,
+            keep_databases: false,
+            replace: false,
+            limits: Limits::default(),
+            grid: Some(grid(&["warehouses=2,5,10", "buffers=64MB,1GB", "cpus=1,2"]).unwrap()),
+            plan: Plan { seed: Some(seed), ..Plan::default() },
+            series: vec![Series::default()],
+        }
+    }
+
+    #[test]
+    fn dimensions_are_read_and_mistakes_told() {
+        let read = grid(&["warehouses=2,5", "buffers=64MB"]).unwrap();
+        assert_eq!((read.warehouses, read.buffers, read.clients, read.cpus), (vec![2, 5], vec![64 << 20], vec![3], vec![]));
+        for (wrong, why) in [
+            (&["warehouses=2,2", "buffers=1MB"][..], "twice"),
+            (&["buffers=1MB", "buffers=2MB"], "twice"),
+            (&["buffers=many"], "size"),
+            (&["cpus=0"], "whole number"),
+            (&["colour=red"], "give warehouses="),
+            (&["buffers"], "give warehouses="),
+            (&["warehouses=2"], "add buffers="),
+            (&["buffers=1MB", "clients=2"], "--clients"),
+        ] {
+            let error = grid(wrong).unwrap_err();
+            assert!(error.contains(why), "{wrong:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_repeat_has_all_points_in_an_order_of_its_own() {
+        let all = order(&settings(7));
+        assert_eq!(all.len(), 2 * 3 * 2 * 2);
+        let (first, second) = all.split_at(12);
+        let bare = |aims: &[Aim]| aims.iter().map(|aim| Aim { repeat: None, ..*aim }).collect::<Vec<_>>();
+        assert_ne!(bare(first), bare(second));
+        assert!(bare(first).iter().all(|aim| bare(second).contains(aim)));
+        assert!(first.iter().all(|aim| aim.repeat == Some(1)) && second.iter().all(|aim| aim.repeat == Some(2)));
+        assert_eq!(order(&settings(7)), all, "by the seed");
+        assert_ne!(order(&settings(8)), all);
+    }
+
+    #[test]
+    fn memory_follows_the_buffers() {
+        let settings = settings(1);
+        let grid = settings.grid.unwrap();
+        let aim = |buffers| Aim { buffers: Some(buffers), clients: Some(8), ..Aim::default() };
+        assert!(grid.memory(aim(64 << 20)).unwrap() > 96 << 20);
+        assert_eq!(grid.memory(aim(1 << 30)).unwrap() - grid.memory(aim(1 << 29)).unwrap(), (1 << 29) + (1 << 26));
+        let fixed = Grid { bound_memory: Some("512MB".parse().unwrap()), ..grid };
+        assert_eq!(fixed.memory(Aim::default()), Some(512 << 20));
+    }
+}

@@ -1,0 +1,122 @@
+//! Questions to a loaded database: its consistency, its running totals, its settings.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Row, Value as Wire};
+
+use super::Port;
+use super::failure::of_command;
+use super::value::whole;
+use crate::engine::sql::script::{self, Named};
+use crate::engine::{Error, Finding};
+
+/// Offending rows that a finding shows.
+const EXAMPLES: usize = 5;
+
+/// System variables that matter to the result.
+const SETTINGS: [&str; 22] = [
+    "binlog_format",
+    "default_storage_engine",
+    "innodb_adaptive_hash_index",
+    "innodb_buffer_pool_size",
+    "innodb_doublewrite",
+    "innodb_file_per_table",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_lock_wait_timeout",
+    "innodb_log_file_size",
+    "innodb_page_size",
+    "innodb_redo_log_capacity",
+    "innodb_snapshot_isolation",
+    "log_bin",
+    "max_connections",
+    "performance_schema",
+    "sync_binlog",
+    "thread_handling",
+    "transaction_isolation",
+    "tx_isolation",
+    "version_comment",
+];
+
+/// MariaDB tells which variables someone has set; not what could hold a password, nor where files lie and how names look.
+const CHANGED: &str = "SELECT LOWER(variable_name), global_value FROM information_schema.system_variables \
+    WHERE global_value_origin IN ('CONFIG', 'COMMAND-LINE', 'SQL') AND variable_name NOT REGEXP \
+    '(PASSWORD|KEY|AUTH|DIR$|FILE$|SOCKET|^PORT$|BIND_ADDRESS|HOSTNAME|CHARACTER_SET|COLLATION|^PID|LOG_ERROR|TIMESTAMP|USER|SSL|TLS)'";
+
+/// Runs the workload's conditions one after the other.
+pub async fn check<W: Port>(conn: &mut Conn, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::new();
+    for condition in script::statements(W::CONSISTENCY) {
+        let finding = condition_holds(conn, &condition).await?;
+        told(&finding);
+        findings.push(finding);
+    }
+    Ok(findings)
+}
+
+/// Runs one condition: a statement is one snapshot.
+pub async fn condition_holds(conn: &mut Conn, condition: &Named<'_>) -> Result<Finding, Error> {
+    let finding = find(conn, condition).await;
+    finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))
+}
+
+async fn find(conn: &mut Conn, condition: &Named<'_>) -> Result<Finding, mysql_async::Error> {
+    let began = Instant::now();
+    let (mut offending, mut examples) = (0, Vec::new());
+    let mut rows = conn.query_iter(condition.sql).await?;
+    while !rows.is_empty() {
+        let Some(row) = rows.next().await? else { continue };
+        offending += 1;
+        if examples.len() < EXAMPLES {
+            examples.push(show(&row));
+        }
+    }
+    Ok(Finding {
+        id: condition.name.to_owned(),
+        title: condition.notes.get("title").copied().unwrap_or(condition.name).to_owned(),
+        offending,
+        examples,
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+fn show(row: &Row) -> String {
+    let value = |at: usize| match row.as_ref(at) {
+        None | Some(Wire::NULL) => "null".to_owned(),
+        Some(Wire::Bytes(text)) => String::from_utf8_lossy(text).trim_end().to_owned(),
+        Some(value) => value.as_sql(false),
+    };
+    let pairs = row.columns_ref().iter().enumerate().map(|(at, column)| format!("{}={}", column.name_str(), value(at)));
+    pairs.collect::<Vec<_>>().join(" ")
+}
+
+/// The running totals of the workload's effects.
+pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
+    let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+    let sql = sql.first().copied().unwrap_or_default();
+    let row: Option<Row> = conn.query_first(sql).await.map_err(|error| of_command("cannot count what was done", &error))?;
+    let total = |name: &&str| {
+        let place = row.as_ref().and_then(|row| row.columns_ref().iter().position(|column| column.name_str() == *name));
+        let total = place.and_then(|place| row.as_ref()?.as_ref(place)).and_then(whole);
+        total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
+    };
+    W::EFFECTS.iter().map(total).collect()
+}
+
+/// The settings of a session that matter to the result.
+pub async fn settings(conn: &mut Conn) -> Result<BTreeMap<String, String>, Error> {
+    let failed = |error| of_command("cannot read the settings", &error);
+    let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
+    let sql = format!("SHOW SESSION VARIABLES WHERE variable_name IN ({names})");
+    let mut settings: BTreeMap<String, String> =
+        conn.query_map(sql, |pair: (String, String)| pair).await.map_err(failed)?.into_iter().collect();
+    // MySQL has no such table.
+    let changed: Vec<(String, Option<String>)> = conn.query(CHANGED).await.unwrap_or_default();
+    for (name, value) in changed {
+        settings.entry(name).or_insert_with(|| value.unwrap_or_default());
+    }
+    Ok(settings)
+}

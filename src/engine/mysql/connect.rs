@@ -1,0 +1,426 @@
+//! Where a MySQL or MariaDB server is and how to get in: URL, environment, option file, TLS.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, DriverError, IoError, OptsBuilder, SslOpts};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use super::failure::{self, UNKNOWN_DATABASE, told};
+use super::option_file;
+use super::tls::{self, Mode};
+use crate::engine::Error;
+use crate::engine::postgres::connect::one_line;
+
+/// Seconds that a connection may take, from the first packet to the server's readiness.
+const CONNECT_SECONDS: u64 = 30;
+const DEFAULT_PORT: u16 = 3306;
+const PARAMETERS: &str = "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout";
+/// What a part of a URL may hold as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+/// Statements that the driver may keep prepared. It closes further ones behind the back of who holds them.
+const MOST_STATEMENTS: usize = 1_000;
+/// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are errors.
+const SESSION: &str = "SET SESSION time_zone = '+00:00', \
+    sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_IN_DATE,NO_ZERO_DATE'";
+
+/// The environment that is looked at, by name.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Where the server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Host {
+    Tcp(String),
+    Socket(PathBuf),
+}
+
+/// A password. It is never shown.
+#[derive(Clone, PartialEq, Eq)]
+struct Password(String);
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// A server to connect to, and perhaps a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    host: Host,
+    port: u16,
+    user: String,
+    /// The database of the URL; the workload's name serves if there is none.
+    database: Option<String>,
+    password: Option<Password>,
+    ssl_mode: Mode,
+    ssl: Option<SslOpts>,
+    timeout: Duration,
+    /// What to tell the user, such as an option file that was ignored.
+    pub warnings: Vec<String>,
+}
+
+impl Target {
+    /// Reads a `mysql://` URL; what it leaves open comes from the environment and the option file.
+    pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
+        let parts = Parts::of(url)?;
+        let given = |name: &str, variable: &str| {
+            parts.last(name).map(str::to_owned).or_else(|| environment(variable)).filter(|value| !value.is_empty())
+        };
+        let port = match given("port", "MYSQL_TCP_PORT") {
+            Some(text) => text.parse().map_err(|_| Error::Usage(format!("the port `{text}` is not a number from 1 to 65535")))?,
+            None => DEFAULT_PORT,
+        };
+        let host = match (parts.last("socket"), parts.last("host")) {
+            (Some(socket), _) => Host::Socket(PathBuf::from(socket)),
+            (None, Some(host)) if host.contains(',') => {
+                return Err(Error::Usage(format!("`{host}` names several hosts: give the one that is to be measured")));
+            }
+            (None, host) => Host::Tcp(host.unwrap_or("localhost").to_owned()),
+        };
+        let file = environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();
+        let own = || nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.name);
+        // A password of the file is meant for the file's user.
+        let user = parts.last("user").map(str::to_owned).or_else(|| file.user.clone()).or_else(own);
+        let user = user.ok_or_else(|| Error::Usage("who connects? Give a user: mysql://USER@HOST/DATABASE".to_owned()))?;
+        let of_file = file.password.filter(|_| file.user.is_none_or(|name| name == user));
+        let ssl_mode = match parts.last("ssl-mode") {
+            Some(name) => Mode::from_name(name)?,
+            None => default_ssl_mode(&host),
+        };
+        let ssl_ca = parts.last("ssl-ca").map(PathBuf::from);
+        let timeout = match parts.last("connect_timeout").map(|text| (text, text.parse())) {
+            None | Some((_, Ok(0))) => CONNECT_SECONDS,
+            Some((_, Ok(seconds))) => seconds,
+            Some((text, Err(_))) => return Err(Error::Usage(format!("connect_timeout={text} is not a number of seconds"))),
+        };
+        Ok(Target {
+            port,
+            user,
+            database: parts.last("database").map(str::to_owned),
+            password: given("password", "MYSQL_PWD").or(of_file).map(Password),
+            ssl_mode,
+            ssl: tls::options(ssl_mode, ssl_ca.as_deref())?,
+            timeout: Duration::from_secs(timeout),
+            warnings: file.warning.into_iter().collect(),
+            host,
+        })
+    }
+
+    /// The URL without password.
+    pub fn url(&self) -> String {
+        let encode = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
+        let name = |text: &str| encode(text).replace('/', "%2F");
+        let (user, database) = (name(&self.user), self.database.as_deref().map(name).unwrap_or_default());
+        match &self.host {
+            Host::Tcp(host) if host.contains(':') => format!("mysql://{user}@[{host}]:{}/{database}", self.port),
+            Host::Tcp(host) => format!("mysql://{user}@{}:{}/{database}", name(host), self.port),
+            Host::Socket(path) => format!("mysql://{user}@localhost/{database}?socket={}", encode(&path.to_string_lossy())),
+        }
+    }
+
+    /// The database that holds a workload.
+    pub fn database<'a>(&'a self, workload: &'a str) -> &'a str {
+        self.database.as_deref().unwrap_or(workload)
+    }
+
+    /// Whether the database has the workload's name because the URL gives none: then Graymark makes and removes it.
+    pub fn own_database(&self) -> bool {
+        self.database.is_none()
+    }
+
+    /// Whether the server is on this machine, as far as the address tells.
+    pub fn is_local(&self) -> bool {
+        match &self.host {
+            Host::Tcp(host) => is_loopback(host),
+            Host::Socket(_) => true,
+        }
+    }
+
+    fn place(&self) -> String {
+        match &self.host {
+            Host::Tcp(host) => format!("{host}:{}", self.port),
+            Host::Socket(path) => path.display().to_string(),
+        }
+    }
+
+    fn options(&self, database: Option<&str>, ssl: Option<SslOpts>) -> OptsBuilder {
+        let options = OptsBuilder::default()
+            .user(Some(&self.user))
+            .pass(self.password.as_ref().map(|password| &password.0))
+            .db_name(database)
+            .prefer_socket(false)
+            .tcp_nodelay(true)
+            .stmt_cache_size(MOST_STATEMENTS)
+            // An update counts the rows that it finds, also if it changes nothing of them.
+            .client_found_rows(true)
+            .setup(vec![SESSION])
+            .ssl_opts(ssl);
+        match &self.host {
+            Host::Tcp(host) => options.ip_or_hostname(host).tcp_port(self.port),
+            Host::Socket(path) => options.socket(Some(path.to_string_lossy())),
+        }
+    }
+
+    /// Connects, to a database if one is given. `settings` are further assignments for the session.
+    pub async fn connect(&self, database: Option<&str>, settings: &[&str]) -> Result<Conn, Error> {
+        let connecting = async {
+            match Conn::new(self.options(database, self.ssl.clone())).await {
+                Err(mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer)) if self.ssl_mode == Mode::Preferred => {
+                    Conn::new(self.options(database, None)).await
+                }
+                done => done,
+            }
+        };
+        let mut conn = match tokio::time::timeout(self.timeout, connecting).await {
+            Ok(done) => done.map_err(|error| self.explain(&error, database))?,
+            Err(_) => {
+                return Err(Error::Database(format!(
+                    "{} does not answer within {} s: is it a MySQL or MariaDB server? (connect_timeout=SECONDS waits longer)",
+                    self.place(),
+                    self.timeout.as_secs()
+                )));
+            }
+        };
+        for setting in settings {
+            let set = conn.query_drop(format!("SET SESSION {setting}")).await;
+            set.map_err(|error| failure::of_command(&format!("cannot set {setting}"), &error))?;
+        }
+        Ok(conn)
+    }
+
+    /// Why it did not work and what to do, in one line.
+    fn explain(&self, error: &mysql_async::Error, database: Option<&str>) -> Error {
+        let (place, user) = (self.place(), &self.user);
+        let text = match error {
+            mysql_async::Error::Server(refusal) => {
+                let message = one_line(&refusal.message);
+                match refusal.code {
+                    1045 | 1698 | 1862 if self.password.is_none() => {
+                        format!(
+                            "{place} wants a password of user `{user}`: give it in MYSQL_PWD or ~/.my.cnf{} ({message})",
+                            self.warned()
+                        )
+                    }
+                    1045 | 1698 | 1862 => {
+                        format!(
+                            "{place} refuses the password of user `{user}`: give the right one in MYSQL_PWD or ~/.my.cnf{} ({message})",
+                            self.warned()
+                        )
+                    }
+                    1130 => format!("{place} takes no connections from this host: {message}; see the hosts of its users"),
+                    UNKNOWN_DATABASE => {
+                        let database = database.unwrap_or_default();
+                        format!("{place} has no database `{database}`: CREATE DATABASE {database}, or name another one in the URL")
+                    }
+                    1044 => format!("{place} does not let user `{user}` into the database: {message}"),
+                    1040 | 1203 | 1226 => {
+                        format!("{place} has no connection left ({message}): use fewer clients, or raise max_connections")
+                    }
+                    3159 => format!("{place} wants TLS: give ssl-mode=REQUIRED or VERIFY_IDENTITY ({message})"),
+                    _ => format!("{place} refuses the connection: {}", told(error)),
+                }
+            }
+            mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => {
+                format!(
+                    "{place} offers no TLS, which ssl-mode asks for: turn it on there, or trust the network with ssl-mode=DISABLED"
+                )
+            }
+            mysql_async::Error::Driver(DriverError::UnknownAuthPlugin { name }) => format!(
+                "{place} asks user `{user}` for an authentication that Graymark does not have ({name}): use a user with \
+                 mysql_native_password or caching_sha2_password"
+            ),
+            mysql_async::Error::Io(IoError::Tls(error)) => self.explain_tls(&one_line(&error.to_string())),
+            mysql_async::Error::Io(IoError::Io(error)) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                Some(tls) => self.explain_certificate(tls),
+                None => self.explain_io(error),
+            },
+            error => format!("{place} does not speak MySQL's protocol ({}): check host and port", told(error)),
+        };
+        Error::Database(text)
+    }
+
+    fn explain_io(&self, error: &io::Error) -> String {
+        let place = self.place();
+        match (error.kind(), &self.host) {
+            (io::ErrorKind::ConnectionRefused, Host::Tcp(_)) => {
+                format!("{place} refuses connections: check host and port, and that the server runs and listens there")
+            }
+            (io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, Host::Socket(_)) => {
+                format!("no server answers at the socket {place}: check its path, and that the server runs")
+            }
+            (io::ErrorKind::TimedOut, _) => format!("{place} does not answer: check host, port and firewall"),
+            _ if error.to_string().contains("lookup address") => format!("no host is called {place}: check the URL"),
+            (
+                io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::InvalidInput
+                | io::ErrorKind::InvalidData
+                | io::ErrorKind::Other,
+                _,
+            ) => format!("{place} does not speak MySQL's protocol ({}): check host and port", one_line(&error.to_string())),
+            _ => format!("cannot connect to {place}: {error}"),
+        }
+    }
+
+    fn explain_certificate(&self, error: &rustls::Error) -> String {
+        use rustls::CertificateError as Certificate;
+        let place = self.place();
+        match error {
+            rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => format!(
+                "the certificate of {place} is not of an authority that ssl-mode accepts: name its authority with ssl-ca=FILE, or go \
+                 without verification with ssl-mode=REQUIRED"
+            ),
+            rustls::Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
+                format!(
+                    "the certificate of {place} names another host: connect by the name that it has, or go without verification with \
+                     ssl-mode=REQUIRED"
+                )
+            }
+            error => self.explain_tls(&one_line(&error.to_string())),
+        }
+    }
+
+    fn explain_tls(&self, why: &str) -> String {
+        format!("TLS with {} failed: {why}; see ssl-mode and ssl-ca", self.place())
+    }
+
+    fn warned(&self) -> String {
+        self.warnings.iter().map(|warning| format!(" ({warning})")).collect()
+    }
+}
+
+fn default_ssl_mode(host: &Host) -> Mode {
+    match host {
+        Host::Socket(_) => Mode::Disabled,
+        Host::Tcp(host) if is_loopback(host) => Mode::Preferred,
+        Host::Tcp(_) => Mode::VerifyIdentity,
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// What a URL says, decoded, as parameters in their order.
+struct Parts(Vec<(String, String)>);
+
+impl Parts {
+    fn of(url: &str) -> Result<Parts, Error> {
+        let wrong = |why: &str| Error::Usage(format!("the database URL is not mysql://USER@HOST:PORT/DATABASE: {why}"));
+        let rest = url.strip_prefix("mysql://").or_else(|| url.strip_prefix("mariadb://"));
+        let rest = rest.ok_or_else(|| wrong("it does not begin with mysql://"))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = match address.strip_prefix('[') {
+            Some(address) => {
+                let (host, after) = address.split_once(']').ok_or_else(|| wrong("a `]` is missing"))?;
+                (host, after.strip_prefix(':').unwrap_or(after))
+            }
+            None => address.split_once(':').unwrap_or((address, "")),
+        };
+        let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from).map_err(|_| wrong("it is not UTF-8"));
+        let mut parts = Vec::new();
+        for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port), ("database", database)] {
+            if !value.is_empty() {
+                parts.push((name.to_owned(), decode(value)?));
+            }
+        }
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').ok_or_else(|| wrong("a parameter has no `=`"))?;
+            let name = decode(name)?;
+            if !PARAMETERS.split(", ").any(|known| known == name) {
+                return Err(Error::Usage(format!("the database URL has an unknown parameter `{name}`; known are {PARAMETERS}")));
+            }
+            parts.push((name, decode(value)?));
+        }
+        let parts = Parts(parts);
+        if let Some(database) = parts.last("database").filter(|name| name.contains('`') || name.contains('\0')) {
+            return Err(Error::Usage(format!("`{database}` is no name for a database")));
+        }
+        Ok(parts)
+    }
+
+    fn last(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(other, value)| other == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(url: &str) -> Target {
+        Target::parse(url, &|_| None).unwrap()
+    }
+
+    #[test]
+    fn a_url_is_read_and_shown_without_its_password() {
+        let full = target("mysql://ann:s%40cret@localhost:6000/bench?connect_timeout=3");
+        assert_eq!((full.password.clone(), full.timeout), (Some(Password("s@cret".to_owned())), Duration::from_secs(3)));
+        assert_eq!(full.url(), "mysql://ann@localhost:6000/bench");
+        assert!(!format!("{full:?}").contains("cret"));
+        assert_eq!(target("mariadb://ann@127.0.0.1?password=secret").url(), "mysql://ann@127.0.0.1:3306/");
+        assert_eq!(target("mysql://ann@[::1]:6000/b").url(), "mysql://ann@[::1]:6000/b");
+        let socket = target("mysql://ann@localhost/b?socket=/run/my.sock");
+        assert_eq!(socket.url(), "mysql://ann@localhost/b?socket=/run/my.sock");
+        assert!(socket.is_local() && target(&socket.url()) == socket);
+    }
+
+    #[test]
+    fn the_workloads_name_serves_where_no_database_is_given() {
+        assert_eq!(target("mysql://ann@localhost").database("tpcc"), "tpcc");
+        assert_eq!(target("mysql://ann@localhost/bench").database("tpcc"), "bench");
+    }
+
+    #[test]
+    fn environment_and_option_file_fill_what_the_url_leaves_open() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(".my.cnf"), "[client]\nuser=ann\npassword=of-file\n").unwrap();
+        let place = home.path().to_str().unwrap().to_owned();
+        let environment = |name: &str| match name {
+            "HOME" => Some(place.clone()),
+            "MYSQL_TCP_PORT" => Some("6000".to_owned()),
+            _ => None,
+        };
+        let password = |url: &str| Target::parse(url, &environment).unwrap().password.map(|password| password.0);
+        assert_eq!(Target::parse("mysql://localhost/b", &environment).unwrap().url(), "mysql://ann@localhost:6000/b");
+        assert_eq!(password("mysql://localhost/b").as_deref(), Some("of-file"));
+        assert_eq!(password("mysql://bob@localhost/b"), None);
+        let with_password = |name: &str| if name == "MYSQL_PWD" { Some("of-env".to_owned()) } else { environment(name) };
+        let target = Target::parse("mysql://localhost/b", &with_password).unwrap();
+        assert_eq!(target.password, Some(Password("of-env".to_owned())));
+    }
+
+    #[test]
+    fn tls_is_verified_wherever_a_network_lies_between() {
+        let mode = |url| Target::parse(url, &|_| None).map(|target| target.ssl_mode);
+        assert_eq!(default_ssl_mode(&Host::Tcp("db.example".to_owned())), Mode::VerifyIdentity);
+        assert_eq!(mode("mysql://a@localhost/b"), Ok(Mode::Preferred));
+        assert_eq!(mode("mysql://a@localhost/b?socket=/run/x"), Ok(Mode::Disabled));
+        assert_eq!(mode("mysql://a@db.example/b?ssl-mode=required"), Ok(Mode::Required));
+    }
+
+    #[test]
+    fn a_wrong_url_is_refused_without_showing_its_password() {
+        for url in [
+            "postgres://a:secret@h/b",
+            "mysql://a:secret@h:port/b",
+            "mysql://a:secret@h/b?ssl-mode=verify_ca",
+            "mysql://a:secret@h/b?unknown=1",
+            "mysql://a:secret@h,i/b",
+            "mysql://a:secret@[::1/b",
+            "mysql://a:secret@h/b%60",
+            "mysql://a:secret@localhost/b?connect_timeout=soon",
+        ] {
+            let Err(Error::Usage(text)) = Target::parse(url, &|_| None) else { panic!("{url} was taken") };
+            assert!(!text.contains("secret") && !text.contains('\n'), "{text}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+-- DebitCredit needs no access paths beside the primary keys, which the tables are made with.

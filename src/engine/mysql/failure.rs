@@ -1,0 +1,116 @@
+//! What the errors of MySQL and MariaDB mean to a transaction and to a command.
+
+use mysql_async::{DriverError, IoError, ServerError};
+
+use crate::engine::postgres::connect::one_line;
+use crate::engine::{Error, Failure, RetryReason};
+
+/// A row or gap was not to be had within `innodb_lock_wait_timeout`. Only the statement is rolled back then; Graymark rolls back the rest.
+pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
+/// The transaction was chosen as the victim of a deadlock, or lost against another node of a cluster.
+const DEADLOCK: u16 = 1213;
+/// MariaDB with `innodb_snapshot_isolation`: the row was changed since the transaction's snapshot.
+const RECORD_CHANGED: u16 = 1020;
+/// Numbers by which a server ends a session: shutdown, a killed or an idle connection.
+const SESSION_ENDED: [u16; 6] = [1053, 1077, 1079, 1927, 3169, 4031];
+/// There is no such database.
+pub const UNKNOWN_DATABASE: u16 = 1049;
+/// There is already a row with this key.
+pub const DUPLICATE_KEY: u16 = 1062;
+
+/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection is gone.
+pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool) -> Failure {
+    let Some(refusal) = refusal(error) else {
+        // Only a parameter or a value of a wrong type leaves the connection usable.
+        return match error {
+            mysql_async::Error::Driver(
+                DriverError::FromValue { .. }
+                | DriverError::FromRow { .. }
+                | DriverError::StmtParamsMismatch { .. }
+                | DriverError::StmtParamsNumberExceedsLimit { .. },
+            ) => Failure::Invalid(told(error)),
+            _ => Failure::Disconnected { ambiguous, detail: told(error) },
+        };
+    };
+    let retry = |reason| Failure::Retry { reason, detail: told(error) };
+    match refusal.code {
+        DEADLOCK => retry(RetryReason::Deadlock),
+        LOCK_WAIT_TIMEOUT => retry(RetryReason::LockTimeout),
+        RECORD_CHANGED => retry(RetryReason::Serialization),
+        code if SESSION_ENDED.contains(&code) || refusal.state.starts_with("08") => {
+            Failure::Disconnected { ambiguous, detail: told(error) }
+        }
+        _ if refusal.state == "40001" => retry(RetryReason::Serialization),
+        _ => Failure::Invalid(told(error)),
+    }
+}
+
+/// What the server said, if it was the server.
+pub fn refusal(error: &mysql_async::Error) -> Option<&ServerError> {
+    match error {
+        mysql_async::Error::Server(refusal) => Some(refusal),
+        _ => None,
+    }
+}
+
+/// The number of the server's error, if it was the server.
+pub fn code(error: &mysql_async::Error) -> Option<u16> {
+    refusal(error).map(|refusal| refusal.code)
+}
+
+/// What an error means to a command that does `what`.
+pub fn of_command(what: &str, error: &mysql_async::Error) -> Error {
+    let advice = match code(error) {
+        // A table is full, no room for a temporary file, no space on the device.
+        Some(1114 | 1021 | 3) => "; make room on the server's disk and start the same command again",
+        Some(1044 | 1142 | 1227 | 1370 | 1419) => {
+            "; connect as a user who may do this there: GRANT ALL ON DATABASE.* TO USER, and for procedures \
+             log_bin_trust_function_creators=ON where the server writes a binary log"
+        }
+        Some(1290 | 1792 | 1836) => "; it is a replica or set read-only: connect to the primary",
+        Some(1148 | 3948 | 4166) => "; rows are sent by LOAD DATA LOCAL: SET GLOBAL local_infile = ON at the server",
+        _ => "",
+    };
+    Error::Database(format!("{what}: {}{advice}", told(error)))
+}
+
+/// An error in one line.
+pub fn told(error: &mysql_async::Error) -> String {
+    match error {
+        mysql_async::Error::Server(refusal) => {
+            format!("{} [error {}, SQLSTATE {}]", one_line(&refusal.message), refusal.code, refusal.state)
+        }
+        mysql_async::Error::Io(IoError::Io(error)) => one_line(&error.to_string()),
+        mysql_async::Error::Io(IoError::Tls(error)) => one_line(&error.to_string()),
+        mysql_async::Error::Driver(error) => one_line(&error.to_string()),
+        error => one_line(&error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(code: u16, state: &str) -> mysql_async::Error {
+        ServerError { code, message: "so it\nis".to_owned(), state: state.to_owned() }.into()
+    }
+
+    #[test]
+    fn errors_are_told_apart() {
+        let reason = |code, state| match of_transaction(&server(code, state), true) {
+            Failure::Retry { reason, .. } => Some(reason),
+            _ => None,
+        };
+        assert_eq!(reason(1213, "40001"), Some(RetryReason::Deadlock));
+        assert_eq!(reason(1205, "HY000"), Some(RetryReason::LockTimeout));
+        assert_eq!(reason(1020, "HY000"), Some(RetryReason::Serialization));
+        for (code, state) in [(1053, "08S01"), (1927, "70100"), (1158, "08S01")] {
+            let failure = of_transaction(&server(code, state), true);
+            assert!(matches!(failure, Failure::Disconnected { ambiguous: true, .. }), "{code}: {failure:?}");
+        }
+        let gone = mysql_async::Error::Io(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
+        assert!(matches!(of_transaction(&gone, false), Failure::Disconnected { ambiguous: false, .. }));
+        let Failure::Invalid(text) = of_transaction(&server(1064, "42000"), true) else { panic!("a wrong statement") };
+        assert_eq!(text, "so it is [error 1064, SQLSTATE 42000]");
+    }
+}

@@ -1,0 +1,450 @@
+//! Loads a population: parallel `LOAD DATA LOCAL` from memory, then keys, statistics and a count of every table.
+//!
+//! Each part of the population is one transaction that first notes the part, so that an interrupted load goes on where it was, and a part
+//! whose transaction outlives its loader at the server is not brought twice: the second one waits at the note. A named lock keeps loads
+//! apart.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use futures_util::StreamExt;
+use futures_util::future::try_join_all;
+use futures_util::stream;
+use mysql_async::Conn;
+use mysql_async::prelude::Queryable;
+use tokio::sync::mpsc;
+
+use super::connect::Target;
+use super::failure::{DUPLICATE_KEY, code, of_command};
+use super::rows::{self, Chunks};
+use super::{Port, catalog};
+use crate::engine::sql::script::{self, Named};
+use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
+use crate::workload::{Part, Population, Table};
+
+/// Whom a load tells what it does.
+pub type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
+
+/// Foreign keys are declared when the rows are there, and what a killed load left is waited for.
+const SETTINGS: [&str; 3] = ["foreign_key_checks = 0", "innodb_lock_wait_timeout = 600", "lock_wait_timeout = 600"];
+
+/// Creates and fills the tables, or goes on with an interrupted load of the same manifest.
+pub async fn load<W: Port>(
+    target: &Target,
+    manifest: &Manifest,
+    population: &W::Population,
+    jobs: usize,
+    told: Told<'_>,
+) -> Result<LoadReport, Error> {
+    let begun = Instant::now();
+    let jobs = jobs.max(1);
+    let database = target.database(W::NAME);
+    let mut phases = Phases::new(told);
+    let guard = claim(target, database).await?;
+
+    phases.begin("schema");
+    if target.own_database() {
+        let create = format!("CREATE DATABASE IF NOT EXISTS `{database}`");
+        let mut conn = target.connect(None, &[]).await?;
+        conn.query_drop(create).await.map_err(|error| of_command(&format!("cannot create the database {database}"), &error))?;
+    }
+    let mut conn = target.connect(Some(database), &SETTINGS).await?;
+    prepare::<W>(&mut conn, database, manifest).await?;
+
+    let parts = population.parts();
+    let done: HashSet<(String, u32)> = told_parts::<W>(&mut conn, &parts, told, &mut phases.report).await?;
+    phases.begin("rows");
+    let open = parts.iter().filter(|part| !done.contains(&(W::TABLES[part.table].name.to_owned(), part.number)));
+    copy_parts::<W>(target, database, population, open.copied().collect(), jobs, told, &mut phases.report).await?;
+
+    phases.begin("keys");
+    let mut conns = try_join_all((0..jobs).map(|_| target.connect(Some(database), &SETTINGS))).await?;
+    let keys = script::statements(W::KEYS);
+    side_by_side(&mut conns, &keys, async |conn: &mut Conn, key: &Named<'_>| declare(conn, key, Declared::Index).await).await?;
+    if manifest.foreign_keys {
+        phases.begin("foreign keys");
+        // Each locks two tables, so side by side they would only get in each other's way.
+        for key in &script::statements(W::FOREIGN_KEYS) {
+            declare(&mut conn, key, Declared::Constraint).await?;
+        }
+    }
+    phases.begin("procedures");
+    create_procedures::<W>(&mut conn).await?;
+
+    phases.begin("statistics");
+    let mut tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
+    let expected = |name: &str| parts.iter().filter(|part| W::TABLES[part.table].name == name).map(|part| part.rows).sum::<u64>();
+    tables.sort_by_key(|name| std::cmp::Reverse(expected(name)));
+    side_by_side(&mut conns, &tables, async |conn: &mut Conn, table: &&str| analyze(conn, table).await).await?;
+
+    phases.begin("verify");
+    let counted = Mutex::new(Vec::new());
+    let count = async |conn: &mut Conn, table: &&str| {
+        let rows = count(conn, table).await?;
+        counted.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(((*table).to_owned(), rows));
+        Ok(())
+    };
+    side_by_side(&mut conns, &tables, count).await?;
+    let counted = counted.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for table in W::TABLES {
+        let rows = counted.iter().find(|(name, _)| name == table.name).map_or(0, |(_, rows)| *rows);
+        if rows != expected(table.name) {
+            let (expected, name) = (expected(table.name), table.name);
+            return Err(Error::Database(format!(
+                "{name} has {rows} rows instead of {expected}: someone else wrote to it; remove the tables with graymark drop and load again"
+            )));
+        }
+        phases.report.tables.push((table.name.to_owned(), rows));
+    }
+    phases.report.database_bytes = catalog::bytes(&mut conn).await?;
+    catalog::complete(&mut conn).await?;
+    release(guard).await?;
+    let mut report = phases.end();
+    report.seconds = begun.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Times the phases and tells them.
+struct Phases<'a> {
+    told: Told<'a>,
+    report: LoadReport,
+    current: Option<(&'static str, Instant)>,
+}
+
+impl<'a> Phases<'a> {
+    fn new(told: Told<'a>) -> Self {
+        Phases { told, report: LoadReport::default(), current: None }
+    }
+
+    fn begin(&mut self, name: &'static str) {
+        self.finish();
+        (self.told)(LoadStep::Phase(name));
+        self.current = Some((name, Instant::now()));
+    }
+
+    fn finish(&mut self) {
+        if let Some((name, begun)) = self.current.take() {
+            self.report.phases.push((name.to_owned(), begun.elapsed().as_secs_f64()));
+        }
+    }
+
+    fn end(mut self) -> LoadReport {
+        self.finish();
+        self.report
+    }
+}
+
+/// Makes this process the one that loads or restores, for as long as the connection lives.
+pub(super) async fn claim(target: &Target, database: &str) -> Result<Conn, Error> {
+    let mut guard = target.connect(None, &["wait_timeout = 31536000"]).await?;
+    // A loader that has just ended may hold it for a moment. Names of locks are short, and shared by all databases of a server.
+    let lock = guard.exec_first("SELECT GET_LOCK(CONCAT('graymark ', SHA1(?)), 2)", (database,)).await;
+    match lock.map_err(|error| of_command("cannot begin", &error))? {
+        Some(Some(1)) => Ok(guard),
+        _ => Err(Error::Database(format!("another load or restore is running in the database {database}: wait for it or stop it"))),
+    }
+}
+
+/// Lets others load or restore.
+pub(super) async fn release(mut guard: Conn) -> Result<(), Error> {
+    guard.query_drop("DO RELEASE_ALL_LOCKS()").await.map_err(|error| of_command("cannot end", &error))
+}
+
+/// Creates the tables, or sees that what is there is of the same manifest and unfinished.
+async fn prepare<W: Port>(conn: &mut Conn, database: &str, manifest: &Manifest) -> Result<(), Error> {
+    match catalog::holding::<W>(conn, database).await? {
+        Holding::Nothing => catalog::create::<W>(conn, manifest).await,
+        Holding::Unfinished(there) if there == *manifest => catalog::create::<W>(conn, manifest).await,
+        Holding::Unfinished(there) => Err(Error::Usage(format!(
+            "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it with graymark drop",
+            there.scale, there.seed
+        ))),
+        Holding::Complete(there) => Err(Error::Usage(format!(
+            "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
+            there.scale, there.seed
+        ))),
+        Holding::Other { workload } => Err(Error::Usage(format!("it holds the workload {workload}: use another database"))),
+        Holding::Foreign { why } => {
+            Err(Error::Usage(format!("tables are there that Graymark did not load ({why}): remove them, or use another database")))
+        }
+    }
+}
+
+/// The parts that an earlier load has brought; their rows are told as resumed.
+async fn told_parts<W: Port>(
+    conn: &mut Conn,
+    parts: &[Part],
+    told: Told<'_>,
+    report: &mut LoadReport,
+) -> Result<HashSet<(String, u32)>, Error> {
+    let done = catalog::parts(conn).await?;
+    let known = |table: &str, number: u32, rows: u64| {
+        parts.iter().any(|part| W::TABLES[part.table].name == table && part.number == number && part.rows == rows)
+    };
+    if let Some((table, number, rows)) = done.iter().find(|(table, number, rows)| !known(table, *number, *rows)) {
+        return Err(Error::Usage(format!(
+            "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with graymark drop and load again"
+        )));
+    }
+    report.resumed_rows = done.iter().map(|(_, _, rows)| rows).sum();
+    if report.resumed_rows > 0 {
+        told(LoadStep::Rows { rows: report.resumed_rows, bytes: 0, resumed: true });
+    }
+    Ok(done.into_iter().map(|(table, number, _)| (table, number)).collect())
+}
+
+/// Tells the loading threads to stop, at the latest when the load is given up.
+struct Stopper(Arc<AtomicBool>);
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Sends the parts, the biggest first, by `jobs` threads with a connection each: making the rows takes a processor, too.
+async fn copy_parts<W: Port>(
+    target: &Target,
+    database: &str,
+    population: &W::Population,
+    mut parts: Vec<Part>,
+    jobs: usize,
+    told: Told<'_>,
+    report: &mut LoadReport,
+) -> Result<(), Error> {
+    parts.sort_by_key(|part| std::cmp::Reverse(part.rows));
+    let stop = Stopper(Arc::default());
+    let next = Arc::new(AtomicUsize::new(0));
+    let parts: Arc<[Part]> = parts.into();
+    let (sender, mut steps) = mpsc::unbounded_channel();
+    for number in 0..jobs.min(parts.len()) {
+        let (target, database, population, parts) = (target.clone(), database.to_owned(), population.clone(), parts.clone());
+        let (next, stop, sender) = (next.clone(), stop.0.clone(), sender.clone());
+        let work = move || {
+            let copier = async {
+                let mut conn = target.connect(Some(&database), &SETTINGS).await?;
+                let tables = population.tables();
+                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let Some(sent) = copy_part::<W>(&mut conn, &population, &tables[part.table], *part, &stop).await? else {
+                        break;
+                    };
+                    let _ = sender.send(Ok((part.rows, sent)));
+                }
+                Ok(())
+            };
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = runtime.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")));
+            if let Err(error) = runtime.and_then(|runtime| runtime.block_on(copier)) {
+                let _ = sender.send(Err(error));
+            }
+        };
+        let thread = std::thread::Builder::new().name(format!("load-{number}")).spawn(work);
+        thread.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")))?;
+    }
+    drop(sender);
+    let mut failure = None;
+    while let Some(step) = steps.recv().await {
+        match step {
+            Ok((rows, Sent::Now { bytes })) => {
+                report.rows += rows;
+                report.bytes += bytes;
+                told(LoadStep::Rows { rows, bytes, resumed: false });
+            }
+            Ok((rows, Sent::Before)) => {
+                report.resumed_rows += rows;
+                told(LoadStep::Rows { rows, bytes: 0, resumed: true });
+            }
+            Err(error) => {
+                stop.0.store(true, Ordering::Relaxed);
+                failure.get_or_insert(error);
+            }
+        }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+/// By whom a part's rows were sent.
+enum Sent {
+    /// By this load.
+    Now { bytes: u64 },
+    /// By one that was killed, and whose transaction ended just now.
+    Before,
+}
+
+/// Sends one part in one transaction, which notes it. None if the load was stopped.
+async fn copy_part<W: Port>(
+    conn: &mut Conn,
+    population: &W::Population,
+    table: &Table,
+    part: Part,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<Sent>, Error> {
+    let name = table.name;
+    let failed = |error| of_command(&format!("cannot load {name}"), &error);
+    conn.query_drop("START TRANSACTION").await.map_err(failed)?;
+    let note = "INSERT INTO graymark_parts (table_name, number, row_count) VALUES (?, ?, ?)";
+    match conn.exec_drop(note, (name, part.number, part.rows)).await {
+        Err(error) if code(&error) == Some(DUPLICATE_KEY) => {
+            conn.query_drop("ROLLBACK").await.map_err(failed)?;
+            return Ok(Some(Sent::Before));
+        }
+        noted => noted.map_err(failed)?,
+    }
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    let chunks = Chunks::new(population.rows(), part);
+    let sent = match send(conn, &rows::statement(name, &columns), chunks, stop).await {
+        Err(_) if stop.load(Ordering::Relaxed) => return Ok(None),
+        sent => sent.map_err(failed)?,
+    };
+    // LOAD DATA LOCAL makes a warning of a row that does not fit.
+    if sent.rows != part.rows || sent.warnings > 0 {
+        let why: Option<(String, u16, String)> = conn.query_first("SHOW WARNINGS LIMIT 1").await.map_err(failed)?;
+        let why = why.map(|(_, _, text)| format!(": {text}")).unwrap_or_default();
+        return Err(Error::Database(format!(
+            "part {} of {name} came to {} rows instead of {}, with {} warnings{why}",
+            part.number, sent.rows, part.rows, sent.warnings
+        )));
+    }
+    conn.query_drop("COMMIT").await.map_err(failed)?;
+    Ok(Some(Sent::Now { bytes: sent.bytes }))
+}
+
+/// What a `LOAD DATA` came to.
+pub(super) struct Loaded {
+    /// Rows that the table took.
+    pub rows: u64,
+    /// Rows or values that it did not take as they were.
+    pub warnings: u16,
+    /// Bytes sent.
+    pub bytes: u64,
+}
+
+/// Runs a `LOAD DATA LOCAL` with text made here.
+pub(super) async fn send(
+    conn: &mut Conn,
+    statement: &str,
+    chunks: impl Iterator<Item = bytes::Bytes> + Send + 'static,
+    stop: &Arc<AtomicBool>,
+) -> Result<Loaded, mysql_async::Error> {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let (counter, stop) = (sent.clone(), stop.clone());
+    // What the driver takes must be shareable between threads, which a mutex makes of anything.
+    let chunks = Mutex::new(chunks);
+    conn.set_infile_handler(async move {
+        let chunks = chunks.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let chunks = chunks.map(move |chunk| {
+            if stop.load(Ordering::Relaxed) {
+                return Err(std::io::Error::other("the load was stopped"));
+            }
+            counter.fetch_add(chunk.len(), Ordering::Relaxed);
+            Ok(chunk)
+        });
+        Ok(stream::iter(chunks).boxed())
+    });
+    conn.query_drop(statement).await?;
+    let bytes = sent.load(Ordering::Relaxed) as u64;
+    Ok(Loaded { rows: conn.affected_rows(), warnings: conn.get_warnings(), bytes })
+}
+
+#[derive(Clone, Copy)]
+enum Declared {
+    Index,
+    Constraint,
+}
+
+/// Makes a key, unless it is there already.
+async fn declare(conn: &mut Conn, key: &Named<'_>, kind: Declared) -> Result<(), Error> {
+    let failed = |error| of_command(&format!("cannot declare {}", key.name), &error);
+    let is_there = async |conn: &mut Conn| match kind {
+        Declared::Index => catalog::has_index(conn, key.name).await,
+        Declared::Constraint => catalog::has_constraint(conn, key.name).await,
+    };
+    if is_there(conn).await.map_err(failed)? {
+        return Ok(());
+    }
+    match conn.query_drop(key.sql).await {
+        Ok(()) => Ok(()),
+        // The server may have ended just now what it did for a load that was killed.
+        Err(_) if is_there(conn).await.is_ok_and(|there| there) => Ok(()),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+async fn create_procedures<W: Port>(conn: &mut Conn) -> Result<(), Error> {
+    for procedure in script::statements(W::PROCEDURES) {
+        let failed = |error| of_command(&format!("cannot create the procedure {}", procedure.name), &error);
+        conn.query_drop(format!("DROP PROCEDURE IF EXISTS {}", procedure.name)).await.map_err(failed)?;
+        conn.query_drop(procedure.sql).await.map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Works through a list with several connections at a time.
+pub(super) async fn side_by_side<T>(
+    conns: &mut [Conn],
+    items: &[T],
+    work: impl AsyncFn(&mut Conn, &T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let next = Cell::new(0);
+    let worker = async |conn: &mut Conn| {
+        while let Some(item) = items.get(next.replace(next.get() + 1)) {
+            work(conn, item).await?;
+        }
+        Ok(())
+    };
+    try_join_all(conns.iter_mut().map(worker)).await.map(|_| ())
+}
+
+/// Has the server look at a table for its plans.
+pub(super) async fn analyze(conn: &mut Conn, table: &str) -> Result<(), Error> {
+    let told: Vec<(String, String, String, String)> = conn
+        .query(format!("ANALYZE TABLE {table}"))
+        .await
+        .map_err(|error| of_command(&format!("cannot analyze {table}"), &error))?;
+    match told.iter().find(|(_, _, kind, _)| kind.eq_ignore_ascii_case("error")) {
+        Some((_, _, _, text)) => Err(Error::Database(format!("cannot analyze {table}: {text}"))),
+        None => Ok(()),
+    }
+}
+
+/// Rows of a table, counted.
+pub(super) async fn count(conn: &mut Conn, table: &str) -> Result<u64, Error> {
+    let rows: Option<u64> = conn
+        .query_first(format!("SELECT count(*) FROM {table}"))
+        .await
+        .map_err(|error| of_command(&format!("cannot count {table}"), &error))?;
+    Ok(rows.unwrap_or(0))
+}
+
+/// Removes the workload's tables, its procedures and what Graymark keeps with them; the database too, if Graymark made it and nothing else is
+/// in it.
+pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
+    let database = target.database(W::NAME);
+    let guard = claim(target, database).await?;
+    let failed = |error| of_command("cannot remove the tables", &error);
+    let mut conn = target.connect(None, &["foreign_key_checks = 0", "lock_wait_timeout = 600"]).await?;
+    let sql = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?";
+    let there: Option<u64> = conn.exec_first(sql, (database,)).await.map_err(failed)?;
+    if there == Some(0) {
+        return release(guard).await;
+    }
+    let tables = W::TABLES.iter().map(|table| table.name).chain(catalog::METADATA);
+    let tables: Vec<String> = tables.map(|name| format!("`{database}`.{name}")).collect();
+    conn.query_drop(format!("DROP TABLE IF EXISTS {}", tables.join(", "))).await.map_err(failed)?;
+    for procedure in script::statements(W::PROCEDURES) {
+        let drop = format!("DROP PROCEDURE IF EXISTS `{database}`.{}", procedure.name);
+        conn.query_drop(drop).await.map_err(failed)?;
+    }
+    if target.own_database() {
+        let sql = "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = ?) \
+                   + (SELECT count(*) FROM information_schema.routines WHERE routine_schema = ?)";
+        let left: Option<u64> = conn.exec_first(sql, (database, database)).await.map_err(failed)?;
+        if left == Some(0) {
+            conn.query_drop(format!("DROP DATABASE `{database}`")).await.map_err(failed)?;
+        }
+    }
+    release(guard).await
+}

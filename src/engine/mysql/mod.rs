@@ -1,0 +1,266 @@
+//! MySQL's protocol: a MariaDB or MySQL server that is there, or a private MariaDB that Graymark starts. Tables are InnoDB's.
+
+mod catalog;
+mod check;
+pub mod connect;
+mod connection;
+mod debitcredit;
+mod failure;
+mod load;
+mod local;
+mod maintain;
+mod observe;
+mod option_file;
+mod restore;
+mod rows;
+mod tls;
+mod tpcc;
+mod value;
+mod warm;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use connection::{Command, Connection};
+use mysql_async::Conn;
+use mysql_async::prelude::Queryable;
+
+use crate::engine::server::{self, cpu};
+use crate::engine::{
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
+};
+use crate::engine::{Isolation, Options};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::Workload;
+
+/// What a workload brings to run on MySQL: its SQL, and its transactions over a connection.
+pub trait Port: Workload {
+    /// Its sessions.
+    type Session: Session<Self>;
+
+    /// Its secondary indexes, each statement under the name of the index that it makes. Largest tables first.
+    const KEYS: &'static str;
+    /// Its foreign keys, each statement under the name of the constraint that it makes.
+    const FOREIGN_KEYS: &'static str;
+    /// Its procedures, each under its name.
+    const PROCEDURES: &'static str;
+    /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
+    const RESTORE: &'static str;
+    /// The named queries of its consistency conditions.
+    const CONSISTENCY: &'static str;
+    /// The query of its effects, under the name `effects`.
+    const EFFECTS_SQL: &'static str;
+
+    /// The tables of a profile, each statement under the table's name.
+    fn schema(profile: usize) -> &'static str;
+    /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
+    fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
+    /// A session over a connection that has these commands.
+    fn session(connection: Connection, via: Via) -> Self::Session;
+}
+
+/// A MySQL or MariaDB database.
+#[derive(Debug)]
+pub struct Mysql {
+    target: connect::Target,
+    server: Option<server::mariadb::Server>,
+    /// The server's process and data directory, if it runs on this machine and is not ours.
+    neighbour: Option<(u32, PathBuf)>,
+    identity: Identity,
+    via: Via,
+    isolation: Isolation,
+}
+
+impl Mysql {
+    /// Opens `mysql://…`, or starts a private server for `mysql:local[?data=DIR&NAME=VALUE…]`. Nothing is written to the database.
+    pub async fn open(options: Options) -> Result<Mysql, Error> {
+        let (server, shown, url) = match local::parse(&options.url)? {
+            Some(mut wanted) => {
+                let shown = local::url(&wanted);
+                for (name, value) in options.settings {
+                    if !local::is_setting(&name) {
+                        return Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here")));
+                    }
+                    wanted.settings.push((name, value));
+                }
+                let server = server::mariadb::Server::start(&wanted)?;
+                let url = server.url();
+                (Some(server), Some(shown), url)
+            }
+            None if options.settings.is_empty() => (None, None, options.url),
+            None => {
+                return Err(Error::Usage(
+                    "settings can be given to a private server only (mysql:local): set them at the server that is there".to_owned(),
+                ));
+            }
+        };
+        // A private server is told nothing by the environment that is meant for others.
+        let target = match &server {
+            Some(_) => connect::Target::parse(&url, &|_| None)?,
+            None => connect::Target::parse(&url, &super::postgres::connect::environment)?,
+        };
+        let mut conn = target.connect(None, &[]).await?;
+        let about = about(&mut conn).await.map_err(|error| failure::of_command("cannot ask for the server's version", &error))?;
+        let neighbour = match &server {
+            None if target.is_local() => neighbour(&about),
+            _ => None,
+        };
+        let name = if about.version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        let version = about.version.split_once("-MariaDB").map_or(about.version.as_str(), |(version, _)| version);
+        let identity = Identity { name: name.to_owned(), version: version.to_owned(), url: shown.unwrap_or_else(|| target.url()) };
+        let via = options.via.unwrap_or(Via::Procedures);
+        Ok(Mysql { target, server, neighbour, identity, via, isolation: options.isolation })
+    }
+
+    /// The private server, if this is one.
+    pub fn server(&self) -> Option<&server::mariadb::Server> {
+        self.server.as_ref()
+    }
+
+    fn target(&self) -> &connect::Target {
+        &self.target
+    }
+
+    /// The server's process, if it runs on this machine.
+    fn main_process(&self) -> Option<u32> {
+        match &self.server {
+            Some(server) => server.pid(),
+            None => self.neighbour.as_ref().map(|(pid, _)| *pid),
+        }
+    }
+
+    /// A connection to the workload's database.
+    async fn conn<W: Workload>(&self) -> Result<Conn, Error> {
+        self.target.connect(Some(self.target.database(W::NAME)), &[]).await
+    }
+}
+
+struct About {
+    version: String,
+    data: Option<String>,
+    pid_file: Option<String>,
+}
+
+async fn about(conn: &mut Conn) -> Result<About, mysql_async::Error> {
+    let row: Option<(String, Option<String>, Option<String>)> = conn.query_first("SELECT VERSION(), @@datadir, @@pid_file").await?;
+    let (version, data, pid_file) = row.unwrap_or_default();
+    Ok(About { version, data, pid_file })
+}
+
+/// The server's process by its PID file, which is named from its data directory.
+fn neighbour(about: &About) -> Option<(u32, PathBuf)> {
+    let data = PathBuf::from(about.data.as_ref()?);
+    let pid = std::fs::read_to_string(data.join(about.pid_file.as_ref()?)).ok()?.trim().parse().ok()?;
+    let here = ["mariadbd", "mysqld"].iter().any(|name| cpu::parent_of(pid, name).is_some());
+    here.then_some((pid, data))
+}
+
+fn level(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+    }
+}
+
+impl<W: Port> Engine<W> for Mysql {
+    type Session = <W as Port>::Session;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.target.warnings
+    }
+
+    fn via(&self) -> Via {
+        self.via
+    }
+
+    fn isolation(&self) -> &str {
+        level(self.isolation)
+    }
+
+    fn blocking(&self) -> bool {
+        false
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        match &self.server {
+            Some(server) => Some(server.data().to_owned()),
+            None => self.neighbour.as_ref().map(|(_, data)| data.clone()),
+        }
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let level = format!("TRANSACTION ISOLATION LEVEL {}", level(self.isolation));
+        check::settings(&mut self.target.connect(None, &[&level]).await?).await
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        match &self.server {
+            Some(server) => server.cpu_seconds(),
+            None => self.main_process().and_then(cpu::seconds),
+        }
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self, self.target.database(W::NAME))
+    }
+
+    async fn holding(&self) -> Result<Holding, Error> {
+        catalog::holding::<W>(&mut self.target.connect(None, &[]).await?, self.target.database(W::NAME)).await
+    }
+
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load::<W>(&self.target, manifest, population, jobs, told).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore::<W>(&self.target, manifest, population, told).await
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        load::drop_tables::<W>(&self.target).await
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check::<W>(&mut self.conn::<W>().await?, told).await
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects::<W>(&mut self.conn::<W>().await?).await
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        maintain::maintain::<W>(&mut self.conn::<W>().await?, kind).await
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<Upkeep, Error> {
+        warm::at_random::<W>(&mut self.conn::<W>().await?, population, seed, told).await
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let commands = W::commands(self.via);
+        let commands = commands.map_err(|why| Error::Database(format!("MySQL's dialect of {} is incomplete: {why}", W::NAME)))?;
+        let connection = Connection::open(&self.target, self.target.database(W::NAME), &commands, level(self.isolation)).await?;
+        Ok(W::session(connection, self.via))
+    }
+}

@@ -1,0 +1,82 @@
+//! Questions to a loaded database: its consistency, its running totals, its settings.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use super::catalog::{self, failed};
+use super::connection::Connection;
+use super::diagnostic::Diagnostic;
+use super::dialect::Dialect;
+use super::port::Port;
+use crate::engine::sql::script::{self, Named};
+use crate::engine::{Error, Finding, sqlite};
+
+/// Offending rows that a finding shows.
+const EXAMPLES: usize = 5;
+
+/// Runs the workload's conditions one after the other.
+pub(super) fn check<W: Port>(connection: &Connection, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::new();
+    for condition in script::statements(<W as sqlite::Port>::CONSISTENCY) {
+        let finding = find(connection, &condition);
+        let finding = finding.map_err(|error| failed(&format!("cannot check condition {}", condition.name), &error))?;
+        told(&finding);
+        findings.push(finding);
+    }
+    Ok(findings)
+}
+
+/// Runs one condition.
+pub(super) fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, Diagnostic> {
+    let began = Instant::now();
+    let reply = connection.query(condition.sql)?;
+    let show = |row: &super::row::Row| {
+        let pair = |(at, name): (usize, &String)| {
+            let value = row.optional_text(at).ok().flatten();
+            format!("{}={}", name.to_lowercase(), value.unwrap_or("null"))
+        };
+        reply.columns.iter().enumerate().map(pair).collect::<Vec<_>>().join(" ")
+    };
+    Ok(Finding {
+        id: condition.name.to_owned(),
+        title: condition.notes.get("title").copied().unwrap_or(condition.name).to_owned(),
+        offending: reply.rows.len() as u64,
+        examples: reply.rows.iter().take(EXAMPLES).map(show).collect(),
+        seconds: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// The running totals of the workload's effects.
+pub(super) fn effects<W: Port>(connection: &Connection) -> Result<Vec<i64>, Error> {
+    let sql = script::select(<W as sqlite::Port>::EFFECTS_SQL, &["effects"]);
+    let sql = sql.map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+    let text = sql.first().copied().unwrap_or_default();
+    let reply = connection.query(text).map_err(|error| failed("cannot count what was done", &error))?;
+    let row = reply.rows.first();
+    let total = |name: &&str| {
+        let column = reply.columns.iter().position(|column| column.eq_ignore_ascii_case(name));
+        let total = row.zip(column).and_then(|(row, column)| row.long(column).ok());
+        total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
+    };
+    W::EFFECTS.iter().map(total).collect()
+}
+
+/// What driver and database tell, and the settings that matter to the result.
+pub(super) fn settings(connection: &Connection, dialect: &Dialect, isolation: &str) -> Result<BTreeMap<String, String>, Error> {
+    let capabilities = connection.capabilities();
+    let mut settings: BTreeMap<String, String> = [
+        ("isolation", isolation.to_owned()),
+        ("odbc_dialect", dialect.name.to_owned()),
+        ("odbc_driver", capabilities.driver),
+        ("odbc_driver_version", capabilities.driver_version),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    let reply = catalog::ask(connection, dialect, "settings").map_err(|error| failed("cannot read the settings", &error))?;
+    for row in &reply.unwrap_or_default().rows {
+        if let (Ok(name), Ok(value)) = (row.text(0), row.text(1)) {
+            settings.insert(name.to_lowercase(), value.to_owned());
+        }
+    }
+    Ok(settings)
+}

@@ -1,0 +1,26 @@
+-- What Graymark keeps beside a workload's tables, and asks of a database, in SQL that nearly every database speaks.
+
+-- name: create manifest
+-- One row: how the population was made, as JSON, and whether all of it is there.
+CREATE TABLE graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL, complete INTEGER NOT NULL) {options};
+
+-- name: create parts
+-- The parts of the population that are loaded; each row is written in the transaction that brings the part's rows.
+CREATE TABLE graymark_parts (
+    table_name VARCHAR(40) NOT NULL, part INTEGER NOT NULL, loaded_rows BIGINT NOT NULL, loaded_bytes BIGINT NOT NULL,
+    PRIMARY KEY (table_name, part)) {options};
+
+-- name: write manifest
+INSERT INTO graymark_manifest (workload, manifest, complete) VALUES (?1, ?2, 0);
+
+-- name: read manifest
+SELECT workload, manifest, complete FROM graymark_manifest;
+
+-- name: complete
+UPDATE graymark_manifest SET complete = 1;
+
+-- name: write part
+INSERT INTO graymark_parts (table_name, part, loaded_rows, loaded_bytes) VALUES (?1, ?2, ?3, ?4);
+
+-- name: read parts
+SELECT table_name, part, loaded_rows, loaded_bytes FROM graymark_parts;

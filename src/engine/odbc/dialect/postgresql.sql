@@ -1,0 +1,39 @@
+-- What Graymark keeps beside a workload's tables, and asks of a database, in PostgreSQL. The tables are those of postgres://, so that what is
+-- loaded by one can be used by the other. The bytes of a part are not kept there.
+
+-- name: create manifest
+CREATE TABLE graymark_manifest (
+    manifest text NOT NULL,
+    state    text NOT NULL CHECK (state IN ('loading', 'complete'))
+);
+
+-- name: create parts
+CREATE TABLE graymark_parts (
+    table_name text    NOT NULL,
+    number     integer NOT NULL,
+    rows       bigint  NOT NULL,
+    PRIMARY KEY (table_name, number)
+);
+
+-- name: write manifest
+-- The workload is the name of the schema.
+INSERT INTO graymark_manifest (manifest, state) SELECT ?2::text, 'loading' WHERE ?1::text = current_schema();
+
+-- name: read manifest
+SELECT current_schema(), manifest, CASE state WHEN 'complete' THEN 1 ELSE 0 END FROM graymark_manifest;
+
+-- name: complete
+UPDATE graymark_manifest SET state = 'complete';
+
+-- name: write part
+INSERT INTO graymark_parts (table_name, number, rows) SELECT ?1::text, ?2::integer, ?3::bigint WHERE ?4::bigint >= 0;
+
+-- name: read parts
+SELECT table_name, number, rows, 0 FROM graymark_parts;
+
+-- name: settings
+SELECT name, current_setting(name)
+FROM pg_catalog.pg_settings
+WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', 'checkpoint_timeout',
+               'effective_cache_size', 'max_connections', 'autovacuum', 'data_checksums', 'block_size', 'jit')
+ORDER BY name;

@@ -1,0 +1,68 @@
+//! The serial read of a table, with cold and warm caches.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use tokio_postgres::{Client, SimpleQueryMessage};
+
+use super::Postgres;
+use super::failure::of_command;
+use crate::engine::Error;
+use crate::engine::scan::{Chill, Scanned, drop_pages, files_below};
+use crate::workload::{Table, Workload};
+
+/// One process reads the pages of the table in their order.
+const SERIAL: &str = "SET max_parallel_workers_per_gather = 0; SET enable_indexscan = off; SET enable_indexonlyscan = off; \
+                      SET enable_bitmapscan = off; SET synchronize_seqscans = off";
+
+/// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
+pub(super) fn chill(postgres: &Postgres, all: bool) -> Result<Chill, Error> {
+    if let Some(server) = postgres.server() {
+        server.stop()?;
+        let files =
+            files_below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
+        let dropped = drop_pages(&files, all)?;
+        server.restart()?;
+        let (Ok(what) | Err(what)) = &dropped;
+        return Ok(Chill { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") });
+    }
+    let data = postgres.postmaster.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
+    let files = data.as_deref().map(files_below).transpose().ok().flatten().unwrap_or_default();
+    let (Ok(what) | Err(what)) = drop_pages(&files, all)?;
+    let how =
+        format!("{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan");
+    Ok(Chill { cold: false, how })
+}
+
+/// Reads all of a table.
+pub(super) async fn scan<W: Workload>(client: &Client, table: &Table) -> Result<Scanned, Error> {
+    let failed = |error| of_command(&format!("cannot read {}", table.name), &error);
+    client.batch_execute(SERIAL).await.map_err(failed)?;
+    let name = format!("{}.{}", W::NAME, table.name);
+    // To count the last column the server has to look into each row.
+    let last = table.columns.last().map_or("*", |column| column.name);
+    let began = Instant::now();
+    let rows = number(client, &format!("SELECT greatest(count(*), count({last})) FROM {name}")).await.map_err(failed)?;
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(Scanned { rows: rows.unwrap_or_default(), bytes: None, seconds })
+}
+
+/// Bytes of each table.
+pub(super) async fn table_bytes<W: Workload>(client: &Client) -> Result<BTreeMap<String, u64>, Error> {
+    let mut all = BTreeMap::new();
+    for table in W::TABLES {
+        let sql = format!("SELECT pg_table_size('{}.{}')", W::NAME, table.name);
+        let bytes = number(client, &sql).await;
+        let bytes = bytes.map_err(|error| of_command(&format!("cannot tell the size of {}", table.name), &error))?;
+        all.extend(bytes.map(|bytes| (table.name.to_owned(), bytes)));
+    }
+    Ok(all)
+}
+
+async fn number(client: &Client, sql: &str) -> Result<Option<u64>, tokio_postgres::Error> {
+    let messages = client.simple_query(sql).await?;
+    Ok(messages.into_iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.try_get(0).ok()??.parse().ok(),
+        _ => None,
+    }))
+}

@@ -1,0 +1,39 @@
+//! The serial read of a table, with cold and warm caches.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rusqlite::Connection;
+
+use crate::engine::Error;
+use crate::engine::scan::{Chill, Scanned, drop_pages};
+use crate::workload::{Table, Workload};
+
+/// Empties the system's cache of a file and its log. SQLite's own goes with each connection, and none must be open: closing the file would
+/// take its locks away.
+pub(super) fn chill(file: &Path, all: bool) -> Result<Chill, Error> {
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    let dropped = drop_pages(&[file.to_owned(), PathBuf::from(log)], all)?;
+    let (Ok(what) | Err(what)) = &dropped;
+    Ok(Chill { cold: dropped.is_ok(), how: format!("each table is read on a new connection, whose cache is empty, and {what}") })
+}
+
+/// Reads all of a table.
+pub(super) fn scan(connection: &Connection, table: &Table) -> rusqlite::Result<Scanned> {
+    // A comparison of the last column makes SQLite read the rows, not only their keys.
+    let last = table.columns.last().map_or("rowid", |column| column.name);
+    let sql = format!("SELECT count(*) FROM {} NOT INDEXED WHERE {last} IS NOT 0", table.name);
+    let began = Instant::now();
+    let rows = connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?.unsigned_abs();
+    let seconds = began.elapsed().as_secs_f64();
+    Ok(Scanned { rows, bytes: None, seconds })
+}
+
+/// Bytes of each table, found by reading all of its pages.
+pub(super) fn table_bytes<W: Workload>(connection: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+    let mut size = connection.prepare("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE")?;
+    let mut bytes = |name: &str| size.query_row([name], |row| row.get::<_, i64>(0));
+    W::TABLES.iter().map(|table| Ok((table.name.to_owned(), bytes(table.name)?.unsigned_abs()))).collect()
+}

@@ -1,0 +1,184 @@
+//! The database as an engine of TPC-C.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::catalog;
+use super::check;
+use super::load::{self, explain};
+use super::local;
+use super::maintain;
+use super::observe::Watch;
+use super::target::Target;
+use super::tpcc::Session;
+use crate::engine::scan::{Chill, Scanned};
+use crate::engine::server::virtuoso::Server;
+use crate::engine::{
+    Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, RestoreReport, Upkeep,
+    Via,
+};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::Table;
+use crate::workload::tpcc::Tpcc;
+use crate::workload::tpcc::population::Population;
+
+/// A Virtuoso database.
+#[derive(Debug)]
+pub struct Virtuoso {
+    target: Target,
+    server: Option<Server>,
+    identity: Identity,
+    isolation: Isolation,
+}
+
+impl Virtuoso {
+    /// Opens `virtuoso://…`, or starts a private server for `virtuoso:local[?NAME=VALUE…]`. Nothing is written to the database.
+    pub fn open(options: Options) -> Result<Virtuoso, Error> {
+        if options.via == Some(Via::Statements) {
+            return Err(Error::Usage("on Virtuoso, Graymark speaks by procedures: leave --via out".to_owned()));
+        }
+        let (server, target, url) = match local::parse(&options.url)? {
+            Some(mut wanted) => {
+                for (name, value) in options.settings {
+                    local::set(&mut wanted, &name, value)?;
+                }
+                let url = local::url(&wanted);
+                let server = Server::start(&wanted)?;
+                let target = Target::of(&server);
+                (Some(server), target, url)
+            }
+            None if options.settings.is_empty() => {
+                let target = Target::parse(&options.url, &|name| std::env::var(name).ok())?;
+                let url = target.url();
+                (None, target, url)
+            }
+            None => {
+                return Err(Error::Usage(
+                    "settings can be given to a private server only (virtuoso:local): set them in the ini file of the server that is there"
+                        .to_owned(),
+                ));
+            }
+        };
+        let version = target.connect()?.capabilities().dbms_version;
+        let identity = Identity { name: "Virtuoso".to_owned(), version, url };
+        Ok(Virtuoso { target, server, identity, isolation: options.isolation })
+    }
+
+    /// The private server, if this is one.
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// Where it is.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+}
+
+impl Engine<Tpcc> for Virtuoso {
+    type Session = Session;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn via(&self) -> Via {
+        Via::Procedures
+    }
+
+    fn isolation(&self) -> &str {
+        match self.isolation {
+            Isolation::ReadCommitted => "read committed",
+            Isolation::RepeatableRead => "repeatable read",
+            Isolation::Serializable => "serializable",
+        }
+    }
+
+    fn blocking(&self) -> bool {
+        true
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        self.server.as_ref().map(|server| server.data().to_owned())
+    }
+
+    fn log_directory(&self) -> Option<PathBuf> {
+        self.data_directory()
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let mut settings = check::settings(&self.target)?;
+        if let Some(server) = &self.server {
+            settings.extend(server.bounds());
+            settings.insert("stripes".to_owned(), server.options().stripes.unwrap_or(1).to_string());
+        }
+        settings.insert("isolation".to_owned(), self.isolation().to_owned());
+        Ok(settings)
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        self.server.as_ref().and_then(Server::cpu_seconds)
+    }
+
+    fn observer(&self) -> impl Observer {
+        Watch::new(self)
+    }
+
+    async fn holding(&self) -> Result<Holding, Error> {
+        let connection = self.target.connect()?;
+        catalog::holding(&connection).map_err(|trouble| explain(&self.target, "cannot look at the tables", trouble))
+    }
+
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load(&self.target, manifest, population, jobs, told)
+    }
+
+    async fn restore(&self, _: &Manifest, _: &Population, _: &(dyn Fn(LoadStep) + Send + Sync)) -> Result<RestoreReport, Error> {
+        Err(Error::Usage(
+            "a database on Virtuoso cannot be restored: remove its tables with graymark drop tpcc, and load it again".to_owned(),
+        ))
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        let dropped = catalog::drop_tables(&self.target.connect()?);
+        dropped.map_err(|trouble| explain(&self.target, "cannot drop the tables", trouble))
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.target, told)
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects(&self.target)
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+        maintain::maintain(&self.target, kind)
+    }
+
+    async fn warm_up(&self, population: &Population, seed: u64, told: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<Upkeep, Error> {
+        maintain::at_random(&self.target, population, seed, told).await
+    }
+
+    async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
+        maintain::chill(self, all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        maintain::scan(&self.target, table)
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        maintain::table_bytes(&self.target)
+    }
+
+    async fn open_session(&self) -> Result<Session, Error> {
+        Session::open(&self.target, self.isolation)
+    }
+}

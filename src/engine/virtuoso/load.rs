@@ -1,0 +1,258 @@
+//! Loading a population: parts side by side, rows by arrays, without the transaction log.
+//!
+//! Nothing is logged while rows come; a checkpoint at the end brings them to disk, and only then is the load complete. One that was
+//! interrupted begins anew.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use super::catalog::{self, Trouble};
+use super::target::Target;
+use super::tpcc::{KEYS, SCHEMA};
+use crate::engine::odbc::connection::Connection;
+use crate::engine::odbc::diagnostic::Diagnostic;
+use crate::engine::odbc::parameter::Param;
+use crate::engine::odbc::statement::Statement;
+use crate::engine::sql::script;
+use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
+use crate::workload::tpcc::Tpcc;
+use crate::workload::tpcc::population::Population;
+use crate::workload::value::{RowSink, Timestamp, Value};
+use crate::workload::{Part, Population as _, Rows, Table, Workload};
+
+/// Rows of an array. Larger ones were no faster.
+const ARRAY: usize = 200;
+/// Each row is committed by itself, and none is written to the transaction log.
+const UNLOGGED: &str = "log_enable (2, 1)";
+
+type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
+
+/// Loads a population into an empty database, or anew where a load has not ended.
+pub(super) fn load(
+    target: &Target,
+    manifest: &Manifest,
+    population: &Population,
+    jobs: usize,
+    told: Told<'_>,
+) -> Result<LoadReport, Error> {
+    if manifest.foreign_keys {
+        return Err(Error::Usage("foreign keys cannot be declared on Virtuoso: leave --foreign-keys out".to_owned()));
+    }
+    let began = Instant::now();
+    let connection = target.connect()?;
+    let refused = |what: &'static str| move |diagnostic: Diagnostic| target.explain(what, &diagnostic);
+    match catalog::holding(&connection).map_err(|trouble| explain(target, "cannot look at the tables", trouble))? {
+        Holding::Nothing => {}
+        Holding::Unfinished(found) if found == *manifest => {
+            let dropped = catalog::drop_tables(&connection);
+            dropped.map_err(|trouble| explain(target, "cannot drop the tables of an unfinished load", trouble))?;
+        }
+        _ => {
+            let url = target.url();
+            return Err(Error::Usage(format!("{url} holds another population: remove it first with graymark drop tpcc")));
+        }
+    }
+    let mut report = LoadReport::default();
+    phase(&mut report, told, "schema", || {
+        let text = serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest is no JSON: {error}")))?;
+        catalog::write(&connection, &text).map_err(refused("cannot make a table"))?;
+        for table in script::statements(SCHEMA) {
+            connection.execute(table.sql).map_err(refused("cannot make a table"))?;
+        }
+        Ok(())
+    })?;
+    let loaded = phase(&mut report, told, "rows", || rows(target, population, jobs, told))?;
+    (report.rows, report.bytes) = loaded;
+    connection.execute(UNLOGGED).map_err(refused("cannot turn the log off"))?;
+    phase(&mut report, told, "keys", || {
+        for key in script::statements(KEYS) {
+            connection.execute(key.sql).map_err(refused("cannot make an index"))?;
+        }
+        Ok(())
+    })?;
+    phase(&mut report, told, "procedures", || catalog::make_procedures(&connection).map_err(refused("cannot make a procedure")))?;
+    phase(&mut report, told, "checkpoint", || connection.execute("checkpoint").map_err(refused("cannot make a checkpoint")))?;
+    report.tables = phase(&mut report, told, "verify", || verify(target, &connection, population))?;
+    // From here on the log counts again.
+    let connection = target.connect()?;
+    catalog::complete(&connection).map_err(refused("cannot end the load"))?;
+    connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;
+    report.database_bytes = super::check::database_bytes(&connection).ok();
+    report.seconds = began.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// What went wrong, in a line.
+pub(super) fn explain(target: &Target, what: &str, trouble: Trouble) -> Error {
+    match trouble {
+        Trouble::Refused(diagnostic) => target.explain(what, &diagnostic),
+        Trouble::Unreadable(failure) => Error::Database(format!("{}: {what}: {failure}", target.url())),
+    }
+}
+
+fn phase<T>(
+    report: &mut LoadReport,
+    told: Told<'_>,
+    name: &'static str,
+    work: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    told(LoadStep::Phase(name));
+    let began = Instant::now();
+    let done = work()?;
+    report.phases.push((name.to_owned(), began.elapsed().as_secs_f64()));
+    Ok(done)
+}
+
+/// All parts, by as many connections as there are jobs. Rows and bytes.
+fn rows(target: &Target, population: &Population, jobs: usize, told: Told<'_>) -> Result<(u64, u64), Error> {
+    let mut parts = population.parts();
+    // The largest first, so that all connections end at about the same time.
+    parts.sort_by_key(|part| std::cmp::Reverse(part.rows));
+    let parts = Mutex::new(VecDeque::from(parts));
+    let take = || parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop_front();
+    let work = || -> Result<(u64, u64), Error> {
+        let mut sum = (0, 0);
+        while let Some(part) = take() {
+            let loaded = load_part(target, population, &part);
+            if loaded.is_err() {
+                // The others need not go on.
+                parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+            }
+            let (rows, bytes) = loaded?;
+            told(LoadStep::Rows { rows, bytes, resumed: false });
+            sum = (sum.0 + rows, sum.1 + bytes);
+        }
+        Ok(sum)
+    };
+    std::thread::scope(|scope| {
+        let started: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        let ended = started.into_iter().map(|thread| {
+            thread.join().unwrap_or_else(|_| Err(Error::Database("a loading thread ended; see the messages above".to_owned())))
+        });
+        ended.collect::<Vec<_>>().into_iter().try_fold((0, 0), |sum, of_one| of_one.map(|one| (sum.0 + one.0, sum.1 + one.1)))
+    })
+}
+
+fn load_part(target: &Target, population: &Population, part: &Part) -> Result<(u64, u64), Error> {
+    let Some(table) = population.tables().get(part.table) else {
+        return Err(Error::Database(format!("the population has rows for table {}, which tpcc does not have", part.table)));
+    };
+    let what = format!("cannot load {}", table.name);
+    let failed = |diagnostic: Diagnostic| target.explain(&what, &diagnostic);
+    let connection = target.connect()?;
+    connection.execute(UNLOGGED).map_err(failed)?;
+    let mut insert = Insert::new(connection.prepare(&insert(table)).map_err(failed)?);
+    let mut writer = population.rows();
+    for unit in 0..part.units {
+        writer.write(part, unit, &mut insert);
+        if let Some(diagnostic) = insert.failed.take() {
+            return Err(failed(diagnostic));
+        }
+    }
+    insert.flush();
+    match insert.failed.take() {
+        Some(diagnostic) => Err(failed(diagnostic)),
+        None => Ok((insert.rows, insert.bytes)),
+    }
+}
+
+fn insert(table: &Table) -> String {
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    let places = vec!["?"; columns.len()];
+    format!("INSERT INTO tpcc.DBA.{} ({}) VALUES ({})", table.name, columns.join(", "), places.join(", "))
+}
+
+/// Gathers rows and sends them by arrays. After a failure it takes nothing more.
+struct Insert {
+    statement: Statement,
+    set: usize,
+    column: usize,
+    rows: u64,
+    bytes: u64,
+    failed: Option<Diagnostic>,
+}
+
+impl Insert {
+    fn new(statement: Statement) -> Insert {
+        Insert { statement, set: 0, column: 0, rows: 0, bytes: 0, failed: None }
+    }
+
+    fn flush(&mut self) {
+        let sets = std::mem::take(&mut self.set);
+        if sets > 0 && self.failed.is_none() {
+            self.failed = self.statement.execute(sets).err();
+        }
+    }
+}
+
+impl RowSink for Insert {
+    fn put(&mut self, value: Value<'_>) {
+        self.bytes += match value {
+            Value::Null => 0,
+            Value::Int(_) | Value::Rate(_) => 4,
+            Value::Money(_) | Value::Time(_) => 8,
+            Value::Text(text) => text.len() as u64,
+        };
+        if self.failed.is_none() {
+            let (set, column) = (self.set, self.column);
+            self.failed = match value {
+                // The driver steps wrongly through an array of dates.
+                Value::Time(time) => self.statement.set(set, column, Param::Text(&text(time))).err(),
+                value => self.statement.set(set, column, Param::from(value)).err(),
+            };
+        }
+        self.column += 1;
+    }
+
+    fn end_row(&mut self) {
+        self.column = 0;
+        self.rows += 1;
+        self.set += 1;
+        if self.set == ARRAY {
+            self.flush();
+        }
+    }
+}
+
+/// Date and time as the server reads them; the first ones there are for a time that is none.
+fn text(time: Timestamp) -> String {
+    let time = jiff::Timestamp::from_microsecond(time.0).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()
+}
+
+fn verify(target: &Target, connection: &Connection, population: &Population) -> Result<Vec<(String, u64)>, Error> {
+    let mut wanted: BTreeMap<usize, u64> = BTreeMap::new();
+    for part in population.parts() {
+        *wanted.entry(part.table).or_default() += part.rows;
+    }
+    let mut tables = Vec::new();
+    for (table, wanted) in Tpcc::TABLES.iter().zip(wanted.into_values()) {
+        let found = count(connection, table.name).map_err(|trouble| explain(target, "cannot count rows", trouble))?;
+        if found != wanted {
+            return Err(Error::Database(format!(
+                "table {} has {found} rows instead of {wanted} after the load: drop the tables and load again",
+                table.name
+            )));
+        }
+        tables.push((table.name.to_owned(), found));
+    }
+    Ok(tables)
+}
+
+fn count(connection: &Connection, table: &str) -> Result<u64, Trouble> {
+    let reply = connection.query(&format!("SELECT COUNT (*) FROM tpcc.DBA.{table}"))?;
+    let count = reply.rows.first().map(|row| row.long(0)).transpose()?;
+    Ok(count.unwrap_or_default().unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_written_to_the_microsecond() {
+        assert_eq!(text(Timestamp(1_000_000_000_123_456)), "2001-09-09 01:46:40.123456");
+        assert_eq!(text(Timestamp(0)), "1970-01-01 00:00:00.000000");
+    }
+}

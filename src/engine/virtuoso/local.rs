@@ -1,0 +1,125 @@
+//! The URL of a private server: `virtuoso:local[?buffers=N&dirty=N&checkpoint=MINUTES&stripes=N&cpus=0-1&memory=1GB&data=DIR
+//! &NAME=VALUE…]`. Buffers are counted, as in Virtuoso's ini file, or given as a size such as 64MB.
+
+use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
+use crate::engine::Error;
+use crate::engine::server::size;
+use crate::engine::server::virtuoso::{Options, PAGE};
+
+/// What cannot stand in a value as it is.
+const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
+/// The fewest buffers that a server starts with, and the most whose bytes anyone can mean: 8 TiB.
+const BUFFERS: std::ops::RangeInclusive<u32> = 256..=1_073_741_824;
+/// Files that one segment can have.
+const STRIPES: std::ops::RangeInclusive<u32> = 1..=64;
+
+/// What private server a URL asks for; none if it names a server that is there.
+pub(super) fn parse(url: &str) -> Result<Option<Options>, Error> {
+    let Some(rest) = url.strip_prefix("virtuoso:local") else { return Ok(None) };
+    let query = match rest.split_at_checked(1) {
+        None => "",
+        Some(("?", query)) => query,
+        Some(_) => return Err(Error::Usage("a private server is asked for by virtuoso:local?NAME=VALUE&NAME=VALUE".to_owned())),
+    };
+    let mut options = Options::default();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let value = percent_decode_str(value).decode_utf8();
+        let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?.into_owned();
+        set(&mut options, name, value)?;
+    }
+    Ok(Some(options))
+}
+
+/// Sets an option of a private server by its name.
+pub(super) fn set(options: &mut Options, name: &str, value: String) -> Result<(), Error> {
+    match name {
+        "buffers" => options.buffers = Some(buffers(&value)?),
+        "memory" => options.memory = Some(size::parse(&value).map_err(|why| Error::Usage(format!("memory: {why}")))?),
+        "dirty" => options.dirty = Some(number(name, &value, 1..=*BUFFERS.end())?),
+        "checkpoint" => options.checkpoint = Some(number(name, &value, 0..=100_000)?),
+        "stripes" => options.stripes = Some(number(name, &value, STRIPES)?),
+        "cpus" if !value.is_empty() => options.cpus = Some(value),
+        "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
+        name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
+        name => {
+            return Err(Error::Usage(format!(
+                "`{name}` in virtuoso:local is neither buffers=, dirty=, checkpoint=, stripes=, cpus=, memory=, data= nor a \
+                 setting of the section [Parameters] with a value"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A number of buffers, or a size with its unit.
+fn buffers(value: &str) -> Result<u32, Error> {
+    if value.chars().all(|letter| letter.is_ascii_digit()) {
+        return number("buffers", value, BUFFERS);
+    }
+    let bytes =
+        size::parse(value).map_err(|why| Error::Usage(format!("buffers={value} in virtuoso:local: {why}, nor a whole number")))?;
+    number("buffers", &(bytes / PAGE).to_string(), BUFFERS)
+}
+
+fn number(name: &str, value: &str, allowed: std::ops::RangeInclusive<u32>) -> Result<u32, Error> {
+    let (least, most) = (allowed.start(), allowed.end());
+    let number = value.parse().ok().filter(|number| allowed.contains(number));
+    number.ok_or_else(|| Error::Usage(format!("{name}={value} in virtuoso:local: give a whole number from {least} to {most}")))
+}
+
+/// The URL that starts the same server again.
+pub(super) fn url(options: &Options) -> String {
+    let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
+    let numbers =
+        [("buffers", options.buffers), ("dirty", options.dirty), ("checkpoint", options.checkpoint), ("stripes", options.stripes)];
+    let numbers = numbers.into_iter().filter_map(|(name, number)| Some(format!("{name}={}", number?)));
+    let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
+    let memory = options.memory.map(|bytes| format!("memory={}", size::text(bytes)));
+    let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
+    let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
+    let pairs: Vec<String> = numbers.chain(cpus).chain(memory).chain(data).chain(settings).collect();
+    if pairs.is_empty() { "virtuoso:local".to_owned() } else { format!("virtuoso:local?{}", pairs.join("&")) }
+}
+
+/// A setting's name as Virtuoso writes them, with a capital. Where a server listens is Graymark's matter.
+fn is_setting(name: &str) -> bool {
+    let letters = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    letters && name.starts_with(|letter: char| letter.is_ascii_uppercase()) && name != "ServerPort"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_server_is_asked_for_with_its_options() {
+        assert_eq!(parse("virtuoso://dba@localhost:1111"), Ok(None));
+        assert_eq!(parse("virtuoso:local"), Ok(Some(Options::default())));
+        let text = "virtuoso:local?buffers=2000&dirty=1500&checkpoint=20&stripes=2&cpus=0,2-3&memory=1GB&data=/var/bench%20data&O_DIRECT=1";
+        let options = parse(text).unwrap().unwrap();
+        assert_eq!(
+            (options.buffers, options.dirty, options.checkpoint, options.stripes),
+            (Some(2_000), Some(1_500), Some(20), Some(2))
+        );
+        assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
+        assert_eq!(options.settings, [("O_DIRECT".to_owned(), "1".to_owned())]);
+        assert_eq!(url(&options), text);
+        assert_eq!(parse("virtuoso:local?buffers=64MB").unwrap().unwrap().buffers, Some(8_192));
+        for wrong in [
+            "virtuoso:local:1111",
+            "virtuoso:local?memory=much",
+            "virtuoso:local?buffers=many",
+            "virtuoso:local?buffers=1",
+            "virtuoso:local?stripes=0",
+            "virtuoso:local?ServerPort=1",
+            "virtuoso:local?o_direct=1",
+            "virtuoso:local?O_DIRECT=",
+        ] {
+            assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
+        }
+    }
+}

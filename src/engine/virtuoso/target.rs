@@ -1,0 +1,113 @@
+//! Where a Virtuoso is: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
+
+use percent_encoding::percent_decode_str;
+
+use crate::engine::odbc::connection::Connection;
+use crate::engine::odbc::diagnostic::{Diagnostic, Meaning};
+use crate::engine::odbc::target;
+use crate::engine::server::virtuoso::{PASSWORD, Server, USER};
+use crate::engine::{Error, Isolation};
+
+/// The password of a user whose URL has none.
+pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
+/// The port of a server that is not told another one.
+const PORT: u16 = 1111;
+/// The driver of Debian's package libvirtodbc0, which does not register it.
+const DRIVER: &str = "virtodbc.so";
+
+/// Where to connect, and as whom.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    address: String,
+    user: String,
+    password: String,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.url())
+    }
+}
+
+impl Target {
+    /// Of a private server.
+    pub fn of(server: &Server) -> Target {
+        Target { address: server.address(), user: USER.to_owned(), password: PASSWORD.to_owned() }
+    }
+
+    /// Reads a URL.
+    pub(super) fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
+        let usage = || Error::Usage("give virtuoso://USER@HOST:PORT, or virtuoso:local for a private server".to_owned());
+        let rest = url.strip_prefix("virtuoso://").ok_or_else(usage)?.trim_end_matches('/');
+        let (who, address) = rest.rsplit_once('@').unwrap_or((USER, rest));
+        let (user, password) = who.split_once(':').map_or((who, None), |(user, password)| (user, Some(password)));
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(|text| text.into_owned()).map_err(|_| usage());
+        let password = match password {
+            Some(password) => decoded(password)?,
+            None => environment(PASSWORD_VARIABLE).unwrap_or_default(),
+        };
+        let (host, port) = address.rsplit_once(':').map_or((address, Ok(PORT)), |(host, port)| (host, port.parse()));
+        let port = port.ok().filter(|_| !host.is_empty() && !host.contains(['/', '?', ';'])).ok_or_else(usage)?;
+        Ok(Target { address: format!("{host}:{port}"), user: decoded(user)?, password })
+    }
+
+    /// Without the password.
+    pub fn url(&self) -> String {
+        format!("virtuoso://{}@{}", self.user, self.address)
+    }
+
+    /// Connects. Names without a catalog are those of the workload's.
+    pub fn connect(&self) -> Result<Connection, Error> {
+        let failed = |diagnostic: Diagnostic| self.explain("cannot connect", &diagnostic);
+        let connection = self.open().map_err(failed)?;
+        connection.execute("USE tpcc").map_err(failed)?;
+        Ok(connection)
+    }
+
+    /// Connects for transactions of an isolation level. What is set before connecting, the driver forgets.
+    pub(super) fn connect_at(&self, isolation: Isolation) -> Result<Connection, Error> {
+        let connection = self.connect()?;
+        connection.set_isolation(isolation).map_err(|diagnostic| self.explain("cannot set the isolation level", &diagnostic))?;
+        Ok(connection)
+    }
+
+    fn open(&self) -> Result<Connection, Diagnostic> {
+        Connection::open(&target::Target::of(&[
+            ("Driver", DRIVER),
+            ("HOST", &self.address),
+            ("UID", &self.user),
+            ("PWD", &self.password),
+        ]))
+    }
+
+    /// Why a command cannot go on.
+    pub(super) fn explain(&self, what: &str, diagnostic: &Diagnostic) -> Error {
+        let advice = match (diagnostic.meaning(), diagnostic.state()) {
+            _ if diagnostic.message().contains("open lib") => ": `apt-get install libvirtodbc0`",
+            (_, "28000") => ": see user and password, which may stand in GRAYMARK_VIRTUOSO_PASSWORD",
+            (Meaning::Lost, _) => ": see that the server runs and takes connections there",
+            _ => "",
+        };
+        Error::Database(format!("{}: {what}: {diagnostic}{advice}", self.url()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_where_and_who() {
+        let parse = |url: &str| Target::parse(url, &|name| (name == PASSWORD_VARIABLE).then(|| "fromthere".to_owned()));
+        let target = parse("virtuoso://ann:a%40b@host:1234").unwrap();
+        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.as_str()), ("host:1234", "ann", "a@b"));
+        assert_eq!((target.url().as_str(), format!("{target:?}")), ("virtuoso://ann@host:1234", target.url()));
+        let target = parse("virtuoso://host/").unwrap();
+        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.as_str()), ("host:1111", "dba", "fromthere"));
+        for wrong in
+            ["virtuoso:host", "virtuoso://", "virtuoso://a@:1", "virtuoso://a@h:port", "virtuoso://a@h:1/db", "virtuoso://h;PWD=x"]
+        {
+            assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
+        }
+    }
+}

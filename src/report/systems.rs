@@ -1,0 +1,190 @@
+//! Records side by side: a row a record, in the columns of the table that Orri Erling's "Virtuoso and Database Scalability" has of systems.
+
+use serde::Serialize;
+
+use super::format::{bytes, count, plain, plural, rate, seconds};
+use super::table;
+use crate::measure::counters::{Counter, CountersSummary};
+use crate::record::Record;
+use crate::record::environment::Environment;
+use crate::record::summary::Summary;
+
+/// What stands where a record does not tell.
+const UNKNOWN: &str = "-";
+
+/// A row of the table. What a record does not tell is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Row {
+    /// New-Orders a minute by the database's own count over the whole run, rolled-back ones not included; of other workloads the headline
+    /// figure.
+    pub throughput: Option<f64>,
+    /// What the throughput is called.
+    pub unit: String,
+    /// Warehouses or branches, and clients.
+    pub load: Option<String>,
+    /// File system of the database and, of one that stripes its files, their number.
+    pub storage: Option<String>,
+    /// Bytes of main memory of the machine.
+    pub memory_bytes: Option<u64>,
+    /// The machine's CPUs: how many, and which.
+    pub cpu: Option<String>,
+    /// CPU time of the server's processes as percent of one CPU, over the whole run.
+    pub server_cpu_percent: Option<f64>,
+    /// Reads a second of the block device below the database or, where it has none, blocks that the database read.
+    pub reads_per_s: Option<f64>,
+    /// Writes a second, likewise.
+    pub writes_per_s: Option<f64>,
+    /// Seconds that the load took, if the record's command loaded.
+    pub load_s: Option<f64>,
+    /// Operating system, engine and version.
+    pub system: String,
+    /// What else the reader must know: the run was interrupted, checks failed.
+    pub notes: Vec<String>,
+    /// The record's directory.
+    pub record: String,
+}
+
+impl Row {
+    /// Takes it from a record.
+    pub fn of(record: &Record) -> Row {
+        let environment = record.environment.as_ref();
+        let summary = record.summary.as_ref();
+        let engine = summary.map(|summary| &summary.engine).or(environment.and_then(|environment| environment.engine.as_ref()));
+        let system = environment.and_then(|environment| environment.os.clone());
+        let engine = engine.map(|engine| format!("{} {}", engine.name, engine.version));
+        let mut row = Row {
+            storage: environment.and_then(storage),
+            memory_bytes: environment.and_then(|environment| environment.memory_bytes),
+            cpu: environment.and_then(|environment| match (environment.logical_cpus, &environment.cpu_model) {
+                (Some(cpus), Some(model)) => Some(format!("{cpus} x {model}")),
+                (Some(cpus), None) => Some(plural(cpus as u64, "CPU", "CPUs")),
+                (None, model) => model.clone(),
+            }),
+            load_s: record.load.as_ref().map(|load| load.seconds),
+            system: engine.into_iter().chain(system).collect::<Vec<_>>().join(", "),
+            record: record.directory.display().to_string(),
+            ..Row::default()
+        };
+        match summary {
+            Some(summary) => row.add(summary),
+            None => row.notes.push("no result".to_owned()),
+        }
+        row
+    }
+
+    fn add(&mut self, summary: &Summary) {
+        let seconds = summary.ramp_up_s + summary.interval_s;
+        let per_minute = |orders: i64| (seconds > 0.0).then(|| orders as f64 * 60.0 / seconds);
+        (self.throughput, self.unit) = match summary.database.new_orders {
+            Some(orders) => (per_minute(orders), "New-Orders/min".to_owned()),
+            None if summary.interval_s > 0.0 => (summary.new_orders_per_minute.or(summary.tps), summary.metric.clone()),
+            None => (None, summary.metric.clone()),
+        };
+        let (one, many) = if summary.workload == "debitcredit" { ("branch", "branches") } else { ("warehouse", "warehouses") };
+        let scale = plural(summary.scale.into(), one, many);
+        self.load = Some(format!("{scale}, {}", plural(summary.clients.into(), "client", "clients")));
+        self.server_cpu_percent = summary.server.cpu_s.filter(|_| seconds > 0.0).map(|cpu| 100.0 * cpu / seconds);
+        let counters = summary.counters.as_ref();
+        let known = |first: Counter, second: Counter| counters.and_then(|found| per_s(found, first).or(per_s(found, second)));
+        self.reads_per_s = known(Counter::DeviceReads, Counter::BlockReads);
+        self.writes_per_s = known(Counter::DeviceWrites, Counter::BlockWrites);
+        if summary.interrupted {
+            self.notes.push("interrupted".to_owned());
+        }
+        if !summary.consistency.failed.is_empty() {
+            self.notes.push("inconsistent".to_owned());
+        }
+        if summary.database.agrees == Some(false) {
+            self.notes.push("counts differ".to_owned());
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let known = |cell: Option<String>| cell.map_or(UNKNOWN.to_owned(), |cell| plain(&cell));
+        vec![
+            known(self.throughput.map(|throughput| format!("{} {}", rate(throughput), self.unit))),
+            known(self.load.clone()),
+            known(self.storage.clone()),
+            known(self.memory_bytes.map(bytes)),
+            known(self.cpu.clone()),
+            known(self.server_cpu_percent.map(|percent| format!("{} %", count(percent.round() as i64)))),
+            known(self.reads_per_s.map(rate)),
+            known(self.writes_per_s.map(rate)),
+            known(self.load_s.map(seconds)),
+            known(Some(self.system.clone()).filter(|system| !system.is_empty())),
+            self.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join(", "),
+        ]
+    }
+}
+
+/// The file system, and over how many files the database is spread where it says so.
+fn storage(environment: &Environment) -> Option<String> {
+    let stripes = environment.settings.get("stripes").and_then(|number| number.parse().ok()).filter(|number: &u64| *number > 1);
+    let stripes = stripes.map(|number| plural(number, "file", "files"));
+    let parts: Vec<String> = stripes.into_iter().chain(environment.file_system.clone()).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn per_s(counters: &CountersSummary, counter: Counter) -> Option<f64> {
+    counters.grown.get(counter.name()).map(|grown| grown.per_second)
+}
+
+/// The table with its head.
+pub fn rows(all: &[Row]) -> Vec<Vec<String>> {
+    const HEAD: [&str; 11] =
+        ["throughput", "load", "storage", "RAM", "CPU", "server CPU", "reads/s", "writes/s", "load time", "system", "notes"];
+    let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+    rows.extend(all.iter().map(Row::cells));
+    // A column of notes without any would only make the table wider.
+    if rows.iter().skip(1).all(|row| row.last().is_some_and(String::is_empty)) {
+        rows.iter_mut().for_each(|row| row.truncate(HEAD.len() - 1));
+    }
+    rows
+}
+
+/// What the columns mean.
+pub const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the minutes of the whole run. \
+                          Server CPU: percent of one CPU. Reads and writes: of the block device below the database, or else blocks of \
+                          the database. A dash: the record does not tell.";
+
+/// As text.
+pub fn text(all: &[Row]) -> String {
+    format!("{}\n{LEGEND}\n", table::plain_text(&rows(all)))
+}
+
+/// As Markdown.
+pub fn markdown(all: &[Row]) -> String {
+    format!("{}\n{LEGEND}\n", table::markdown(&rows(all)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_a_dash() {
+        let known = Row {
+            throughput: Some(19_001.7),
+            unit: "New-Orders/min".to_owned(),
+            memory_bytes: Some(4 << 30),
+            server_cpu_percent: Some(119.6),
+            load_s: Some(1_024.0),
+            system: "Solaris | 10".to_owned(),
+            ..Row::default()
+        };
+        let all = rows(&[known, Row::default()]);
+        assert_eq!(all[1], ["19,001 New-Orders/min", "-", "-", "4.0 GiB", "-", "120 %", "-", "-", "17 min 4 s", "Solaris | 10"]);
+        assert!(all[2].iter().all(|cell| cell == UNKNOWN), "{:?}", all[2]);
+        assert_eq!(all[0].len(), 10, "a column of notes without any is left out");
+        assert!(markdown(&[Row { notes: vec!["interrupted".to_owned()], ..Row::default() }]).contains("| notes |"));
+    }
+
+    #[test]
+    fn stripes_are_told_with_the_file_system() {
+        let mut environment = Environment { file_system: Some("ext4".to_owned()), ..Environment::default() };
+        assert_eq!(storage(&environment).as_deref(), Some("ext4"));
+        environment.settings.insert("stripes".to_owned(), "4".to_owned());
+        assert_eq!(storage(&environment).as_deref(), Some("4 files, ext4"));
+        assert_eq!(storage(&Environment::default()), None);
+    }
+}

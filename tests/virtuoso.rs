@@ -1,0 +1,114 @@
+//! What is particular to Virtuoso: its private server, its isolation levels, loads, counters and checkpoints.
+#![cfg(feature = "odbc")]
+
+mod support;
+#[path = "support/virtuoso.rs"]
+mod virtuoso;
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use graymark::engine::Isolation;
+use graymark::engine::odbc::connection::Connection;
+use graymark::engine::virtuoso::{Target, Virtuoso};
+use serde_json::Value;
+use support::command::{json_file, new_record, open_directory, run, succeed};
+
+/// How long a session is watched that ought to wait for another one.
+const WATCHED: Duration = Duration::from_millis(300);
+
+/// Whether a session that changes a row goes on while another one, at `isolation`, has read it and is not done.
+fn writes_beside_a_reader(target: &Target, isolation: Isolation) -> bool {
+    let reader = target.connect().unwrap();
+    reader.set_isolation(isolation).unwrap();
+    reader.set_autocommit(false).unwrap();
+    let read =
+        |connection: &Connection| connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1").unwrap().rows[0].int(0).unwrap();
+    let before = read(&reader);
+    std::thread::scope(|scope| {
+        let (told, heard) = mpsc::channel();
+        scope.spawn(move || {
+            let writer = target.connect().unwrap();
+            writer.execute("UPDATE tpcc.DBA.level SET b = b + 1 WHERE a = 1").unwrap();
+            told.send(()).unwrap();
+        });
+        let done = heard.recv_timeout(WATCHED).is_ok();
+        // What was read once is read again, unless the level lets others change it.
+        assert_eq!(read(&reader), if done { before + 1 } else { before });
+        reader.commit().unwrap();
+        done
+    })
+}
+
+#[test]
+fn the_isolation_level_of_a_session_is_in_force() {
+    let Some(()) = virtuoso::require() else { return };
+    let engine = virtuoso::small();
+    let target = engine.target();
+    let connection = target.connect().unwrap();
+    connection.execute("CREATE TABLE tpcc.DBA.level (a INTEGER PRIMARY KEY, b INTEGER)").unwrap();
+    connection.execute("INSERT INTO tpcc.DBA.level VALUES (1, 1)").unwrap();
+    assert!(writes_beside_a_reader(target, Isolation::ReadCommitted));
+    assert!(!writes_beside_a_reader(target, Isolation::RepeatableRead));
+    assert!(!writes_beside_a_reader(target, Isolation::Serializable));
+
+    // Nobody sees what is not committed.
+    let writer = target.connect().unwrap();
+    writer.set_autocommit(false).unwrap();
+    writer.execute("UPDATE tpcc.DBA.level SET b = 100 WHERE a = 1").unwrap();
+    let seen = connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1");
+    assert_eq!(seen.unwrap().rows[0].int(0).unwrap(), 4);
+    writer.rollback().unwrap();
+}
+
+#[test]
+fn the_experiment_runs_and_its_counts_agree() {
+    let Some(()) = virtuoso::require() else { return };
+    let place = open_directory();
+    let data = place.path().join("data");
+    let url = format!("virtuoso:local?buffers=4000&checkpoint=0&stripes=2&data={}", data.display());
+    let bench = ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "3s", "--seed", "7", "--json"];
+    let summary = succeed(place.path(), &bench).json();
+    assert_eq!((&summary["clients"], &summary["via"]), (&Value::from(2), &Value::from("procedures")));
+    assert_eq!((&summary["database"]["agrees"], &summary["consistency"]["failed"]), (&Value::Bool(true), &Value::Array(vec![])));
+    assert!(summary["database"]["new_orders"].as_i64() > Some(0), "{}", summary["database"]);
+    assert_eq!(summary["maintenance"][0]["kind"], "checkpoint");
+    assert!(summary["server"]["cpu_s"].as_f64() > Some(0.0), "{}", summary["server"]);
+    let grown = &summary["counters"]["grown"];
+    assert!(grown["block_reads"]["total"].is_number() && grown["block_writes"]["total"].is_number(), "{grown}");
+    let record = new_record(place.path(), &[]);
+    let settings = &json_file(&record, "environment.json")["settings"];
+    assert_eq!((&settings["NumberOfBuffers"], &settings["stripes"]), (&Value::from("4000"), &Value::from("2")));
+    assert_eq!((&settings["MaxDirtyBuffers"], &settings["CheckpointInterval"]), (&Value::from("3000"), &Value::from("0")));
+    assert!(data.join("stripe2.db").is_file());
+
+    // The data is kept: it is read from end to end, cold and warm, and checked again.
+    let scan = succeed(place.path(), &["scan", "--db", &url, "--json"]).json();
+    assert_eq!((&scan["caches"]["cold"], &scan["passes"][1]["name"]), (&Value::Bool(true), &Value::from("warm")));
+    let stock = |pass: usize| &scan["passes"][pass]["tables"][8];
+    assert_eq!((&stock(0)[0], &stock(0)[1]["rows"]), (&Value::from("stock"), &Value::from(100_000)));
+    assert!(stock(0)[1]["bytes"].as_u64() > Some(20_000_000), "{}", stock(0));
+    assert_eq!(succeed(place.path(), &["check", "--db", &url]).code, Some(0));
+    run(place.path(), &["restore", "--db", &url]).refused(2, &["graymark drop"]);
+    run(place.path(), &["load", "--db", &url, "-w", "2"]).refused(2, &["holds 1 warehouse"]);
+    run(place.path(), &["bench", "debitcredit", "--db", &url]).refused(2, &["debitcredit does not run on Virtuoso"]);
+
+    let told = succeed(place.path(), &["drop", "--db", &url]);
+    assert!(told.err.contains("are gone"), "{told:?}");
+    run(place.path(), &["check", "--db", &url]).refused(3, &["holds no tpcc tables"]);
+}
+
+#[test]
+fn mistakes_are_told_in_one_line() {
+    let place = open_directory();
+    let refused = |url: &str, code: i32, words: &[&str]| run(place.path(), &["check", "--db", url]).refused(code, words);
+    refused("virtuoso:local?buffers=few", 2, &["buffers=few", "whole number"]);
+    refused("virtuoso:local?colour=red", 2, &["`colour`", "stripes="]);
+    refused("virtuoso:nowhere", 2, &["virtuoso://USER@HOST:PORT"]);
+    let Some(()) = virtuoso::require() else { return };
+    refused("virtuoso://dba@127.0.0.1:1", 3, &["cannot connect"]);
+    std::fs::write(place.path().join("letter"), "dear").unwrap();
+    refused(&format!("virtuoso:local?data={}", place.path().display()), 2, &["neither empty"]);
+    let statements = support::options("virtuoso:local", graymark::engine::Via::Statements);
+    assert!(Virtuoso::open(statements).unwrap_err().to_string().contains("by procedures"));
+}
