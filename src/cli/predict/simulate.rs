@@ -38,7 +38,7 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     clients: u32,
     /// Warehouses that are simulated and stand for all [default: 40 to 200, as the smallest buffer needs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2_000))]
     sample: Option<u32>,
     /// Transactions before those that count [default: until the largest buffer is full, at most 4,000 a simulated warehouse]
     #[arg(long, value_name = "N")]
