@@ -260,7 +260,9 @@ impl Points {
         let cpus = aim.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
         let place = entry.record.clone();
         let observation = Observation { cpus, repeat: aim.repeat, record: Some(place), ..point::observed(summary, aim.buffers) };
-        Point { observation: Some(observation), ..Point::measured(summary) }
+        let mut point = Point { observation: Some(observation), ..Point::measured(summary) };
+        point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not bounded: {why}")));
+        point
     }
 
     /// What is run: the sweep's plan with the point's own scale, pace and place.
