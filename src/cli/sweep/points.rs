@@ -175,7 +175,7 @@ impl Points {
             options.push(("buffers", size::text(buffers)));
         }
         let mut unbounded = None;
-        if let Some(bytes) = grid.memory(aim) {
+        if let Some(bytes) = grid.memory(aim, &self.db) {
             match memory::Bound::to(bytes) {
                 Ok(_) => options.push(("memory", size::text(bytes))),
                 Err(why) => {
