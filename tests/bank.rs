@@ -2,6 +2,9 @@
 
 #[path = "support/bank.rs"]
 mod bank;
+#[cfg(feature = "odbc")]
+#[path = "support/odbc.rs"]
+mod odbc;
 mod support;
 
 use std::borrow::Cow;
@@ -178,6 +181,51 @@ fn postgres_conforms_to_tpc_b() {
 #[test]
 fn postgres_conforms_to_tpc_a() {
     postgres_conforms(Kind::TpcA);
+}
+
+/// Over ODBC; the rows are read by the same driver.
+#[cfg(feature = "odbc")]
+fn odbc_conforms(place: Option<odbc::Place>, kind: Kind) {
+    let Some(place) = place else { return };
+    let url = place.url();
+    block_on(async {
+        let engine = graymark::engine::odbc::Odbc::open(support::options(&url, Via::Statements)).unwrap();
+        load(&engine, kind).await;
+        let held = || {
+            let connection = graymark::engine::odbc::connection::Connection::open(&odbc::target(&url)).unwrap();
+            let (branch, [teller, account], history) = odbc::books(&connection, &url);
+            let [teller, account] = [teller, account].map(|rows| rows.into_iter().collect());
+            bank::Held { branch: branch.into_iter().collect(), teller, account, history }
+        };
+        let mut bank = Bank::new(kind);
+        bank.agrees(&held()).unwrap();
+        let mut session = open_session(&engine).await;
+        replies_agree(&mut session, &mut bank, &inputs(kind, 31, 300)).await.unwrap_or_else(|why| panic!("{why}"));
+        bank.agrees(&held()).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [bank.history.len() as i64]);
+        drop(session);
+        side_by_side(&engine, &mut bank).await;
+        bank.agrees(&held()).unwrap_or_else(|why| panic!("side by side: {why}"));
+        holds(&engine).await;
+    });
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn postgresql_conforms_over_odbc() {
+    odbc_conforms(odbc::Place::postgres(), Kind::TpcB);
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn mariadb_conforms_over_odbc() {
+    odbc_conforms(odbc::Place::mariadb(), Kind::Gray);
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn sqlite_conforms_over_odbc() {
+    odbc_conforms(odbc::Place::sqlite(), Kind::TpcA);
 }
 
 /// By both ways of speaking, on one bank; then with messages and rows of a hundred bytes.

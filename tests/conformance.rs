@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 
+#[cfg(feature = "odbc")]
+use graymark::engine::Holding;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
@@ -133,43 +135,47 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
     });
 }
 
-/// Over ODBC; the rows are read by the same driver, and the population is loaded by it.
+/// Over ODBC. The rows are read by the same driver, and the population is loaded by it where nobody has loaded it before.
 #[cfg(feature = "odbc")]
-fn odbc_conforms(url: &str) {
+async fn odbc_conforms(url: &str) {
     use graymark::engine::odbc::Odbc;
     use graymark::engine::odbc::connection::Connection;
-    block_on(async {
-        let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
+    let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
+    if Engine::<Tpcc>::holding(&engine).await.unwrap() == Holding::Nothing {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-        let connection = Connection::open(&odbc::target(url)).unwrap();
-        let rows = async |table: &Table, sink: &mut dyn RowSink| odbc::dump(&connection, url, table, sink);
-        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
-        holds(&engine).await;
-        side_by_side(&engine).await;
-    });
+    }
+    let connection = Connection::open(&odbc::target(url)).unwrap();
+    let rows = async |table: &Table, sink: &mut dyn RowSink| odbc::dump(&connection, url, table, sink);
+    conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+    side_by_side(&engine).await;
 }
 
+/// In the dialect of PostgreSQL on what another engine has loaded; then as if nobody knew the database.
 #[cfg(feature = "odbc")]
 #[test]
 fn postgresql_conforms_over_odbc() {
-    let Some(place) = odbc::Place::postgres() else { return };
-    odbc_conforms(&place.url());
-    // The same driver, spoken to as if nobody knew the database.
-    odbc_conforms(&format!("{}GraymarkDialect=plain;", place.url()));
+    let Some(odbc::Place::Postgres(server)) = odbc::Place::postgres() else { return };
+    let url = odbc::postgres_url(&server, "postgres");
+    block_on(async {
+        let engine = support::open(&server.url(), Via::Statements).await.unwrap();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        odbc_conforms(&url).await;
+        odbc_conforms(&format!("{url}GraymarkDialect=plain;")).await;
+    });
 }
 
 #[cfg(feature = "odbc")]
 #[test]
 fn mariadb_conforms_over_odbc() {
     let Some(place) = odbc::Place::mariadb() else { return };
-    odbc_conforms(&place.url());
+    block_on(odbc_conforms(&place.url()));
 }
 
 #[cfg(feature = "odbc")]
 #[test]
 fn sqlite_conforms_over_odbc() {
     let Some(place) = odbc::Place::sqlite() else { return };
-    odbc_conforms(&place.url());
+    block_on(odbc_conforms(&place.url()));
 }
 
 #[cfg(feature = "odbc")]

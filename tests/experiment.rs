@@ -95,6 +95,15 @@ fn a_private_server_is_restarted_for_the_cold_read() {
     assert!(scan["caches"]["how"].as_str().unwrap().contains("restart it before"), "{scan}");
 }
 
+#[cfg(not(feature = "odbc"))]
+#[test]
+fn a_build_without_odbc_says_what_is_missing() {
+    let place = TempDir::new().unwrap();
+    for url in ["virtuoso:local", "virtuoso://dba@localhost:1111"] {
+        run(place.path(), &["check", "--db", url]).refused(2, &["no ODBC", "--features odbc"]);
+    }
+}
+
 #[test]
 fn records_stand_side_by_side() {
     let place = TempDir::new().unwrap();

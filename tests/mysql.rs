@@ -304,8 +304,8 @@ async fn waiting(user: &mut mysql_async::Conn, number: usize) -> Vec<u64> {
         if waiting.len() >= number {
             return waiting;
         }
-        // The server makes this table anew ten times a second.
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        // The server makes this table anew only when nobody has looked for a tenth of a second.
+        tokio::time::sleep(Duration::from_millis(150)).await;
     }
 }
 

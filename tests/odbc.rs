@@ -5,11 +5,18 @@
 mod odbc;
 mod support;
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use graymark::engine::odbc::Odbc;
 use graymark::engine::odbc::connection::Connection;
 use graymark::engine::odbc::parameter::Param;
 use graymark::engine::odbc::target::Target;
-use graymark::engine::{Failure, Isolation};
+use graymark::engine::{Engine, Error, Failure, Isolation, LoadStep, Manifest, Session, Via, sqlite};
+use graymark::workload::debitcredit::DebitCredit;
+use graymark::workload::tpcc::Tpcc;
+use graymark::workload::tpcc::population::Population;
 use graymark::workload::value::{Money, Rate, Timestamp};
+use graymark::workload::{Terminal as _, Workload};
 use odbc::Place;
 
 fn connect(place: &Place) -> Connection {
@@ -152,4 +159,112 @@ fn values_come_back_from_mariadb() {
 fn values_come_back_from_sqlite() {
     let Some(place) = Place::sqlite() else { return };
     values_come_back(&place, "TIMESTAMP");
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn open(url: &str) -> Odbc {
+    Odbc::open(support::options(url, Via::Statements)).unwrap()
+}
+
+fn manifest<W: Workload>(population: &W::Population, foreign_keys: bool) -> Manifest {
+    Manifest { format: 1, scale: 1, seed: 7, date: 0, foreign_keys, parameters: W::parameters(population) }
+}
+
+/// A load that ends at some moment is gone on with, what is loaded over ODBC is a database of the engine of its own, and a restore brings
+/// back what the load had made.
+#[test]
+fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
+    let Some(place) = Place::sqlite() else { return };
+    let file = place.file().unwrap();
+    let population = Population::new(1, 7, Timestamp(0));
+    let manifest = manifest::<Tpcc>(&population, true);
+    block_on(async {
+        let engine = open(&place.url());
+        let parts = AtomicU64::new(0);
+        let count = |step: LoadStep| {
+            if let LoadStep::Rows { resumed: false, .. } = step {
+                parts.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let enough = async {
+            while parts.load(Ordering::Relaxed) < 3 {
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+        };
+        tokio::select! {
+            done = Engine::<Tpcc>::load(&engine, &manifest, &population, 2, &count) => panic!("nobody interrupted it: {done:?}"),
+            () = enough => {}
+        }
+        let report = Engine::<Tpcc>::load(&engine, &manifest, &population, 2, &|_| {}).await.unwrap();
+        let all: u64 = report.tables.iter().map(|(_, rows)| rows).sum();
+        assert!(report.resumed_rows > 0 && report.resumed_rows + report.rows == all, "{report:?}");
+        let again = Engine::<Tpcc>::load(&engine, &manifest, &population, 2, &|_| {}).await.unwrap_err();
+        assert!(again.to_string().contains("loaded already"), "{again}");
+
+        let terminals = Tpcc::terminals(1, &Tpcc::parameters(&population), 42).unwrap();
+        let mut terminal = Tpcc::terminal(&terminals, 0);
+        let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+        for _ in 0..100 {
+            session.execute(&terminal.next_input()).await.unwrap();
+        }
+        drop(session);
+        let own = sqlite::Sqlite::open(sqlite::Options::new(&file)).unwrap();
+        let findings = Engine::<Tpcc>::check(&own, &mut |_| {}).await.unwrap();
+        assert!(findings.iter().all(|finding| finding.held()), "{findings:#?}");
+        drop(own);
+        let report = Engine::<Tpcc>::restore(&engine, &manifest, &population, &|_| {}).await.unwrap();
+        assert!(report.rows() > 0 && report.held(), "{report:#?}");
+        Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
+        let holding = Engine::<Tpcc>::holding(&engine).await.unwrap();
+        assert_eq!(holding, graymark::engine::Holding::Nothing);
+    });
+}
+
+/// A server that is gone is told as such, and the session is not used any more.
+#[test]
+fn a_server_that_is_gone_is_a_lost_connection() {
+    let Some(place) = Place::mariadb() else { return };
+    let population = DebitCredit::population(1, 7, Timestamp(0), 0);
+    let manifest = manifest::<DebitCredit>(&population, false);
+    block_on(async {
+        let engine = open(&place.url());
+        Engine::<DebitCredit>::load(&engine, &manifest, &population, 1, &|_| {}).await.unwrap();
+        let terminals = DebitCredit::terminals(1, &DebitCredit::parameters(&population), 42).unwrap();
+        let mut terminal = DebitCredit::terminal(&terminals, 0);
+        let mut session = Engine::<DebitCredit>::open_session(&engine).await.unwrap();
+        session.execute(&terminal.next_input()).await.unwrap();
+        let Place::Mariadb(server) = &place else { panic!("another server") };
+        server.kill().unwrap();
+        for _ in 0..2 {
+            let failure = session.execute(&terminal.next_input()).await.unwrap_err();
+            assert!(matches!(failure, Failure::Disconnected { ambiguous: false, .. }), "{failure:?}");
+        }
+        drop(session);
+        let Err(Error::Database(why)) = Engine::<DebitCredit>::holding(&engine).await else { panic!("it is there") };
+        assert!(why.contains("see that the server runs"), "{why}");
+    });
+}
+
+/// Every mistake in a connection string is told in one line that names the fix, and no password is in it.
+#[test]
+fn mistakes_are_told_without_the_password() {
+    let Some(place) = Place::mariadb() else { return };
+    let url = format!("{}PWD=se;cret;", place.url()).replace("se;cret", "{se;cret}");
+    let wrong = [
+        ("odbc:DSN=nowhere;PWD=se;".to_owned(), "odbc.ini"),
+        ("odbc:Driver=/no/such/driver.so;PWD=secret".to_owned(), "install the driver"),
+        (url.replace("UID=root", "UID=ann"), "GRAYMARK_ODBC_PWD"),
+        (format!("{}GraymarkDialect=latin;", place.url()), "postgresql, mariadb, sqlite, plain"),
+    ];
+    for (url, told) in wrong {
+        let Err(Error::Usage(why) | Error::Database(why)) = Odbc::open(support::options(&url, Via::Statements)) else {
+            panic!("{url} was opened");
+        };
+        assert!(why.contains(told) && !why.contains("cret") && !why.contains('\n'), "{why}");
+    }
+    let Err(Error::Usage(why)) = Odbc::open(support::options(&place.url(), Via::Procedures)) else { panic!("procedures") };
+    assert!(why.contains("--via statements"), "{why}");
 }

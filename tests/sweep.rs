@@ -134,6 +134,41 @@ fn an_interrupted_sweep_exits_with_130_and_says_how_to_go_on() {
 }
 
 #[test]
+fn the_largest_number_of_clients_keeps_the_users_constraints() {
+    let place = TempDir::new().unwrap();
+    let out = place.path().join("sweep");
+    // A client of 20 ms does at most 50 transactions a second, so that four of them always keep this.
+    let search = "sweep max --of clients --to 16 --until tps<220,errors<=0 --db simulated:service=20ms --ramp-up 0s --duration 1s";
+    let search = search.split(' ').collect::<Vec<_>>();
+    let mut child = graymark(&search, &out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let patience = Instant::now() + Duration::from_secs(120);
+    while records(&out).is_empty() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = records(&out);
+
+    let sweep = json(&run(&[&search[..], &["--json"]].concat(), &out));
+    assert_eq!((&sweep["finished"], &sweep["max"]["until"]), (&true.into(), &"tps<220, errors<=0".into()));
+    let largest = sweep["series"][0]["largest"].as_u64().unwrap();
+    assert!((4..=16).contains(&largest), "{sweep}");
+    let points = sweep["series"][0]["points"].as_array().unwrap();
+    for point in points {
+        let passed = point["clients"].as_u64() <= Some(largest);
+        assert_eq!(point["passed"], passed, "{point}");
+        assert!(passed || point["broken"][0].as_str().unwrap().starts_with("tps<220: it is "), "{point}");
+    }
+    assert!(largest == 16 || points.iter().any(|point| point["clients"] == largest + 1), "{sweep}");
+    let after = records(&out);
+    assert!(!before.is_empty() && before.iter().all(|record| after.contains(record)), "{before:?} {after:?}");
+    let text = std::fs::read_to_string(out.join("sweep.txt")).unwrap();
+    assert!(text.contains(&format!("The largest that keeps tps<220, errors<=0: {largest} clients")), "{text}");
+    let other = run(&[&search[..6], &["tps<200"], &search[7..]].concat(), &out);
+    assert_eq!(other.status.code(), Some(2), "{}", String::from_utf8_lossy(&other.stderr));
+}
+
+#[test]
 fn three_loads_give_three_points_of_the_curve() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
@@ -180,6 +215,10 @@ fn mistakes_are_told_before_anything_is_done() {
         ("sweep warehouses --to 4 --db simulated:service=1ms --cpus 0", "private server"),
         ("sweep warehouses --to 4 --db simulated:service=1ms --data-directory x", "--data-directory"),
         ("sweep load --at 0", "0"),
+        ("sweep max --of clients --to 4 --until p90(refund)<5s", "no transaction"),
+        ("sweep max --of clients --to 4 --until efficiency=1", "none of <"),
+        ("sweep max --of clients --to 4 --clients 2 --until tps>1", "--from and --to"),
+        ("sweep max --of warehouses --to 4 -w 2 --until tps>1", "--from and --to"),
     ] {
         let output = run(&arguments.split(' ').collect::<Vec<_>>(), &out);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

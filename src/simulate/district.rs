@@ -82,7 +82,7 @@ pub struct Names(HashMap<LastName, usize>);
 
 impl Names {
     /// All of them (clause 4.3.2.3).
-    pub fn new() -> Self {
+    pub fn all() -> Self {
         let mut names: Vec<LastName> = (0..1_000).map(last_name).collect();
         names.sort_unstable();
         Names(names.into_iter().enumerate().map(|(place, name)| (name, place)).collect())

@@ -104,7 +104,7 @@ impl Tree {
 impl Database {
     /// As loaded. `share` is the part of all warehouses that `population` has, `c` the run's constant for items.
     pub fn load(layout: &Layout, page: u32, population: &Population, share: f64, c: u32, sessions: usize) -> Database {
-        let names = Names::new();
+        let names = Names::all();
         let mut lines = 0;
         let districts: Vec<District> =
             (1..=population.warehouses).flat_map(|warehouse| district::load(population, &names, warehouse, &mut lines)).collect();

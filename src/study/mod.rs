@@ -1,6 +1,7 @@
 //! What does it mean: which point of a sweep comes next, and what its points say together. Made from records alone.
 
 pub mod compare;
+pub mod constraint;
 pub mod load;
 pub mod point;
 pub mod search;
@@ -8,6 +9,7 @@ pub mod sizing;
 
 use serde::{Deserialize, Serialize};
 
+use constraint::Constraints;
 use point::{Limits, Point};
 
 /// What is varied in a sweep.
@@ -20,6 +22,27 @@ pub enum Kind {
     Warehouses,
     /// Every combination of some dimensions.
     Grid,
+    /// Warehouses or clients, as many as a user's own constraints allow.
+    Max,
+}
+
+/// Of what the largest number is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Of {
+    /// The scale: with the standard's think times unless --pace says otherwise
+    Warehouses,
+    /// Sessions at one database: without think time unless --pace says otherwise
+    Clients,
+}
+
+/// A search for the largest number that keeps constraints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Max {
+    /// Of what.
+    pub of: Of,
+    /// What a run must keep.
+    pub until: Constraints,
 }
 
 /// The points of a sweep, as far as it has come.
@@ -33,6 +56,9 @@ pub struct Study {
     pub finished: bool,
     /// What a point must keep.
     pub limits: Limits,
+    /// Of what the largest number is searched, and under which constraints, where these are a user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Max>,
     /// One for each place and CPU set.
     pub series: Vec<Series>,
     /// What the reader should know of all of them.
@@ -53,9 +79,9 @@ pub struct Series {
     /// CPUs that the private server is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
-    /// Whether the largest number of warehouses is known.
+    /// Whether the largest number is known.
     pub finished: bool,
-    /// The largest number of warehouses that passed.
+    /// The largest number of warehouses, or clients, that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub largest: Option<u32>,
     /// In the order of what is varied.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::constraint::Constraints;
 use super::sizing::observation::Observation;
 use crate::judge as standard;
 use crate::measure::pages::{Hits, PagesSummary};
@@ -90,7 +91,20 @@ pub fn ceiling(pace: Option<Pace>) -> f64 {
     Tpcc::CEILING * round((1.0, 1.0)) / round(factors)
 }
 
+/// Percent of the New-Orders that keying and think times allow; without them, of those that the standard's do.
+pub fn efficiency(summary: &Summary) -> f64 {
+    let most = ceiling(summary.pace.parse().ok()) * f64::from(summary.scale.max(1));
+    100.0 * summary.new_orders_per_minute.unwrap_or(0.0) / most
+}
+
 impl Point {
+    /// From a run's summary, with a user's own constraints.
+    pub fn within(summary: &Summary, constraints: &Constraints) -> Point {
+        let mut point = Point::measured(summary);
+        point.broken.splice(0..0, constraints.broken(summary));
+        point
+    }
+
     /// From a run's summary, with the limits of a paced run.
     pub fn of(summary: &Summary, limits: &Limits) -> Point {
         let mut point = Point::measured(summary);
@@ -101,7 +115,6 @@ impl Point {
     /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients breaks something.
     pub fn measured(summary: &Summary) -> Point {
         let throughput = summary.new_orders_per_minute.unwrap_or(0.0);
-        let most = ceiling(summary.pace.parse().ok()) * f64::from(summary.scale.max(1));
         let transactions = summary.transactions.iter().filter(|(_, transaction)| transaction.completed > 0);
         let mut point = Point {
             warehouses: summary.scale,
@@ -110,7 +123,7 @@ impl Point {
             pace: summary.pace.clone(),
             throughput,
             metric: summary.metric.clone(),
-            efficiency: 100.0 * throughput / most,
+            efficiency: efficiency(summary),
             interval_s: summary.interval_s,
             p90_ms: transactions.map(|(name, transaction)| (name.clone(), transaction.response_ms.p90)).collect(),
             broken: Vec::new(),

@@ -73,10 +73,10 @@ pub struct Bank {
 
 /// What a database holds.
 pub struct Held {
-    branch: BTreeMap<i32, i64>,
-    teller: BTreeMap<i32, (i32, i64)>,
-    account: BTreeMap<i32, (i32, i64)>,
-    history: Vec<(i32, i32, i32, i64)>,
+    pub branch: BTreeMap<i32, i64>,
+    pub teller: BTreeMap<i32, (i32, i64)>,
+    pub account: BTreeMap<i32, (i32, i64)>,
+    pub history: Vec<(i32, i32, i32, i64)>,
 }
 
 impl Held {

@@ -1,112 +1,21 @@
 //! Databases with an ODBC driver: a private PostgreSQL, a private MariaDB, a SQLite file.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use graymark::engine::odbc::connection::Connection;
+use graymark::engine::odbc::row::Row;
 use graymark::engine::odbc::target::Target;
-use graymark::engine::server::postgres;
+use graymark::engine::server::{mariadb, postgres};
 use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
 use graymark::workload::{ColumnKind, Table};
 use tempfile::TempDir;
 
 use crate::support;
 
-/// A private MariaDB on a port of the loopback. It is stopped when this is dropped.
-pub struct Mariadb {
-    child: Child,
-    port: u16,
-    _place: TempDir,
-}
-
-impl Mariadb {
-    /// Starts one with a database `bench`; the error says what is missing.
-    pub fn start() -> Result<Mariadb, String> {
-        let place = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let data = place.path().join("data");
-        std::fs::create_dir(&data).map_err(|error| error.to_string())?;
-        let root = nix::unistd::Uid::effective().is_root();
-        if root {
-            let user = nix::unistd::User::from_name("mysql").ok().flatten().ok_or("there is no user mysql")?;
-            for path in [place.path(), &data] {
-                nix::unistd::chown(path, Some(user.uid), Some(user.gid)).map_err(|error| error.to_string())?;
-            }
-        }
-        let user: &[&str] = if root { &["--user=mysql"] } else { &[] };
-        let made = Command::new("mariadb-install-db")
-            .args(["--no-defaults", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"])
-            .arg(format!("--datadir={}", data.display()))
-            .args(user)
-            .output()
-            .map_err(|error| format!("mariadb-install-db cannot be started: {error}"))?;
-        if !made.status.success() {
-            return Err(format!("mariadb-install-db failed: {}", String::from_utf8_lossy(&made.stderr)));
-        }
-        let port = free_port();
-        let server = ["/usr/sbin/mariadbd", "/usr/libexec/mariadbd"].into_iter().find(|path| Path::new(path).exists());
-        let child = Command::new(server.ok_or("there is no mariadbd")?)
-            .args(["--no-defaults", "--bind-address=127.0.0.1", "--skip-name-resolve"])
-            .args(["--innodb-buffer-pool-size=256M", "--innodb-flush-log-at-trx-commit=0", "--innodb-lock-wait-timeout=20"])
-            .arg(format!("--datadir={}", data.display()))
-            .arg(format!("--port={port}"))
-            .arg(format!("--socket={}", place.path().join("my.sock").display()))
-            .args(user)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let server = Mariadb { child, port, _place: place };
-        let first = server.target_of("mysql");
-        let patience = Instant::now() + Duration::from_secs(60);
-        loop {
-            match Connection::open(&first) {
-                Ok(connection) => {
-                    connection.execute("CREATE DATABASE bench").map_err(|error| error.to_string())?;
-                    return Ok(server);
-                }
-                Err(error) if Instant::now() > patience => return Err(format!("MariaDB does not answer: {error}")),
-                Err(_) => std::thread::sleep(Duration::from_millis(100)),
-            }
-        }
-    }
-
-    fn target_of(&self, database: &str) -> Target {
-        let port = self.port.to_string();
-        Target::of(&[
-            ("Driver", "MariaDB Unicode"),
-            ("Server", "127.0.0.1"),
-            ("Port", &port),
-            ("Database", database),
-            ("UID", "root"),
-        ])
-    }
-
-    /// The connection string.
-    pub fn url(&self) -> String {
-        self.target_of("bench").shown()
-    }
-
-    /// Kills the server.
-    #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
-    pub fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Mariadb {
-    fn drop(&mut self) {
-        // Nothing in it is needed any more.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// A database of a private MariaDB.
+fn mariadb_target(server: &mariadb::Server, database: &str) -> Target {
+    let port = server.port().to_string();
+    Target::of(&[("Driver", "MariaDB Unicode"), ("Server", "127.0.0.1"), ("Port", &port), ("Database", database), ("UID", "root")])
 }
 
 /// A database and what keeps it there.
@@ -114,7 +23,7 @@ pub enum Place {
     /// A private PostgreSQL.
     Postgres(postgres::Server),
     /// A private MariaDB.
-    Mariadb(Mariadb),
+    Mariadb(mariadb::Server),
     /// A file.
     Sqlite(TempDir),
 }
@@ -130,7 +39,11 @@ impl Place {
     /// MariaDB by its Connector/ODBC.
     pub fn mariadb() -> Option<Place> {
         driver("MariaDB Unicode", "libmaodbc.so")?;
-        support::found(Mariadb::start()).map(Place::Mariadb)
+        support::require_mariadb()?;
+        let server = support::small_mariadb(&[]);
+        let connection = Connection::open(&mariadb_target(&server, "mysql")).unwrap();
+        connection.execute("CREATE DATABASE bench").unwrap();
+        Some(Place::Mariadb(server))
     }
 
     /// SQLite by its ODBC driver.
@@ -143,7 +56,7 @@ impl Place {
     pub fn url(&self) -> String {
         match self {
             Place::Postgres(server) => postgres_url(server, "postgres"),
-            Place::Mariadb(server) => server.url(),
+            Place::Mariadb(server) => mariadb_target(server, "bench").shown(),
             Place::Sqlite(_) => {
                 format!("odbc:Driver=SQLite3;Database={};SyncPragma=OFF;JournalMode=WAL;", self.file().unwrap().display())
             }
@@ -202,6 +115,28 @@ pub fn dump(connection: &Connection, url: &str, table: &Table, sink: &mut dyn Ro
         }
         sink.end_row();
     }
+}
+
+/// Balances and history of DebitCredit: branches; tellers and accounts, each with its branch; history rows.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub type Books = (Vec<(i32, i64)>, [Vec<(i32, (i32, i64))>; 2], Vec<(i32, i32, i32, i64)>);
+
+/// What a database holds of DebitCredit, in cents.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn books(connection: &Connection, url: &str) -> Books {
+    let integers = url.contains("SQLite");
+    let schema = if url.contains("PostgreSQL") { "debitcredit." } else { "" };
+    let all = |columns: &str, table: &str| connection.query(&format!("SELECT {columns} FROM {schema}{table}")).unwrap().rows;
+    let int = |row: &Row, at: usize| row.int(at).unwrap();
+    let cents = |row: &Row, at: usize| if integers { row.long(at).unwrap() } else { row.money(at).unwrap().0 };
+    let branch = all("branch_id, branch_balance", "branch").iter().map(|row| (int(row, 0), cents(row, 1))).collect();
+    let of_branch = |name: &str| {
+        let rows = all(&format!("{name}_id, branch_id, {name}_balance"), name);
+        rows.iter().map(|row| (int(row, 0), (int(row, 1), cents(row, 2)))).collect()
+    };
+    let history = all("branch_id, teller_id, account_id, amount", "history");
+    let history = history.iter().map(|row| (int(row, 0), int(row, 1), int(row, 2), cents(row, 3))).collect();
+    (branch, ["teller", "account"].map(of_branch), history)
 }
 
 /// Whether a driver is installed.

@@ -7,11 +7,12 @@ use crate::cli::Ended;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::progress::on_terminal;
 use crate::engine::Error;
+use crate::engine::server::size;
 use crate::report::format::{bytes, count};
 use crate::simulate::pages::Policy;
 use crate::simulate::{AtSize, Options, Simulation};
 
-/// Sizes of a range, at least: two to the fourth root apart, or as many as make a table.
+/// A range has at least so many sizes.
 const SIZES: usize = 13;
 
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     clients: u32,
     /// Warehouses that are simulated and stand for all [default: 40 to 200, as the smallest buffer needs]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2_000))]
     sample: Option<u32>,
     /// Transactions before those that count [default: until the largest buffer is full, at most 4,000 a simulated warehouse]
     #[arg(long, value_name = "N")]
@@ -71,33 +72,16 @@ enum PolicyName {
 #[derive(Clone, Debug)]
 struct Sizes(Vec<u64>);
 
-/// A size such as `128MB`, `8GiB` or `65536`, in bytes; units are powers of 1024.
-fn parse_size(text: &str) -> Result<u64, String> {
-    let text = text.trim();
-    let digits = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let power = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 1,
-        "m" | "mb" | "mib" => 2,
-        "g" | "gb" | "gib" => 3,
-        "t" | "tb" | "tib" => 4,
-        _ => return Err(format!("{text:?} is no size; give one such as 128MB or 8GB")),
-    };
-    let bytes = number.parse::<f64>().ok().map(|number| number * 1024_f64.powi(power)).filter(|bytes| (1.0..1e18).contains(bytes));
-    bytes.map(|bytes| bytes as u64).ok_or_else(|| format!("{text:?} is no size; give one such as 128MB or 8GB"))
-}
-
 /// A page's size.
 pub(super) fn parse_page(text: &str) -> Result<u32, String> {
-    let bytes = parse_size(text)?;
+    let bytes = size::parse(text)?;
     u32::try_from(bytes).ok().filter(|bytes| (1_024..=65_536).contains(bytes)).ok_or_else(|| "a page has 1KiB to 64KiB".to_owned())
 }
 
 fn parse_sizes(text: &str) -> Result<Sizes, String> {
     let mut sizes = match text.split_once("..") {
         Some((low, high)) => {
-            let (low, high) = (parse_size(low)?, parse_size(high)?);
+            let (low, high) = (size::parse(low)?, size::parse(high)?);
             if low > high {
                 return Err("a range goes from the smaller size to the larger one".to_owned());
             }
@@ -105,7 +89,7 @@ fn parse_sizes(text: &str) -> Result<Sizes, String> {
             let steps = (doublings.ceil() as usize).max(SIZES - 1);
             (0..=steps).map(|step| (low as f64 * (doublings * step as f64 / steps as f64).exp2()).round() as u64).collect()
         }
-        None => text.split(',').map(parse_size).collect::<Result<Vec<_>, _>>()?,
+        None => text.split(',').map(size::parse).collect::<Result<Vec<_>, _>>()?,
     };
     sizes.sort_unstable();
     sizes.dedup();
@@ -181,16 +165,16 @@ fn show(simulation: &Simulation, relations: bool) {
     }
     answer!("");
     answer!("{:>12} {:>12} {:>8} {:>8} {:>8} {:>18}", "buffer", "of database", "overall", "data", "index", "misses/transaction");
-    for size in &simulation.sizes {
+    for at in &simulation.sizes {
         answer!(
             "{:>12} {:>10.2} % {:>8} {:>8} {:>8} {:>18.3}{}",
-            bytes(size.buffer_bytes),
-            100.0 * size.buffer_bytes as f64 / simulation.database_bytes as f64,
-            percent(size.overall),
-            percent(size.data),
-            percent(size.index),
-            size.misses_per_transaction,
-            if size.buffer_bytes > simulation.touched_bytes { "  more than was touched" } else { "" }
+            bytes(at.buffer_bytes),
+            100.0 * at.buffer_bytes as f64 / simulation.database_bytes as f64,
+            percent(at.overall),
+            percent(at.data),
+            percent(at.index),
+            at.misses_per_transaction,
+            if at.buffer_bytes > simulation.touched_bytes { "  more than was touched" } else { "" }
         );
     }
     if relations {

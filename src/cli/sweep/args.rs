@@ -8,6 +8,8 @@ use clap::{Args, Subcommand};
 use super::super::WorkloadName;
 use super::grid::{Bound, Dimension};
 use crate::plan::{Plan, parse_scale};
+use crate::study::Of;
+use crate::study::constraint::Constraints;
 
 /// Which sweep.
 #[derive(Debug, Args)]
@@ -38,6 +40,16 @@ Examples:
   graymark sweep warehouses --db postgres:local --to 64 --data-directory /mnt/ext4 --data-directory /mnt/xfs
   graymark sweep warehouses --db postgres:local --to 64 --cpus 0 --cpus 0-1")]
     Warehouses(WarehousesArgs),
+    /// Find the largest number of warehouses or clients that keeps constraints of your own, by doubling and then bisection
+    #[command(after_help = "\
+Constraints are separated by commas: p90(new_order)<5s (mean, p50, p90, p95, p99, p999 or max of new_order, payment, order_status, delivery or \
+stock_level), efficiency>0.95, tpm>1000, tps>50, errors<=0, retries<100, hits(data)>90% (data, index or overall). That client and database count \
+the same, and that the database is consistent, is asked for always.
+
+Examples:
+  graymark sweep max --of warehouses --to 64 --until 'p90(new_order)<5s, efficiency>0.95' --db postgres:local
+  graymark sweep max --of clients --to 128 --until 'p99(new_order)<50ms, errors<=0' --db postgres:local -w 10 --duration 2m")]
+    Max(MaxArgs),
     /// Run every combination of warehouses, buffers, CPUs and clients on private servers, in shuffled order
     #[command(after_help = "\
 Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N. A dimension that is left out is as -w, --clients and the \
@@ -106,6 +118,35 @@ pub(super) struct WarehousesArgs {
     /// A limit for New-Order's 90th percentile below the standard's 5s, such as 500ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(super) p90: Option<Duration>,
+    #[command(flatten)]
+    pub(super) places: Places,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MaxArgs {
+    /// Of what the largest number is searched
+    #[arg(long, value_name = "WHAT")]
+    pub(super) of: Of,
+    /// What a run must keep, such as 'p90(new_order)<5s, efficiency>0.95'
+    #[arg(long, value_name = "CONSTRAINTS")]
+    pub(super) until: Constraints,
+    /// The smallest number
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_scale)]
+    pub(super) from: u32,
+    /// The largest number
+    #[arg(long, value_name = "N", value_parser = parse_scale)]
+    pub(super) to: u32,
+    #[command(flatten)]
+    pub(super) places: Places,
+    #[command(flatten)]
+    pub(super) common: Common,
+}
+
+/// Where the databases of a search are.
+#[derive(Debug, Args)]
+pub(super) struct Places {
     /// Where the databases are, such as a file system to be measured; may be given several times, a series each
     #[arg(long, value_name = "DIR")]
     pub(super) data_directory: Vec<PathBuf>,
@@ -118,8 +159,6 @@ pub(super) struct WarehousesArgs {
     /// On a server that is there: the workload's tables may be dropped and loaded again for each point
     #[arg(long)]
     pub(super) replace: bool,
-    #[command(flatten)]
-    pub(super) common: Common,
 }
 
 #[derive(Debug, Args)]

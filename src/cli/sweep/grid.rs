@@ -156,11 +156,12 @@ impl Grid {
         !self.buffers.is_empty() || !self.cpus.is_empty() || self.bound_memory.is_some()
     }
 
-    /// The memory that the server of a point may use.
-    pub(super) fn memory(&self, aim: Aim) -> Option<u64> {
+    /// The memory that the server of a point may use; `db` is its URL.
+    pub(super) fn memory(&self, aim: Aim, db: &str) -> Option<u64> {
+        let scheme = db.split(':').next().unwrap_or_default();
         match self.bound_memory? {
             Bound::Bytes(bytes) => Some(bytes),
-            Bound::Auto => Some(memory::beside(aim.buffers?, aim.clients.unwrap_or_default())),
+            Bound::Auto => Some(memory::beside(scheme, aim.buffers?, aim.clients.unwrap_or_default())),
         }
     }
 }
@@ -243,6 +244,7 @@ mod tests {
             keep_databases: false,
             replace: false,
             limits: Limits::default(),
+            max: None,
             grid: Some(grid(&["warehouses=2,5,10", "buffers=64MB,1GB", "cpus=1,2"]).unwrap()),
             plan: Plan { seed: Some(seed), ..Plan::default() },
             series: vec![Series::default()],
@@ -286,9 +288,12 @@ mod tests {
         let settings = settings(1);
         let grid = settings.grid.unwrap();
         let aim = |buffers| Aim { buffers: Some(buffers), clients: Some(8), ..Aim::default() };
-        assert!(grid.memory(aim(64 << 20)).unwrap() > 96 << 20);
-        assert_eq!(grid.memory(aim(1 << 30)).unwrap() - grid.memory(aim(1 << 29)).unwrap(), (1 << 29) + (1 << 26));
+        assert!(grid.memory(aim(64 << 20), "postgres:local").unwrap() > 96 << 20);
+        assert_eq!(
+            grid.memory(aim(1 << 30), "mysql:local").unwrap() - grid.memory(aim(1 << 29), "mysql:local").unwrap(),
+            (1 << 29) + (1 << 26)
+        );
         let fixed = Grid { bound_memory: Some("512MB".parse().unwrap()), ..grid };
-        assert_eq!(fixed.memory(Aim::default()), Some(512 << 20));
+        assert_eq!(fixed.memory(Aim::default(), "postgres:local"), Some(512 << 20));
     }
 }

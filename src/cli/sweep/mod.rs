@@ -15,10 +15,10 @@ use super::interrupt::Interrupt;
 use super::{Ended, WorkloadName, seed};
 use crate::engine::Error;
 use crate::plan::{Check, Pace, Plan, default_record};
-use crate::study::Kind;
 use crate::study::point::Limits;
+use crate::study::{Kind, Max, Of};
 pub(super) use args::SweepArgs;
-use args::{Base, Common, GridArgs, LoadArgs, ResumeArgs, WarehousesArgs};
+use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, WarehousesArgs};
 use grid::Grid;
 use points::Points;
 use state::{Series, Settings, State};
@@ -31,6 +31,7 @@ pub(super) fn sweep(args: SweepArgs) -> Result<Ended, Error> {
     match args.sweep {
         args::Sweep::Load(args) => load(args),
         args::Sweep::Warehouses(args) => warehouses(args),
+        args::Sweep::Max(args) => max(args),
         args::Sweep::Grid(args) => grid(args),
         args::Sweep::Resume(args) => resume(args),
     }
@@ -51,6 +52,7 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
         keep_databases: true,
         replace: false,
         limits: Limits::default(),
+        max: None,
         grid: None,
         plan: Plan::default(),
         series: vec![Series::default()],
@@ -66,23 +68,58 @@ fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
     if args.from > args.to {
         return usage("--from is larger than --to");
     }
-    let some = |all: usize| all.max(1);
-    let (directories, cpus) = (&args.data_directory, &args.cpus);
-    let series = (0..some(directories.len())).flat_map(|directory| {
-        (0..some(cpus.len()))
-            .map(move |set| Series { data_directory: directories.get(directory).cloned(), cpus: cpus.get(set).cloned() })
-    });
     let settings = Settings {
         sweep: Kind::Warehouses,
         at: Vec::new(),
         from: args.from,
         to: args.to,
-        keep_databases: args.keep_databases,
-        replace: args.replace,
+        keep_databases: args.places.keep_databases,
+        replace: args.places.replace,
         limits: Limits { efficiency: args.efficiency, new_order_ms: args.p90.map(|limit| limit.as_secs_f64() * 1e3) },
+        max: None,
         grid: None,
         plan: Plan::default(),
-        series: series.collect(),
+        series: series(&args.places),
+    };
+    begin(settings, known(args.common)?)
+}
+
+/// One for each place and each set of CPUs.
+fn series(places: &Places) -> Vec<Series> {
+    let some = |all: usize| all.max(1);
+    let (directories, cpus) = (&places.data_directory, &places.cpus);
+    let of = |directory: usize| {
+        (0..some(cpus.len()))
+            .map(move |set| Series { data_directory: directories.get(directory).cloned(), cpus: cpus.get(set).cloned() })
+    };
+    (0..some(directories.len())).flat_map(of).collect()
+}
+
+fn max(args: MaxArgs) -> Result<Ended, Error> {
+    let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+    let plan = &args.common.base.plan;
+    match args.of {
+        Of::Warehouses if plan.scale.is_some() => {
+            return usage("-w is what this search varies: say from where to where with --from and --to");
+        }
+        Of::Clients if plan.clients.is_some() => {
+            return usage("--clients is what this search varies: say from where to where with --from and --to");
+        }
+        _ if args.from > args.to => return usage("--from is larger than --to"),
+        _ => {}
+    }
+    let settings = Settings {
+        sweep: Kind::Max,
+        at: Vec::new(),
+        from: args.from,
+        to: args.to,
+        keep_databases: args.places.keep_databases,
+        replace: args.places.replace,
+        limits: Limits::default(),
+        max: Some(Max { of: args.of, until: args.until }),
+        grid: None,
+        plan: Plan::default(),
+        series: series(&args.places),
     };
     begin(settings, known(args.common)?)
 }
@@ -106,6 +143,7 @@ fn grid(mut args: GridArgs) -> Result<Ended, Error> {
         keep_databases: args.keep_databases,
         replace: false,
         limits: Limits::default(),
+        max: None,
         grid: Some(grid),
         plan: Plan::default(),
         series,
@@ -128,7 +166,7 @@ fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
     let mut plan = common.plan;
     if let Some(file) = &common.plan_file {
         plan = plan.or(Plan::read(file)?);
-        if settings.sweep == Kind::Warehouses {
+        if settings.first_scale().is_some() {
             plan.scale = None;
         }
     }
@@ -136,12 +174,12 @@ fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
     plan.db = Some(place::shown(&db));
     let there = common.out.as_deref().map(State::read).transpose()?.flatten();
     let Some((directory, there)) = common.out.clone().zip(there) else {
-        settings.plan = whole(plan, settings.sweep)?;
+        settings.plan = whole(plan, &settings)?;
         if let Some(grid) = &settings.grid {
             place::for_grid(&db, grid)?;
         }
         for series in &settings.series {
-            let warehouses = (settings.sweep == Kind::Warehouses).then_some(settings.from);
+            let warehouses = settings.first_scale();
             let place = place::Place::of(&db, series, warehouses, Path::new(""))?;
             if matches!(place, place::Place::Server { .. }) && warehouses.is_some() && !settings.replace {
                 return Err(Error::Usage(
@@ -182,21 +220,22 @@ fn resume(args: ResumeArgs) -> Result<Ended, Error> {
 }
 
 /// What all runs have in common, nothing left open that could differ from run to run.
-fn whole(plan: Plan, sweep: Kind) -> Result<Plan, Error> {
-    if sweep == Kind::Grid {
+fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
+    if settings.sweep == Kind::Grid {
         return whole_grid(plan);
     }
-    if plan.pace == Some(Pace::None) {
+    if plan.pace == Some(Pace::None) && settings.sweep != Kind::Max {
         return Err(Error::Usage("a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned()));
     }
     if !plan.stages.is_empty() || plan.stage_duration.is_some() {
         return Err(Error::Usage("--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned()));
     }
+    let think = settings.max.as_ref().is_none_or(|max| max.of == Of::Warehouses);
     Ok(plan.or(Plan {
-        pace: Some(Pace::Standard),
-        ramp_up: Some(60),
+        pace: Some(if think { Pace::Standard } else { Pace::None }),
+        ramp_up: Some(if think { 60 } else { 10 }),
         // Clause 5.6.2 asks for 20 minutes.
-        duration: Some(if sweep == Kind::Load { 20 * 60 } else { 5 * 60 }),
+        duration: Some(if settings.sweep == Kind::Load { 20 * 60 } else { 5 * 60 }),
         seed: Some(seed::drawn()),
         check: Some(Check::After),
         ..Plan::default()
@@ -228,6 +267,7 @@ fn default_directory(sweep: Kind, db: &str) -> PathBuf {
         Kind::Load => "sweep-load",
         Kind::Warehouses => "sweep-warehouses",
         Kind::Grid => "sweep-grid",
+        Kind::Max => "sweep-max",
     };
     default_record(kind, db.split(':').next().unwrap_or_default(), Timestamp::now())
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use tokio::runtime::Runtime;
@@ -18,6 +19,9 @@ use crate::workload::Workload;
 
 /// What may stand in a value of a URL as it is.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b',');
+
+/// How long a server that was told to stop may take for it.
+const ENDING: Duration = Duration::from_secs(60);
 
 /// The database of a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,7 +182,19 @@ impl Place {
                 }
                 Ok(())
             }
-            Place::Private { directory, .. } => gone(fs::remove_dir_all(directory), directory),
+            Place::Private { directory, .. } => {
+                // The server of a sweep that was killed ends by itself, and may write while its files are removed.
+                let end = Instant::now() + ENDING;
+                let busy = |result: &std::io::Result<()>| {
+                    result.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::DirectoryNotEmpty)
+                };
+                let mut removed = fs::remove_dir_all(directory);
+                while busy(&removed) && Instant::now() < end {
+                    std::thread::sleep(Duration::from_millis(50));
+                    removed = fs::remove_dir_all(directory);
+                }
+                gone(removed, directory)
+            }
             Place::Server { .. } | Place::Nowhere { .. } => Ok(()),
         }
     }

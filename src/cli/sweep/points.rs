@@ -175,7 +175,7 @@ impl Points {
             options.push(("buffers", size::text(buffers)));
         }
         let mut unbounded = None;
-        if let Some(bytes) = grid.memory(aim) {
+        if let Some(bytes) = grid.memory(aim, &self.db) {
             match memory::Bound::to(bytes) {
                 Ok(_) => options.push(("memory", size::text(bytes))),
                 Err(why) => {
@@ -249,14 +249,20 @@ impl Points {
     }
 
     fn result(&self, entry: &Entry, summary: &Summary, record: &Record) -> Point {
-        if self.state.settings.grid.is_none() {
-            return Point::of(summary, &self.state.settings.limits);
+        let settings = &self.state.settings;
+        if let Some(max) = &settings.max {
+            return Point::within(summary, &max.until);
+        }
+        if settings.grid.is_none() {
+            return Point::of(summary, &settings.limits);
         }
         let aim = entry.aim;
         let cpus = aim.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
         let place = entry.record.clone();
         let observation = Observation { cpus, repeat: aim.repeat, record: Some(place), ..point::observed(summary, aim.buffers) };
-        Point { observation: Some(observation), ..Point::measured(summary) }
+        let mut point = Point { observation: Some(observation), ..Point::measured(summary) };
+        point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not bounded: {why}")));
+        point
     }
 
     /// What is run: the sweep's plan with the point's own scale, pace and place.
@@ -310,6 +316,7 @@ impl Points {
             engine: self.state.done().last().map_or_else(|| place_name(&self.state), |(entry, _)| entry.engine.clone()),
             finished: next(&self.state).is_none(),
             limits: settings.limits,
+            max: settings.max.clone(),
             series,
             notes,
         }
@@ -402,9 +409,9 @@ fn next(state: &State) -> Option<Aim> {
             aims.into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim))
         }
         Kind::Grid => grid::order(settings).into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim)),
-        Kind::Warehouses => {
+        Kind::Warehouses | Kind::Max => {
             (0..settings.series.len()).find_map(|series| match search::next(settings.from, settings.to, &state.passed(series)) {
-                Next::Try(scale) => Some(Aim { series, warehouses: Some(scale), ..Aim::default() }),
+                Next::Try(number) => Some(settings.aim(series, number)),
                 Next::Found(_) => None,
             })
         }
@@ -417,7 +424,7 @@ fn remaining(state: &State) -> u32 {
     match settings.sweep {
         Kind::Load => (settings.at.len() as u32).saturating_sub(state.done().count() as u32),
         Kind::Grid => (grid::order(settings).len() as u32).saturating_sub(state.done().count() as u32),
-        Kind::Warehouses => {
+        Kind::Warehouses | Kind::Max => {
             let left = |series| search::most_left(settings.from, settings.to, &state.passed(series));
             (0..settings.series.len()).map(left).sum()
         }
@@ -432,21 +439,23 @@ fn progress(state: &State) -> String {
     let planned = f64::from(plan.ramp_up.unwrap_or_default() + plan.duration.unwrap_or_default());
     let each = if done > 0 { took / done as f64 } else { planned };
     let left = remaining(state);
-    let most = if state.settings.sweep == Kind::Warehouses { "at most " } else { "" };
+    let most = if matches!(state.settings.sweep, Kind::Warehouses | Kind::Max) { "at most " } else { "" };
     let done = plural(done as u64, "point", "points");
     format!("{done} done, {most}{left} left, about {}", seconds((each * f64::from(left)).round()))
 }
 
 /// The point in words.
 fn name(state: &State, aim: Aim) -> String {
-    let mut words = match (aim.warehouses, aim.at) {
-        (Some(warehouses), _) => plural(warehouses.into(), "warehouse", "warehouses"),
-        (None, at) => format!("{} % of the load", at.unwrap_or(100)),
-    };
-    words.extend(aim.buffers.map(|buffers| format!(", buffers {}", size::text(buffers))));
-    words.extend(aim.cpus.map(|cpus| format!(", {}", plural(cpus.into(), "CPU", "CPUs"))));
-    words.extend(aim.clients.map(|clients| format!(", {}", plural(clients.into(), "client", "clients"))));
-    words.extend(aim.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!(", repeat {repeat}")));
+    let load = (state.settings.sweep == Kind::Load).then(|| format!("{} % of the load", aim.at.unwrap_or(100)));
+    let parts = [
+        load,
+        aim.warehouses.map(|warehouses| plural(warehouses.into(), "warehouse", "warehouses")),
+        aim.buffers.map(|buffers| format!("buffers {}", size::text(buffers))),
+        aim.cpus.map(|cpus| plural(cpus.into(), "CPU", "CPUs")),
+        aim.clients.map(|clients| plural(clients.into(), "client", "clients")),
+        aim.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!("repeat {repeat}")),
+    ];
+    let mut words = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     if let Some(series) = state.settings.series.get(aim.series) {
         if let Some(directory) = &series.data_directory {
             words.push_str(&format!(" in {}", directory.display()));
@@ -459,14 +468,15 @@ fn name(state: &State, aim: Aim) -> String {
 }
 
 fn directory_name(state: &State, aim: Aim) -> String {
-    let mut point = match (aim.warehouses, aim.at) {
-        (Some(warehouses), _) => format!("w{warehouses}"),
-        (None, at) => format!("load{}", at.unwrap_or(100)),
-    };
-    point.extend(aim.buffers.map(|buffers| format!("-buffers{}", size::text(buffers))));
-    point.extend(aim.cpus.map(|cpus| format!("-cpus{cpus}")));
-    point.extend(aim.clients.map(|clients| format!("-clients{clients}")));
-    point.extend(aim.repeat.map(|repeat| format!("-repeat{repeat}")));
+    let parts = [
+        (state.settings.sweep == Kind::Load).then(|| format!("load{}", aim.at.unwrap_or(100))),
+        aim.warehouses.map(|warehouses| format!("w{warehouses}")),
+        aim.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
+        aim.cpus.map(|cpus| format!("cpus{cpus}")),
+        aim.clients.map(|clients| format!("clients{clients}")),
+        aim.repeat.map(|repeat| format!("repeat{repeat}")),
+    ];
+    let point = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
     if state.settings.series.len() > 1 { format!("series{}-{point}", aim.series + 1) } else { point }
 }
 
@@ -510,10 +520,10 @@ pub(super) fn preview(directory: &Path, state: &State, db: &str) -> Result<Strin
             let aims = settings.at.iter().map(|percent| Aim { at: Some(*percent), ..Aim::default() });
             aims.filter(|aim| !done(aim)).try_for_each(&mut line)?;
         }
-        Kind::Warehouses => {
+        Kind::Warehouses | Kind::Max => {
             for series in 0..settings.series.len() {
                 let passed = state.passed(series);
-                let aim = |scale| Aim { series, warehouses: Some(scale), ..Aim::default() };
+                let aim = |number| settings.aim(series, number);
                 let Next::Try(next) = search::next(settings.from, settings.to, &passed) else { continue };
                 if passed.values().all(|passed| *passed) {
                     let further =

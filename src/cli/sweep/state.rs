@@ -11,8 +11,8 @@ use super::grid::Grid;
 use crate::engine::Error;
 use crate::plan::Plan;
 use crate::record::writer;
-use crate::study::Kind;
 use crate::study::point::{Limits, Point};
+use crate::study::{Kind, Max, Of};
 
 /// The file's name.
 pub(super) const FILE: &str = "sweep.toml";
@@ -43,10 +43,37 @@ pub(super) struct Settings {
     /// What a grid varies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) grid: Option<Grid>,
+    /// What is searched, where the limits are a user's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) max: Option<Max>,
     /// What all runs have in common; the URL is without its password.
     pub(super) plan: Plan,
     /// Places and CPUs.
     pub(super) series: Vec<Series>,
+}
+
+impl Settings {
+    /// A search's point.
+    pub(super) fn aim(&self, series: usize, number: u32) -> Aim {
+        match &self.max {
+            Some(Max { of: Of::Clients, .. }) => Aim { series, clients: Some(number), ..Aim::default() },
+            _ => Aim { series, warehouses: Some(number), ..Aim::default() },
+        }
+    }
+
+    /// What a search has varied in a point.
+    fn varied(&self, aim: &Aim) -> Option<u32> {
+        match &self.max {
+            Some(Max { of: Of::Clients, .. }) => aim.clients,
+            _ => aim.warehouses,
+        }
+    }
+
+    /// The first scale, where each point has one of its own.
+    pub(super) fn first_scale(&self) -> Option<u32> {
+        let searched = matches!(self.sweep, Kind::Warehouses | Kind::Max);
+        searched.then(|| self.aim(0, self.from)).and_then(|aim| aim.warehouses)
+    }
 }
 
 /// Where a series has its databases and its server.
@@ -169,6 +196,7 @@ impl State {
         }
         let series = state.settings.series.len();
         if state.settings.grid.is_some() != (state.settings.sweep == Kind::Grid)
+            || state.settings.max.is_some() != (state.settings.sweep == Kind::Max)
             || series == 0
             || state.settings.from == 0
             || state.settings.from > state.settings.to
@@ -197,10 +225,10 @@ impl State {
         self.points.iter().filter(|entry| entry.state == Progress::Done).filter_map(|entry| Some((entry, entry.result.as_ref()?)))
     }
 
-    /// Which numbers of warehouses of a series have passed and which have not.
+    /// Which numbers of warehouses, or clients, of a series have passed and which have not.
     pub(super) fn passed(&self, series: usize) -> BTreeMap<u32, bool> {
         let of_series = self.done().filter(|(entry, _)| entry.aim.series == series);
-        of_series.filter_map(|(entry, point)| Some((entry.aim.warehouses?, point.passed()))).collect()
+        of_series.filter_map(|(entry, point)| Some((self.settings.varied(&entry.aim)?, point.passed()))).collect()
     }
 }
 

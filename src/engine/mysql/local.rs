@@ -1,4 +1,4 @@
-//! The URL of a private server: `mysql:local[?data=DIR&cpus=0-1&NAME=VALUE…]`.
+//! The URL of a private server: `mysql:local[?data=DIR&cpus=0-1&memory=1GB&buffers=256MB&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 
 use crate::engine::Error;
 use crate::engine::server::mariadb::Options;
+use crate::engine::server::size;
 
 /// What cannot stand in a value as it is.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
@@ -25,11 +26,16 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
         let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?.into_owned();
         match name {
             "cpus" if !value.is_empty() => options.cpus = Some(value),
+            "memory" => options.memory = Some(size::parse(&value).map_err(|why| Error::Usage(format!("memory: {why}")))?),
+            "buffers" => {
+                let bytes = size::parse(&value).map_err(|why| Error::Usage(format!("buffers: {why}")))?;
+                options.settings.push(("innodb_buffer_pool_size".to_owned(), bytes.to_string()));
+            }
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in mysql:local is neither data=, cpus= nor a system variable with a value"
+                    "`{name}` in mysql:local is neither data=, cpus=, memory=, buffers= nor a system variable with a value"
                 )));
             }
         }
@@ -42,8 +48,9 @@ pub fn url(options: &Options) -> String {
     let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
     let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
     let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
+    let memory = options.memory.map(|bytes| format!("memory={}", size::text(bytes)));
     let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
-    let pairs: Vec<String> = data.chain(cpus).chain(settings).collect();
+    let pairs: Vec<String> = data.chain(cpus).chain(memory).chain(settings).collect();
     if pairs.is_empty() { "mysql:local".to_owned() } else { format!("mysql:local?{}", pairs.join("&")) }
 }
 
@@ -66,7 +73,17 @@ mod tests {
         assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
         assert_eq!(options.settings, [("innodb_buffer_pool_size".to_owned(), "1G".to_owned())]);
         assert_eq!(parse(&url(&options)), Ok(Some(options)));
-        for wrong in ["mysql:local:3306", "mysql:local?--port=1", "mysql:local?ssl_key=x", "mysql:local?sync_binlog="] {
+        let bounded = parse("mysql:local?memory=1GB&buffers=64MB").unwrap().unwrap();
+        assert_eq!(bounded.memory, Some(1 << 30));
+        assert_eq!(bounded.settings, [("innodb_buffer_pool_size".to_owned(), (64 << 20).to_string())]);
+        assert_eq!(parse(&url(&bounded)), Ok(Some(bounded)));
+        for wrong in [
+            "mysql:local?buffers=many",
+            "mysql:local:3306",
+            "mysql:local?--port=1",
+            "mysql:local?ssl_key=x",
+            "mysql:local?sync_binlog=",
+        ] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
         }
     }

@@ -195,7 +195,9 @@ impl<W: Port> Engine<W> for Mysql {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let level = format!("TRANSACTION ISOLATION LEVEL {}", level(self.isolation));
-        check::settings(&mut self.target.connect(None, &[&level]).await?).await
+        let mut settings = check::settings(&mut self.target.connect(None, &[&level]).await?).await?;
+        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        Ok(settings)
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {

@@ -114,6 +114,7 @@ impl Observer for Watch<'_> {
                    FROM information_schema.tables WHERE table_schema = ? AND table_name NOT LIKE 'graymark%')";
         let sizes: Option<(u64, u64, Option<u64>)> = conn.exec_first(sql, (self.database,)).await.map_err(failed)?;
         self.conn = Some(conn);
+        let memory = self.mysql.server().and_then(|server| server.memory());
         let of = |name: &str| reads.get(name).copied();
         let overall = of("Innodb_buffer_pool_read_requests").zip(of("Innodb_buffer_pool_reads"));
         Ok(sizes.zip(overall).map(|((page_bytes, buffer_bytes, database_bytes), (logical, physical))| PageReads {
@@ -121,6 +122,7 @@ impl Observer for Watch<'_> {
             buffer_bytes: Some(buffer_bytes),
             database_bytes,
             overall: Some(Reads { logical, physical }),
+            memory,
             ..PageReads::default()
         }))
     }

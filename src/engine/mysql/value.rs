@@ -1,5 +1,6 @@
 //! Values as MySQL's protocol carries them, and rows of replies.
 
+use arrayvec::ArrayVec;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use mysql_async::Value as Wire;
@@ -56,10 +57,17 @@ pub fn whole(value: &Wire) -> Option<i64> {
 
 /// An exact decimal in units of its last place: `-1.5` with two places is -150.
 fn decimal(value: &Wire, places: usize) -> Option<i64> {
-    let Wire::Bytes(text) = value else { return whole(value)?.checked_mul(10_i64.checked_pow(places.try_into().ok()?)?) };
+    match value {
+        Wire::Bytes(text) => digits(text, places),
+        value => whole(value)?.checked_mul(10_i64.checked_pow(places.try_into().ok()?)?),
+    }
+}
+
+/// As [`decimal`], of its text.
+fn digits(text: &[u8], places: usize) -> Option<i64> {
     let (negative, digits) = match text.split_first()? {
         (b'-', digits) => (true, digits),
-        _ => (false, text.as_slice()),
+        _ => (false, text),
     };
     let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
     let (whole, fraction) = (digits.get(..point)?, digits.get(point + 1..).unwrap_or_default());
@@ -87,9 +95,17 @@ fn date(value: &Wire) -> Option<Timestamp> {
             i32::try_from(*micros).ok()?.checked_mul(1_000)?,
         )
         .ok()?,
-        Wire::Bytes(text) => std::str::from_utf8(text).ok()?.parse().ok()?,
+        Wire::Bytes(text) => return date_of_text(std::str::from_utf8(text).ok()?),
         _ => return None,
     };
+    of_utc(date)
+}
+
+fn date_of_text(text: &str) -> Option<Timestamp> {
+    of_utc(text.parse().ok()?)
+}
+
+fn of_utc(date: DateTime) -> Option<Timestamp> {
     Some(Timestamp(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_microsecond()))
 }
 
@@ -127,6 +143,61 @@ impl sql::Row for Row<'_> {
 
     fn optional_time(&self, at: usize) -> Result<Option<Timestamp>, Failure> {
         if *self.column(at)? == Wire::NULL { Ok(None) } else { self.time(at).map(Some) }
+    }
+}
+
+/// The most columns of a [`Line`].
+const MAX_COLUMNS: usize = 32;
+
+/// A row that came as one text, its columns with tabs between them; an empty one is null where it may be. The protocol describes each column of
+/// each reply anew, and a procedure that answers with a text of its own has only one.
+pub struct Line<'a>(ArrayVec<&'a str, MAX_COLUMNS>);
+
+impl<'a> Line<'a> {
+    /// Takes a text apart.
+    pub fn new(text: &'a str) -> Self {
+        Line(text.split('\t').take(MAX_COLUMNS).collect())
+    }
+
+    fn column<T>(&self, at: usize, wanted: &str, read: impl FnOnce(&'a str) -> Option<T>) -> Result<T, Failure> {
+        let column = self.0.get(at).copied();
+        column.and_then(read).ok_or_else(|| {
+            Failure::Invalid(format!("column {at} of a reply is no {wanted}: {}", column.unwrap_or("it is missing")))
+        })
+    }
+
+    fn optional<T>(&self, at: usize, read: impl FnOnce() -> Result<T, Failure>) -> Result<Option<T>, Failure> {
+        if self.0.get(at).is_some_and(|column| column.is_empty()) { Ok(None) } else { read().map(Some) }
+    }
+}
+
+impl sql::Row for Line<'_> {
+    fn int(&self, at: usize) -> Result<i32, Failure> {
+        self.column(at, "number", |text| text.parse().ok())
+    }
+
+    fn optional_int(&self, at: usize) -> Result<Option<i32>, Failure> {
+        self.optional(at, || self.int(at))
+    }
+
+    fn money(&self, at: usize) -> Result<Money, Failure> {
+        self.column(at, "amount", |text| digits(text.as_bytes(), 2).map(Money))
+    }
+
+    fn rate(&self, at: usize) -> Result<Rate, Failure> {
+        self.column(at, "rate", |text| i32::try_from(digits(text.as_bytes(), 4)?).ok().map(Rate))
+    }
+
+    fn text(&self, at: usize) -> Result<&str, Failure> {
+        self.column(at, "text", |text| Some(text.trim_end_matches(' ')))
+    }
+
+    fn time(&self, at: usize) -> Result<Timestamp, Failure> {
+        self.column(at, "date", date_of_text)
+    }
+
+    fn optional_time(&self, at: usize) -> Result<Option<Timestamp>, Failure> {
+        self.optional(at, || self.time(at))
     }
 }
 
@@ -171,5 +242,15 @@ mod tests {
         let row = Row(&row);
         assert_eq!(row.text(0).unwrap(), "abc");
         assert!(row.int(0).is_err() && row.int(1).is_err() && row.text(2).is_err() && row.rate(1).is_err());
+    }
+
+    #[test]
+    fn a_row_may_come_as_a_text() {
+        let line = Line::new("7\t\t-0.05\t0.1234\ta b  \t2001-09-09 01:46:40.123456\t");
+        assert_eq!((line.int(0).unwrap(), line.optional_int(1).unwrap()), (7, None));
+        assert_eq!((line.money(2).unwrap(), line.rate(3).unwrap()), (Money(-5), Rate(1_234)));
+        assert_eq!((line.text(4).unwrap(), line.time(5).unwrap()), ("a b", Timestamp(1_000_000_000_123_456)));
+        assert_eq!(line.optional_time(6).unwrap(), None);
+        assert!(line.int(1).is_err() && line.money(4).is_err() && line.text(7).is_err() && line.optional_time(7).is_err());
     }
 }

@@ -82,8 +82,8 @@ impl Diagnostic {
             ("HY000", 5 | 6) if says("locked") || says("busy") => Meaning::Retry(RetryReason::LockTimeout),
             // MariaDB's innodb_snapshot_isolation: a row has changed since the snapshot.
             ("HY000", 1020) => Meaning::Retry(RetryReason::Serialization),
-            // An administrator's shutdown of PostgreSQL; MariaDB's "gone away", "lost connection" and "killed".
-            ("57P01" | "57P02" | "57P03", _) | ("HY000", 2006 | 2013 | 1927) | ("70100", 1927) => Meaning::Lost,
+            // An administrator's shutdown of PostgreSQL; MariaDB's "cannot connect", "gone away", "lost" and "killed".
+            ("57P01" | "57P02" | "57P03", _) | ("HY000", 2002 | 2003 | 2006 | 2013 | 1927) | ("70100", 1927) => Meaning::Lost,
             (state, _) if state.starts_with("08") => Meaning::Lost,
             _ => Meaning::Refused,
         }

@@ -51,13 +51,24 @@ pub struct Statement {
     sets: usize,
     /// Columns of the rows that it returns; none before it was executed.
     width: u16,
+    /// Whether the last execution said that there is nothing to fetch.
+    empty: bool,
     row: Row,
 }
 
 impl Statement {
     fn new(connection: &Rc<Dbc>, quirks: Quirks) -> Result<Statement, Diagnostic> {
         let stmt = Stmt::new(connection)?;
-        Ok(Statement { stmt, quirks, parameters: Vec::new(), told: Box::default(), sets: 1, width: 0, row: Row::default() })
+        Ok(Statement {
+            stmt,
+            quirks,
+            parameters: Vec::new(),
+            told: Box::default(),
+            sets: 1,
+            width: 0,
+            empty: false,
+            row: Row::default(),
+        })
     }
 
     pub(super) fn prepare(connection: &Rc<Dbc>, quirks: Quirks, sql: &str) -> Result<Statement, Diagnostic> {
@@ -74,7 +85,7 @@ impl Statement {
         let text = terminated(sql)?;
         // SAFETY: the text ends with a zero, as its length says.
         let code = unsafe { SQLExecDirect(statement.stmt.raw(), text.as_ptr().cast(), NTS as i32) };
-        statement.stmt.check_data(code)?;
+        statement.empty = !statement.stmt.check_data(code)?;
         statement.count_columns()?;
         Ok(statement)
     }
@@ -114,7 +125,8 @@ impl Statement {
         }
         // SAFETY: all parameters are bound to places of this statement, with room for as many sets as were announced.
         let code = unsafe { SQLExecute(self.stmt.raw()) };
-        self.stmt.check_data(code)?;
+        // No data: an UPDATE or DELETE found no row. With RETURNING it has columns all the same, but nothing may be fetched.
+        self.empty = !self.stmt.check_data(code)?;
         if sets > 1 {
             self.check_sets(sets)?;
         }
@@ -201,7 +213,7 @@ impl Statement {
 
     /// The next row of the reply.
     pub fn fetch(&mut self) -> Result<Option<&Row>, Diagnostic> {
-        if self.width == 0 {
+        if self.width == 0 || self.empty {
             return Ok(None);
         }
         // SAFETY: no columns are bound.

@@ -13,8 +13,9 @@ use nix::unistd::{Pid, Uid, User};
 use tempfile::TempDir;
 
 use super::postgres::{Owner, Spawn, die_with_parent, failed, free_port, give, keeper, last_line, shared_buffers_mib};
-use super::{affinity, cpu};
+use super::{affinity, cpu, files, memory, size};
 use crate::engine::Error;
+use crate::measure::memory::BoundedMemory;
 
 /// The administrator of a private server; it has no password, and listens on the loopback only.
 pub const USER: &str = "root";
@@ -32,6 +33,8 @@ pub struct Options {
     pub data: Option<PathBuf>,
     /// CPUs that it is bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
     pub cpus: Option<String>,
+    /// Bytes of memory that it and its page cache may use together; what the machine has if none.
+    pub memory: Option<u64>,
     /// System variables over the defaults, as MariaDB names them.
     pub settings: Vec<(String, String)>,
 }
@@ -51,6 +54,10 @@ pub struct Server {
     port: u16,
     kept: bool,
     cpus: Option<affinity::Cpus>,
+    /// The same as it was asked for.
+    cpu_list: Option<String>,
+    /// Dropped after the server has stopped.
+    memory: Option<memory::Bound>,
     settings: Vec<(String, String)>,
     keeper: mpsc::Sender<Spawn>,
     running: Mutex<Running>,
@@ -67,6 +74,7 @@ impl Server {
     /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for about two seconds.
     pub fn start(options: &Options) -> Result<Server, Error> {
         let cpus = options.cpus.as_deref().map(affinity::Cpus::parse).transpose().map_err(Error::Usage)?;
+        let memory = options.memory.map(memory::Bound::to).transpose().map_err(Error::Usage)?;
         let programs = find_programs()?;
         let owner = find_owner(options.data.as_deref())?;
         let place = tempfile::Builder::new().prefix("graymark-mariadb-").tempdir();
@@ -87,12 +95,18 @@ impl Server {
             port: 0,
             kept,
             cpus,
+            cpu_list: options.cpus.clone(),
+            memory,
             settings: options.settings.clone(),
             keeper: keeper()?,
             running: Mutex::default(),
         };
         if !is_data_directory(&server.data) {
             server.make_data()?;
+        }
+        if server.memory.is_some() {
+            // What is in the page cache already would be no one's, and come on top.
+            files::evict(&server.data).map_err(|error| failed("cannot take the data out of the page cache", &error))?;
         }
         server.start_on_some_port()
     }
@@ -150,6 +164,18 @@ impl Server {
     pub fn restart(&self) -> Result<(), Error> {
         self.stop()?;
         self.launch(self.port)
+    }
+
+    /// What it is bounded to, and what it is not, by name.
+    pub fn bounds(&self) -> [(String, String); 2] {
+        let free = || "not bounded".to_owned();
+        let memory = self.memory().map_or_else(free, |memory| size::text(memory.limit_bytes));
+        [("server_cpus".to_owned(), self.cpu_list.clone().unwrap_or_else(free)), ("server_memory".to_owned(), memory)]
+    }
+
+    /// What it did with the memory that it is bounded to, if it is.
+    pub fn memory(&self) -> Option<BoundedMemory> {
+        self.memory.as_ref().map(memory::Bound::used)
     }
 
     /// Ends all sessions, writes down what is in memory and stops; kills it if that hangs.
@@ -229,6 +255,9 @@ impl Server {
         die_with_parent(&mut command, if self.kept { Signal::SIGTERM } else { Signal::SIGKILL });
         if let Some(cpus) = self.cpus {
             cpus.bind(&mut command);
+        }
+        if let Some(memory) = &self.memory {
+            memory.join(&mut command).map_err(|error| failed("cannot bound the server's memory", &error))?;
         }
         let (reply, answer) = mpsc::channel();
         let child = self.keeper.send(Spawn { command, reply }).ok().and_then(|()| answer.recv().ok());

@@ -3,12 +3,16 @@
 
 use crate::measure::memory::BoundedMemory;
 
+/// What a server takes beside its buffers and sessions, in bytes, by the scheme of its URL; for others the first. A generous share, for one that
+/// gets less is killed.
+const SERVER: [(&str, u64); 4] = [("postgres", 48 << 20), ("mysql", 256 << 20), ("mariadb", 256 << 20), ("virtuoso", 256 << 20)];
+
 /// The bound that suits buffers of a size: room for them, an eighth more, and what processes and their page tables take beside them. What
 /// of it they leave is page cache.
-pub fn beside(buffers: u64, clients: u32) -> u64 {
-    const SERVER: u64 = 48 << 20;
+pub fn beside(scheme: &str, buffers: u64, clients: u32) -> u64 {
     const CLIENT: u64 = 6 << 20;
-    buffers + buffers / 8 + SERVER + CLIENT * u64::from(clients)
+    let server = SERVER.iter().find(|(name, _)| *name == scheme).unwrap_or(&SERVER[0]).1;
+    buffers + buffers / 8 + server + CLIENT * u64::from(clients)
 }
 
 #[cfg(target_os = "linux")]

@@ -178,11 +178,11 @@ impl Server {
         }
     }
 
-    /// What it is bounded to, by name.
-    pub fn bounds(&self) -> Vec<(String, String)> {
-        let memory = self.memory().map(|memory| ("server_memory".to_owned(), size::text(memory.limit_bytes)));
-        let cpus = self.cpu_list.iter().map(|cpus| ("server_cpus".to_owned(), cpus.clone()));
-        cpus.chain(memory).collect()
+    /// What it is bounded to, and what it is not, by name.
+    pub fn bounds(&self) -> [(String, String); 2] {
+        let free = || "not bounded".to_owned();
+        let memory = self.memory().map_or_else(free, |memory| size::text(memory.limit_bytes));
+        [("server_cpus".to_owned(), self.cpu_list.clone().unwrap_or_else(free)), ("server_memory".to_owned(), memory)]
     }
 
     /// What it did with the memory that it is bounded to, if it is.

@@ -15,7 +15,7 @@ use crate::measure::maintenance::MaintenanceKind;
 use crate::record::{Record, Waiting};
 pub use panels::panels;
 pub use stages::against_clients;
-pub use sweep::{throughput_over_buffers, throughput_over_warehouses};
+pub use sweep::{throughput_over_buffers, throughput_over_number, throughput_over_warehouses};
 
 use plot::{Axis, Layer, Plot, Tone};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::Chart;
 use super::plot::{Axis, COLOURS, Layer, Plot, Tone};
 use crate::report::format::plural;
-use crate::study::Study;
-use crate::study::point::ceiling;
+use crate::study::point::{Point, ceiling};
+use crate::study::{Of, Series, Study};
 
 /// Room above the highest point, as a multiple of it.
 const HEADROOM: f64 = 1.12;
@@ -15,7 +15,7 @@ const HEADROOM: f64 = 1.12;
 pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
     let first = &study.series.iter().flat_map(|series| &series.points).next()?.point;
     let (metric, each) = (first.metric.clone(), ceiling(first.pace.parse().ok()));
-    let points = |series: &crate::study::Series| {
+    let points = |series: &Series| {
         series.points.iter().map(|measured| (f64::from(measured.point.warehouses), measured.point.throughput)).collect::<Vec<_>>()
     };
     let lines = study.series.iter().map(points).collect::<Vec<_>>();
@@ -31,18 +31,41 @@ pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
         layers.push(limit(least));
     }
     layers.extend(lines.into_iter().enumerate().flat_map(line));
-    for (row, series) in study.series.iter().enumerate() {
-        if let Some(largest) = series.largest {
-            let label = format!("{} {largest} passes", series.label);
-            layers.push(Layer::Mark { x: f64::from(largest), label: label.trim().to_owned(), row: row as u32, tone: Tone::Ink });
-        }
-    }
+    layers.extend(marks(study));
     let plot = Plot { x: Axis::counting("warehouses".to_owned(), right), y: Axis::linear(metric.clone(), top), layers };
     let caption = format!(
         "Points are runs. Of the two straight lines the upper one is the most that keying and think times allow, {each:.2} {metric} a \
          warehouse; the lower one is the least that passes, {least:.2}."
     );
     Chart::both("Throughput over warehouses", caption, legend(study), &plot)
+}
+
+/// Throughput over the number of warehouses or clients whose largest is searched; none without points.
+pub fn throughput_over_number(study: &Study) -> Option<Chart> {
+    let max = study.max.as_ref()?;
+    let clients = max.of == Of::Clients;
+    let metric = study.series.iter().flat_map(|series| &series.points).next()?.point.metric.clone();
+    let number = |point: &Point| f64::from(if clients { point.clients } else { point.warehouses });
+    let lines = study.series.iter().map(|series| {
+        series.points.iter().map(|measured| (number(&measured.point), measured.point.throughput)).collect::<Vec<_>>()
+    });
+    let lines = lines.collect::<Vec<_>>();
+    let (right, top) = (highest(&lines, |point| point.0)? * HEADROOM, highest(&lines, |point| point.1)? * HEADROOM);
+    let layers = lines.into_iter().enumerate().flat_map(line).chain(marks(study)).collect();
+    let what = if clients { "clients" } else { "warehouses" };
+    let plot = Plot { x: Axis::counting(what.to_owned(), right), y: Axis::linear(metric, top), layers };
+    let caption = format!("Points are runs; marked is the largest that keeps {}.", max.until);
+    Chart::both(&format!("Throughput over {what}"), caption, legend(study), &plot)
+}
+
+/// The largest that passes, of each series.
+fn marks(study: &Study) -> Vec<Layer> {
+    let largest = study.series.iter().enumerate().filter_map(|(row, series)| Some((row, series, series.largest?)));
+    let mark = |(row, series, largest): (usize, &Series, u32)| {
+        let label = format!("{} {largest} passes", series.label);
+        Layer::Mark { x: f64::from(largest), label: label.trim().to_owned(), row: row as u32, tone: Tone::Ink }
+    };
+    largest.map(mark).collect()
 }
 
 /// Throughput over the size of the buffers, the mean of repeats: a line for each scale, number of CPUs and place; none where buffers are not

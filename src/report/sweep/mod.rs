@@ -49,6 +49,7 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
     let (what, chart) = match study.sweep {
         Kind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
         Kind::Grid => ("throughput over buffers", chart::throughput_over_buffers(study)),
+        Kind::Max => ("throughput up to what the constraints allow", chart::throughput_over_number(study)),
         Kind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
     };
     let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));

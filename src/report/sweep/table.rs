@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use crate::engine::server::size;
 use crate::report::format::{plural, rate, significant, transaction};
+use crate::study::point::Point;
 use crate::study::sizing::observation::Observation;
-use crate::study::{Kind, Measured, Series, Study};
+use crate::study::{Kind, Measured, Of, Series, Study};
 
 /// Transaction types in the standard's order, as columns.
 const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
@@ -90,6 +91,7 @@ fn table(study: &Study, series: &Series) -> Table {
     let metric = series.points.first().map_or("", |measured| measured.point.metric.as_str());
     let leading: &[&str] = match study.sweep {
         Kind::Load => &["load", "of full", "warehouses"],
+        Kind::Max => &["warehouses", "clients"],
         Kind::Warehouses | Kind::Grid => &["warehouses"],
     };
     let types = TYPES.map(|name| format!("{} 90%", transaction(name)));
@@ -117,6 +119,7 @@ fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -
             let share = full.filter(|full| *full > 0.0).map_or("-".to_owned(), |full| percent(100.0 * point.throughput / full));
             vec![format!("{} %", measured.at.unwrap_or(100)), share, point.warehouses.to_string()]
         }
+        Kind::Max => vec![point.warehouses.to_string(), point.clients.to_string()],
         Kind::Warehouses | Kind::Grid => vec![point.warehouses.to_string()],
     };
     row.extend([rate(point.throughput), percent(point.efficiency)]);
@@ -133,29 +136,30 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
     if study.sweep == Kind::Load {
         return Vec::new();
     }
+    let clients = study.max.as_ref().is_some_and(|max| max.of == Of::Clients);
+    let varied = |point: &Point| if clients { point.clients } else { point.warehouses };
+    let words = |point: &Point| {
+        let (one, more) = if clients { ("client", "clients") } else { ("warehouse", "warehouses") };
+        plural(varied(point).into(), one, more)
+    };
+    let kept = study.max.as_ref().map_or("passes".to_owned(), |max| format!("keeps {}", max.until));
     let mut sentences = Vec::new();
-    let passed = series.largest.and_then(|largest| series.points.iter().find(|measured| measured.point.warehouses == largest));
+    let passed = series.largest.and_then(|largest| series.points.iter().find(|measured| varied(&measured.point) == largest));
     match passed {
         Some(Measured { point, .. }) => {
-            let least = if series.finished { "The largest that passes" } else { "The largest so far that passed" };
-            sentences.push(format!(
-                "{least}: {} at {} {}.",
-                plural(point.warehouses.into(), "warehouse", "warehouses"),
-                rate(point.throughput),
-                point.metric
-            ));
+            let least =
+                if series.finished { format!("The largest that {kept}") } else { "The largest so far that passed".to_owned() };
+            sentences.push(format!("{least}: {} at {} {}.", words(point), rate(point.throughput), point.metric));
         }
-        None if series.finished => sentences.push("Not even the smallest number of warehouses passed.".to_owned()),
+        None if series.finished => {
+            sentences.push(format!("Not even the smallest number of {} passed.", if clients { "clients" } else { "warehouses" }));
+        }
         None => {}
     }
     let highest = series.points.iter().max_by(|one, other| one.point.throughput.total_cmp(&other.point.throughput));
     if let Some(Measured { point, .. }) = highest {
-        sentences.push(format!(
-            "The highest throughput, passed or not: {} {} with {}.",
-            rate(point.throughput),
-            point.metric,
-            plural(point.warehouses.into(), "warehouse", "warehouses")
-        ));
+        let highest = format!("{} {} with {}", rate(point.throughput), point.metric, words(point));
+        sentences.push(format!("The highest throughput, passed or not: {highest}."));
     }
     sentences
 }
@@ -191,7 +195,7 @@ pub fn text(study: &Study) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::point::{Limits, Point};
+    use crate::study::point::Limits;
     use crate::study::tests::summary;
 
     fn measured(warehouses: u32, rate: f64) -> Measured {
@@ -208,6 +212,7 @@ mod tests {
             engine: "SQLite 3".to_owned(),
             finished: true,
             limits: Limits::default(),
+            max: None,
             series: vec![series],
             notes: vec!["A note.".to_owned()],
         };

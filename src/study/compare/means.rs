@@ -77,8 +77,8 @@ pub fn of_run(seconds: &[f64]) -> Option<Mean> {
     })
 }
 
-/// Seconds in a block: three times as many as neighbours are alike for, at least the square root of the run's seconds, at most a fifth of them;
-/// and whether that was too few. Neighbours are alike up to the first lag whose autocorrelation is within two standard errors of none.
+/// Seconds in a block: a tenth of the run, more if neighbours are alike for more than a fiftieth of it (five times as many), at most a fifth; and whether
+/// that was too few. Neighbours are alike up to the first lag whose autocorrelation is within two standard errors of none.
 fn block(seconds: &[f64], mean: f64, variance: f64) -> (usize, bool) {
     let count = seconds.len();
     let most = (count / 5).max(1);
@@ -87,9 +87,8 @@ fn block(seconds: &[f64], mean: f64, variance: f64) -> (usize, bool) {
         let products = seconds.iter().zip(&seconds[lag..]).map(|(now, later)| (now - mean) * (later - mean));
         products.sum::<f64>() / count as f64 / variance
     };
-    let alike = if variance > 0.0 { (1..most).find(|lag| correlation(*lag) < noise) } else { Some(1) };
-    let wanted = 3 * alike.unwrap_or(most);
-    (wanted.max((count as f64).sqrt().round() as usize).clamp(1, most), wanted > 3 * most / 2)
+    let alike = if variance > 0.0 { (1..most).find(|lag| correlation(*lag) < noise).unwrap_or(most) } else { 1 };
+    ((5 * alike).clamp(count.div_ceil(10).min(most), most), 3 * alike > most)
 }
 
 /// Student's t that is exceeded on either side with a probability of `both` in all.

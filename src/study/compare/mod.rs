@@ -135,7 +135,7 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, String> {
     for (name, mean) in [("A", &mean_a), ("B", &mean_b)] {
         if mean.drifts {
             warnings.push(format!(
-                "the throughput of {name} has not settled within its run: neighbouring seconds are alike over a fifth of it and more, so that the \
+                "the throughput of {name} has not settled within its run: neighbouring seconds are alike over a fifteenth of it and more, so that the \
                  interval is too narrow; run longer, or several times"
             ));
         }

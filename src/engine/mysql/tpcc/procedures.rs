@@ -7,7 +7,7 @@ use mysql_async::Value as Wire;
 
 use crate::engine::Failure;
 use crate::engine::mysql::connection::{Command, Connection, Rows};
-use crate::engine::mysql::value::{Row, to_wire};
+use crate::engine::mysql::value::{Line, to_wire};
 use crate::engine::sql::Row as _;
 use crate::engine::sql::tpcc::{Statement, address, read_only, text};
 use crate::workload::tpcc::input::{self, Customer, Input};
@@ -20,9 +20,6 @@ use crate::workload::value::{Money, Value};
 const NEW_ORDER: usize = Statement::ALL.len();
 const PAYMENT: usize = NEW_ORDER + 1;
 const DELIVERY: usize = PAYMENT + 1;
-
-/// Columns of the last reply of New-Order; those with lines have fewer.
-const ORDER_COLUMNS: usize = 7;
 
 const fn write(sql: &'static str) -> Option<Command> {
     Some(Command { sql, writes: true })
@@ -99,14 +96,19 @@ async fn new_order(connection: &mut Connection, input: &input::NewOrder) -> Resu
     ordered(&replies, input).map_err(|failure| connection.unreadable(&failure))
 }
 
-fn missing(what: &str) -> Failure {
-    Failure::Invalid(format!("{what} gave no answer"))
+/// The text that a procedure answers with.
+fn answer<'a>(replies: &'a [Rows], what: &str) -> Result<&'a str, Failure> {
+    let text = replies.iter().flatten().next().and_then(|row| row.first()).and_then(|value| match value {
+        Wire::Bytes(text) => std::str::from_utf8(text).ok(),
+        _ => None,
+    });
+    text.ok_or_else(|| Failure::Invalid(format!("{what} gave no answer")))
 }
 
-/// Reads the replies of New-Order.
+/// Reads the reply of New-Order.
 fn ordered(replies: &[Rows], input: &input::NewOrder) -> Result<output::NewOrder, Failure> {
-    let rows = || replies.iter().flatten();
-    let order = rows().find(|row| row.len() == ORDER_COLUMNS).map(|row| Row(row)).ok_or_else(|| missing("New-Order"))?;
+    let mut lines = answer(replies, "New-Order")?.split('\n').map(Line::new);
+    let order = lines.next().unwrap_or_else(|| Line::new(""));
     let (o_id, c_last, c_credit) = (order.int(0)?, text(&order, 1)?, text(&order, 2)?);
     let Some(o_entry_d) = order.optional_time(3)? else {
         return Ok(output::NewOrder { o_id, c_last, c_credit, placed: None });
@@ -114,7 +116,7 @@ fn ordered(replies: &[Rows], input: &input::NewOrder) -> Result<output::NewOrder
     let (c_discount, w_tax, d_tax) = (order.rate(4)?, order.rate(5)?, order.rate(6)?);
     let mut placed: [Option<OrderedLine>; MAX_LINES] = Default::default();
     let mut sum = Money(0);
-    for row in rows().filter(|row| row.len() != ORDER_COLUMNS).map(|row| Row(row)) {
+    for row in lines {
         let number = row.int(0)?;
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let line = place.and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
@@ -153,7 +155,7 @@ async fn payment(connection: &mut Connection, input: &input::Payment) -> Result<
 }
 
 fn paid(replies: &[Rows]) -> Result<output::Payment, Failure> {
-    let row = Row(replies.iter().flatten().next().ok_or_else(|| missing("Payment"))?);
+    let row = Line::new(answer(replies, "Payment")?);
     Ok(output::Payment {
         h_date: row.time(0)?,
         w_address: address(&row, 1)?,
@@ -179,9 +181,8 @@ async fn delivery(connection: &mut Connection, input: &input::Delivery) -> Resul
 }
 
 fn delivered(replies: &[Rows]) -> Result<output::Delivery, Failure> {
-    let row = Row(replies.iter().flatten().next().ok_or_else(|| missing("Delivery"))?);
     let mut orders = [None; DISTRICTS as usize];
-    let list = row.text(0)?;
+    let list = answer(replies, "Delivery")?;
     let mut numbers = list.split_whitespace().map(str::parse);
     while let Some(d_id) = numbers.next() {
         let unreadable = || Failure::Invalid(format!("Delivery: `{list}` is no list of districts and orders"));

@@ -6,12 +6,14 @@
 -- without that, a lock that was not to be had in time would leave the transaction open.
 --
 -- Isolation: READ COMMITTED is enough, as for statements.sql. A row that is changed is read behind its UPDATE, under its lock.
+--
+-- Those that write answer with one text, its values with tabs between them: the protocol describes each column of each answer anew, which
+-- took client and server more than the values themselves. A text of the population holds no tab and no line end (clause 4.3.2.2).
 
 -- name: new_order
 -- Clause 2.4. in_lines is a JSON array of [number, supply_w_id, i_id, quantity, pass], in ascending order of pass, supply_w_id and i_id; stock
 -- is locked in this order. Lines of a repeated stock row have passes 0, 1, and so on, for each has to see the quantity that the one before it
--- left. The answer is a set of lines for each pass, which counts only if the order was placed, and then one row; there o_entry_d is null if an
--- unused item made the order roll back.
+-- left. The answer is a line of the order, in which o_entry_d is empty if an unused item made it roll back; then a line for each of its lines.
 CREATE PROCEDURE new_order(
     IN in_w_id      int,
     IN in_d_id      int,
@@ -28,6 +30,7 @@ BEGIN
     DECLARE v_c_credit char(2) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
     DECLARE v_o_id, v_valid int;
     DECLARE v_pass, v_found int DEFAULT 0;
+    DECLARE v_brought, v_lines varchar(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT '';
     DECLARE v_now datetime(6) DEFAULT CURRENT_TIMESTAMP(6);
     DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
         ROLLBACK;
@@ -74,13 +77,16 @@ BEGIN
          WHERE line.pass = v_pass;
         SET v_found = v_found + ROW_COUNT();
 
-        SELECT line.number, i_name, i_price, s_quantity,
-               CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END AS brand
+        SELECT GROUP_CONCAT('\n', CONCAT_WS('\t', line.number, i_name, i_price, s_quantity,
+                                           CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END)
+                            SEPARATOR '')
+          INTO v_brought
           FROM JSON_TABLE(in_lines, '$[*]' COLUMNS (number int PATH '$[0]', supply_w_id int PATH '$[1]', i_id int PATH '$[2]',
                                                     pass int PATH '$[4]')) AS line
          STRAIGHT_JOIN item ON item.i_id = line.i_id
          STRAIGHT_JOIN stock ON s_w_id = line.supply_w_id AND s_i_id = line.i_id
          WHERE line.pass = v_pass;
+        SET v_lines = CONCAT(v_lines, COALESCE(v_brought, ''));
         SET v_pass = v_pass + 1;
     END WHILE;
 
@@ -91,12 +97,12 @@ BEGIN
         IF v_found < v_valid THEN
             SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'New-Order: stock rows are missing';
         END IF;
-        SET v_now = NULL;
+        SET v_now = NULL, v_lines = '';
         ROLLBACK;
     ELSE
         COMMIT;
     END IF;
-    SELECT v_o_id, v_c_last, v_c_credit, v_now, v_c_discount, v_w_tax, v_d_tax;
+    SELECT CONCAT(CONCAT_WS('\t', v_o_id, v_c_last, v_c_credit, COALESCE(v_now, ''), v_c_discount, v_w_tax, v_d_tax), v_lines) AS answer;
 END;
 
 -- name: payment
@@ -160,9 +166,9 @@ BEGIN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'Payment: there is no such customer, district or warehouse';
     END IF;
 
-    SELECT v_now, w_street_1, w_street_2, w_city, w_state, w_zip, d_street_1, d_street_2, d_city, d_state, d_zip,
+    SELECT CONCAT_WS('\t', v_now, w_street_1, w_street_2, w_city, w_state, w_zip, d_street_1, d_street_2, d_city, d_state, d_zip,
            c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-           c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END AS c_data
+           c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END) AS answer
       FROM warehouse CROSS JOIN district CROSS JOIN customer
      WHERE w_id = in_w_id AND d_w_id = in_w_id AND d_id = in_d_id
        AND c_w_id = in_c_w_id AND c_d_id = in_c_d_id AND c_id = in_c_id;

@@ -155,14 +155,15 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id
 -- ?1 w_id, ?2 d_id, ?3 c_last
 SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id, ol_supply_w_id, ol_i_id, ol_quantity, ol_amount,
        ol_delivery_d
-  FROM (SELECT named.c_id AS chosen,
-               (SELECT MAX(o_id) FROM orders WHERE o_w_id = ?1 AND o_d_id = ?2 AND o_c_id = named.c_id) AS newest
+  FROM (SELECT named.c_id AS chosen
           FROM (SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_first, c_id) AS place, COUNT(*) OVER () AS total
                   FROM customer
                  WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_last = ?3) AS named
          WHERE named.place = FLOOR((named.total + 1) / 2)) AS namesake
  STRAIGHT_JOIN customer ON c_w_id = ?1 AND c_d_id = ?2 AND c_id = namesake.chosen
- STRAIGHT_JOIN orders ON o_w_id = ?1 AND o_d_id = ?2 AND o_id = namesake.newest
+ STRAIGHT_JOIN orders ON orders.o_w_id = ?1 AND orders.o_d_id = ?2
+                     AND orders.o_id = (SELECT MAX(latest.o_id) FROM orders AS latest
+                                         WHERE latest.o_w_id = ?1 AND latest.o_d_id = ?2 AND latest.o_c_id = customer.c_id)
  STRAIGHT_JOIN order_line ON ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
  ORDER BY ol_number;
 
