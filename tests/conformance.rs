@@ -222,6 +222,34 @@ fn a_wrong_statement_does_not_pass() {
     }
 }
 
+/// Nor may a plain statement of ODBC with one thing changed.
+#[cfg(feature = "odbc")]
+#[test]
+fn a_wrong_plain_statement_does_not_pass() {
+    use graymark::engine::odbc::{Odbc, Port};
+    let wrong: &[(&str, &str, Step, &str)] = &[
+        ("c_last = ?5 ORDER BY c_first, c_id", "c_last = ?5 ORDER BY c_id", ("names", suite::payments_by_name), "names"),
+        ("SUBSTRING(?note || c_data, 1, 500)", "SUBSTRING(c_data, 1, 500)", ("bad credit", suite::bad_credit), "bad credit"),
+        ("MIN(no_o_id)", "MAX(no_o_id)", ("deliveries", suite::deliveries), "deliveries"),
+    ];
+    if odbc::Place::sqlite().is_none() {
+        return;
+    }
+    for (right, broken, step, told) in wrong {
+        let all = <Tpcc as Port>::PLAIN_STATEMENTS;
+        assert!(all.contains(right), "the statements have no `{right}` to break");
+        let statements = all.replace(right, broken);
+        let (_directory, options) = fresh();
+        let engine = Odbc::open(support::options(&odbc::sqlite_url(&options.file), Via::Statements)).unwrap();
+        let mut session = engine.session::<Tpcc>(&Statement::load(&statements).unwrap()).unwrap();
+        let outcome = block_on(session_conforms(&mut session, MODEL.clone(), &[*step], async |table, sink| {
+            dump::sqlite(&options.file, table, sink)
+        }));
+        let why = outcome.expect_err(&format!("`{broken}` passed"));
+        assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
+    }
+}
+
 #[test]
 fn sessions_side_by_side_agree_with_sqlite() {
     let (_directory, options) = fresh();

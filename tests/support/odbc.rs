@@ -57,9 +57,7 @@ impl Place {
         match self {
             Place::Postgres(server) => postgres_url(server, "postgres"),
             Place::Mariadb(server) => mariadb_target(server, "bench").shown(),
-            Place::Sqlite(_) => {
-                format!("odbc:Driver=SQLite3;Database={};SyncPragma=OFF;JournalMode=WAL;", self.file().unwrap().display())
-            }
+            Place::Sqlite(_) => sqlite_url(&self.file().unwrap()),
         }
     }
 
@@ -70,6 +68,11 @@ impl Place {
             Place::Postgres(_) | Place::Mariadb(_) => None,
         }
     }
+}
+
+/// A file of SQLite.
+pub fn sqlite_url(file: &Path) -> String {
+    format!("odbc:Driver=SQLite3;Database={};SyncPragma=OFF;JournalMode=WAL;", file.display())
 }
 
 /// A private PostgreSQL over TCP.

@@ -19,13 +19,15 @@ pub struct Quirks {
     pub wide_integers: bool,
     /// It knows no C integers of 64 bits.
     pub no_big_integers: bool,
+    /// It sends an array of rows one by one; but its database takes the values of a column as one, in PostgreSQL's notation of arrays.
+    pub row_by_row: bool,
 }
 
 impl Quirks {
     /// Of the driver of a database management system, by the name that this tells.
     pub fn of(dbms: &str) -> Quirks {
         let virtuoso = dbms.contains("Virtuoso");
-        Quirks { wide_integers: virtuoso, no_big_integers: virtuoso }
+        Quirks { wide_integers: virtuoso, no_big_integers: virtuoso, row_by_row: dbms.starts_with("PostgreSQL") }
     }
 }
 
@@ -85,6 +87,11 @@ impl Connection {
     /// The database management system's name.
     pub fn dbms(&self) -> &str {
         &self.dbms
+    }
+
+    /// How its driver differs from what ODBC says.
+    pub fn quirks(&self) -> Quirks {
+        self.quirks
     }
 
     /// What driver and database can. What a driver does not tell is empty.

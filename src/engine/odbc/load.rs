@@ -12,17 +12,11 @@ use super::catalog::{self, Loaded, failed};
 use super::connection::Connection;
 use super::diagnostic::Diagnostic;
 use super::dialect::{Dialect, Texts};
-use super::parameter::Param;
+use super::insert::Insert;
 use super::port::{self, Port};
-use super::session::param;
-use super::statement::Statement;
 use super::{Odbc, program};
 use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
-use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Rows, Table};
-
-/// Rows that go to the database at once.
-const ARRAY: usize = 500;
 
 /// Loads a population, or goes on with one that was interrupted.
 pub(super) async fn load<W: Port>(
@@ -257,15 +251,10 @@ fn load_part(
     stop: &AtomicBool,
 ) -> Result<Option<Loaded>, Diagnostic> {
     super::begin(connection, dialect)?;
-    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let mut sink = Insert::new(connection, dialect, table.name, &columns)?;
-    for (number, column) in table.columns.iter().enumerate() {
-        // A column that begins with nulls has its type all the same.
-        sink.statement.set(0, number, sample(dialect, column.kind))?;
-    }
+    let mut sink = Insert::new(connection, dialect, table.name, table.columns)?;
     for unit in 0..part.units {
         rows.write(part, unit, &mut sink);
-        if sink.failed.is_some() || stop.load(Ordering::Relaxed) {
+        if sink.has_failed() || stop.load(Ordering::Relaxed) {
             break;
         }
     }
@@ -277,85 +266,6 @@ fn load_part(
     catalog::add_part(connection, dialect, table.name, part.number, loaded)?;
     super::commit(connection, dialect)?;
     Ok(Some(loaded))
-}
-
-fn sample(dialect: &Dialect, kind: crate::workload::ColumnKind) -> Param<'static> {
-    use crate::workload::ColumnKind;
-    use crate::workload::value::{Money, Rate, Timestamp};
-    param(
-        dialect,
-        match kind {
-            ColumnKind::Int => Value::Int(0),
-            ColumnKind::Money => Value::Money(Money(0)),
-            ColumnKind::Rate => Value::Rate(Rate(0)),
-            ColumnKind::Text => Value::Text(""),
-            ColumnKind::Time => Value::Time(Timestamp(0)),
-        },
-    )
-}
-
-/// Writes rows by arrays. After a failure it takes nothing more.
-pub(super) struct Insert {
-    dialect: &'static Dialect,
-    statement: Statement,
-    set: usize,
-    column: usize,
-    loaded: Loaded,
-    failed: Option<Diagnostic>,
-}
-
-impl Insert {
-    /// Into these columns of a table.
-    pub(super) fn new(
-        connection: &Connection,
-        dialect: &'static Dialect,
-        table: &str,
-        columns: &[&str],
-    ) -> Result<Insert, Diagnostic> {
-        let places = vec!["?"; columns.len()].join(", ");
-        let statement = connection.prepare(&format!("INSERT INTO {table} ({}) VALUES ({places})", columns.join(", ")))?;
-        Ok(Insert { dialect, statement, set: 0, column: 0, loaded: Loaded::default(), failed: None })
-    }
-
-    /// Writes the last rows. What all of them were.
-    pub(super) fn end(mut self) -> Result<Loaded, Diagnostic> {
-        self.flush();
-        match self.failed {
-            Some(error) => Err(error),
-            None => Ok(self.loaded),
-        }
-    }
-
-    fn flush(&mut self) {
-        if self.set > 0 && self.failed.is_none() {
-            self.failed = self.statement.execute(self.set).err();
-        }
-        self.set = 0;
-    }
-}
-
-impl RowSink for Insert {
-    fn put(&mut self, value: Value<'_>) {
-        self.loaded.bytes += match value {
-            Value::Null => 0,
-            Value::Int(_) | Value::Rate(_) => 4,
-            Value::Money(_) | Value::Time(_) => 8,
-            Value::Text(text) => text.len() as u64,
-        };
-        if self.failed.is_none() {
-            self.failed = self.statement.set(self.set, self.column, param(self.dialect, value)).err();
-        }
-        self.column += 1;
-    }
-
-    fn end_row(&mut self) {
-        self.column = 0;
-        self.loaded.rows += 1;
-        self.set += 1;
-        if self.set == ARRAY {
-            self.flush();
-        }
-    }
 }
 
 fn refuse(holding: &Holding, wanted: &Manifest) -> Error {

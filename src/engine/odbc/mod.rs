@@ -10,6 +10,7 @@ mod debitcredit;
 pub mod diagnostic;
 pub mod dialect;
 mod handle;
+mod insert;
 mod load;
 pub mod parameter;
 mod port;
@@ -91,6 +92,25 @@ impl Odbc {
             done.map_err(|error| failed("cannot set up a session", &error))?;
         }
         Ok(connection)
+    }
+
+    /// A session that speaks these statements, in the order of their numbers.
+    ///
+    /// # Errors
+    /// If there is no connection, nothing of the workload is loaded, or the database refuses a statement.
+    pub fn session<W: Port>(&self, statements: &[&str]) -> Result<W::OdbcSession, Error> {
+        let connection = self.connect::<W>()?;
+        let manifest = self.loaded::<W>(&connection)?;
+        let ready = || {
+            match self.dialect.isolation {
+                // After connecting: what is set before, some drivers forget.
+                None => connection.set_isolation(self.isolation)?,
+                Some(_) if manifest.foreign_keys => connection.execute("PRAGMA foreign_keys = ON").map(|_| ())?,
+                Some(_) => {}
+            }
+            Session::new(connection, self.dialect, statements, <W as Port>::note, Arc::clone(&self.writer))
+        };
+        ready().map(W::odbc_session).map_err(|error| failed("cannot prepare the workload's statements", &error))
     }
 
     fn loaded<W: Port>(&self, connection: &Connection) -> Result<Manifest, Error> {
@@ -238,17 +258,6 @@ impl<W: Port> Engine<W> for Odbc {
         let statements = port::statements::<W>(self.dialect);
         let statements = statements
             .map_err(|why| Error::Database(format!("the {} dialect of {} is incomplete: {why}", self.dialect.name, W::NAME)))?;
-        let connection = self.connect::<W>()?;
-        let manifest = self.loaded::<W>(&connection)?;
-        let ready = || {
-            match self.dialect.isolation {
-                // After connecting: what is set before, some drivers forget.
-                None => connection.set_isolation(self.isolation)?,
-                Some(_) if manifest.foreign_keys => connection.execute("PRAGMA foreign_keys = ON").map(|_| ())?,
-                Some(_) => {}
-            }
-            Session::new(connection, self.dialect, &statements, <W as Port>::note, Arc::clone(&self.writer))
-        };
-        ready().map(W::odbc_session).map_err(|error| failed("cannot prepare the workload's statements", &error))
+        self.session::<W>(&statements)
     }
 }

@@ -156,7 +156,7 @@ impl Buffer {
                 self.write(set, value.as_bytes());
             }
             Param::Time(value) => {
-                let bytes = time(value).ok_or_else(|| format!("{} microseconds are no date", value.0))?;
+                let bytes = time(civil(value)?).ok_or_else(|| format!("{} microseconds are no date", value.0))?;
                 self.write(set, &bytes);
             }
         }
@@ -249,9 +249,14 @@ fn decimal(units: i64, scale: u8, into: &mut [u8; DECIMAL]) -> usize {
     if written.is_ok() { DECIMAL - left } else { 0 }
 }
 
+/// Date and time in UTC. The error says that there is none.
+pub(super) fn civil(time: Timestamp) -> Result<jiff::civil::DateTime, String> {
+    let found = jiff::Timestamp::from_microsecond(time.0).map_err(|_| format!("{} microseconds are no date", time.0))?;
+    Ok(found.to_zoned(jiff::tz::TimeZone::UTC).datetime())
+}
+
 /// Date and time as C has it.
-fn time(time: Timestamp) -> Option<[u8; TIME]> {
-    let time = jiff::Timestamp::from_microsecond(time.0).ok()?.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+fn time(time: jiff::civil::DateTime) -> Option<[u8; TIME]> {
     let fraction = u32::try_from(time.subsec_nanosecond()).ok()?;
     let mut bytes = [0; TIME];
     bytes[..2].copy_from_slice(&time.year().to_ne_bytes());
@@ -303,7 +308,7 @@ mod tests {
 
     #[test]
     fn integers_have_the_width_that_the_driver_reads() {
-        for (quirks, width) in [(Quirks::default(), 4), (Quirks { wide_integers: true, no_big_integers: true }, 8)] {
+        for (quirks, width) in [(Quirks::default(), 4), (Quirks { wide_integers: true, ..Quirks::default() }, 8)] {
             let mut buffer = Buffer::new(quirks);
             buffer.put(0, Param::Int(-2)).unwrap();
             buffer.put(1, Param::Int(3)).unwrap();
@@ -316,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_date_is_taken_apart() {
-        let bytes = time(Timestamp(1_000_000_000_123_456)).unwrap();
+        let bytes = time(civil(Timestamp(1_000_000_000_123_456)).unwrap()).unwrap();
         let number = |at: usize| u16::from_ne_bytes([bytes[at], bytes[at + 1]]);
         assert_eq!([0, 2, 4, 6, 8, 10].map(number), [2001, 9, 9, 1, 46, 40]);
         assert_eq!(bytes[12..], 123_456_000_u32.to_ne_bytes());

@@ -6,12 +6,12 @@ use super::catalog::{self, failed};
 use super::connection::Connection;
 use super::diagnostic::Diagnostic;
 use super::dialect::Dialect;
-use super::load::Insert;
+use super::insert::Insert;
 use super::port::{self, Port};
 use super::{Odbc, check, program};
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::{Error, LoadStep, Manifest, RestoreReport, sqlite};
-use crate::workload::{Population, Rows};
+use crate::workload::{Column, Population, Rows};
 
 /// Restores the population of `manifest`.
 pub(super) async fn restore<W: Port>(
@@ -32,7 +32,7 @@ pub(super) async fn restore<W: Port>(
     restorable(&catalog::holding::<W>(&connection, dialect)?, manifest)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new::<W>(told);
-    undo(&connection, dialect, &script, &parts, &mut population.rows(), &mut progress)
+    undo::<W>(&connection, dialect, &script, &parts, &mut population.rows(), &mut progress)
         .await
         .map_err(|error| failed("cannot restore", &error))?;
     progress.phase("undo");
@@ -62,7 +62,7 @@ pub(super) async fn restore<W: Port>(
     Ok(progress.end())
 }
 
-async fn undo(
+async fn undo<W: Port>(
     connection: &Connection,
     dialect: &'static Dialect,
     script: &Script,
@@ -85,13 +85,13 @@ async fn undo(
                     progress.undone(*table, connection.execute(&part.sql)?);
                 }
             }
-            Step::Generate(made) => generate(connection, dialect, statement.sql, made, parts, rows)?,
+            Step::Generate(made) => generate::<W>(connection, dialect, statement.sql, made, parts, rows)?,
         }
     }
     super::commit(connection, dialect)
 }
 
-fn generate(
+fn generate<W: Port>(
     connection: &Connection,
     dialect: &'static Dialect,
     sql: &str,
@@ -100,7 +100,9 @@ fn generate(
     rows: &mut impl Rows,
 ) -> Result<(), Diagnostic> {
     let into = format!("{}{}", dialect.temporary, made.into);
-    let mut sink = Insert::new(connection, dialect, &into, &made.columns)?;
+    let columns = W::TABLES.get(made.table).map(|table| table.columns).unwrap_or_default();
+    let columns: Vec<Column> = columns.iter().filter(|column| made.columns.contains(&column.name)).copied().collect();
+    let mut sink = Insert::new(connection, dialect, &into, &columns)?;
     for key in &connection.query(sql)?.rows {
         let unit = key.int(0).ok().zip(key.int(1).ok());
         let Some((part, unit)) = unit.and_then(|(number, unit)| parts.find(made.table, number, unit)) else { continue };

@@ -321,11 +321,14 @@ fn array_of(argument: &Arg<'_>) -> String {
         Arg::One(_) => Vec::new(),
         Arg::Ints(values) => values.iter().map(i32::to_string).collect(),
         Arg::Moneys(values) => values.iter().map(Money::to_string).collect(),
-        Arg::Texts(values) => {
-            values.iter().map(|text| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))).collect()
-        }
+        Arg::Texts(values) => values.iter().map(|text| quoted(text)).collect(),
     };
     format!("{{{}}}", values.join(","))
+}
+
+/// A text within an array of PostgreSQL.
+pub(super) fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn moment(dialect: &Dialect, row: &Row, column: usize) -> Result<Timestamp, Failure> {
