@@ -19,8 +19,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 
-#[cfg(feature = "odbc")]
-use graymark::engine::Holding;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
@@ -95,7 +93,7 @@ fn postgres_conforms(via: Via) {
         let engine = support::open(&server.url(), via).await.unwrap();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
         let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
-        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, table, sink).await;
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         holds(&engine).await;
         side_by_side(&engine).await;
@@ -127,7 +125,7 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
                 assert!(restored.held() && restored.rows() > 0, "{restored:?}");
             }
             let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
-            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, table, sink).await;
+            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
             conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
             holds(&engine).await;
             side_by_side(&engine).await;
@@ -135,18 +133,14 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
     });
 }
 
-/// Over ODBC. The rows are read by the same driver, and the population is loaded by it where nobody has loaded it before.
+/// Over ODBC, on a fresh population. The rows are read past the driver.
 #[cfg(feature = "odbc")]
-async fn odbc_conforms(url: &str) {
-    use graymark::engine::odbc::Odbc;
-    use graymark::engine::odbc::connection::Connection;
-    let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
-    if Engine::<Tpcc>::holding(&engine).await.unwrap() == Holding::Nothing {
+async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut dyn RowSink)) {
+    let engine = graymark::engine::odbc::Odbc::open(support::options(url, Via::Statements)).unwrap();
+    if load {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
     }
-    let connection = Connection::open(&odbc::target(url)).unwrap();
-    let rows = async |table: &Table, sink: &mut dyn RowSink| odbc::dump(&connection, url, table, sink);
-    conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+    conforms(&engine, MODEL.clone(), suite::SCRIPT, dump).await.unwrap_or_else(|why| panic!("{url}: {why}"));
     side_by_side(&engine).await;
 }
 
@@ -159,8 +153,10 @@ fn postgresql_conforms_over_odbc() {
     block_on(async {
         let engine = support::open(&server.url(), Via::Statements).await.unwrap();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-        odbc_conforms(&url).await;
-        odbc_conforms(&format!("{url}GraymarkDialect=plain;")).await;
+        let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        odbc_conforms(&url, false, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await).await;
+        let url = format!("{url}GraymarkDialect=plain;");
+        odbc_conforms(&url, true, async |table, sink| dump::postgres(&client, "public", table, sink).await).await;
     });
 }
 
@@ -168,14 +164,23 @@ fn postgresql_conforms_over_odbc() {
 #[test]
 fn mariadb_conforms_over_odbc() {
     let Some(place) = odbc::Place::mariadb() else { return };
-    block_on(odbc_conforms(&place.url()));
+    let odbc::Place::Mariadb(server) = &place else { panic!("another server") };
+    block_on(async {
+        let mut client = support::mysql_client(&server.url(), None).await;
+        odbc_conforms(&place.url(), true, async |table, sink| dump::mysql(&mut client, "bench", table, sink).await).await;
+    });
 }
 
+/// On what another engine has loaded.
 #[cfg(feature = "odbc")]
 #[test]
 fn sqlite_conforms_over_odbc() {
-    let Some(place) = odbc::Place::sqlite() else { return };
-    block_on(odbc_conforms(&place.url()));
+    if odbc::Place::sqlite().is_none() {
+        return;
+    }
+    let (_directory, options) = fresh();
+    let url = odbc::sqlite_url(&options.file);
+    block_on(odbc_conforms(&url, false, async |table, sink| dump::sqlite(&options.file, table, sink)));
 }
 
 #[cfg(feature = "odbc")]

@@ -248,6 +248,19 @@ fn a_server_that_is_gone_is_a_lost_connection() {
     });
 }
 
+/// psqlODBC says of a user who is turned away what it says of a server that is not there.
+#[test]
+fn a_wrong_user_is_no_lost_server() {
+    let Some(Place::Postgres(server)) = Place::postgres() else { return };
+    let url = odbc::postgres_url(&server, "nobody");
+    for (url, told) in
+        [(url.clone(), "see to Database and UID"), (url.replace("127.0.0.1", "127.0.0.2"), "see that the server runs")]
+    {
+        let Err(Error::Database(why)) = Odbc::open(support::options(&url, Via::Statements)) else { panic!("{url} was opened") };
+        assert!(why.contains(told) && !why.contains('\n'), "{why}");
+    }
+}
+
 /// Every mistake in a connection string is told in one line that names the fix, and no password is in it.
 #[test]
 fn mistakes_are_told_without_the_password() {

@@ -39,8 +39,8 @@ pub fn sqlite(file: &Path, table: &Table, sink: &mut dyn RowSink) {
     }
 }
 
-/// Of the schema `tpcc` in PostgreSQL, all numbers in the units that SQLite stores.
-pub async fn postgres(client: &tokio_postgres::Client, table: &Table, sink: &mut dyn RowSink) {
+/// Of a schema in PostgreSQL, all numbers in the units that SQLite stores.
+pub async fn postgres(client: &tokio_postgres::Client, schema: &str, table: &Table, sink: &mut dyn RowSink) {
     let columns: Vec<String> = table
         .columns
         .iter()
@@ -52,7 +52,7 @@ pub async fn postgres(client: &tokio_postgres::Client, table: &Table, sink: &mut
             ColumnKind::Text => format!("{}::text", column.name),
         })
         .collect();
-    let sql = format!("SELECT {} FROM tpcc.{} {}", columns.join(", "), table.name, order(table));
+    let sql = format!("SELECT {} FROM {schema}.{} {}", columns.join(", "), table.name, order(table));
     let mut rows = std::pin::pin!(client.query_raw(&sql, std::iter::empty::<i32>()).await.unwrap());
     while let Some(row) = rows.try_next().await.unwrap() {
         for (at, column) in table.columns.iter().enumerate() {
@@ -65,8 +65,8 @@ pub async fn postgres(client: &tokio_postgres::Client, table: &Table, sink: &mut
     }
 }
 
-/// Of the database `tpcc` in MySQL, all numbers in the units that SQLite stores.
-pub async fn mysql(client: &mut mysql_async::Conn, table: &Table, sink: &mut dyn RowSink) {
+/// Of a database in MySQL, all numbers in the units that SQLite stores.
+pub async fn mysql(client: &mut mysql_async::Conn, database: &str, table: &Table, sink: &mut dyn RowSink) {
     use mysql_async::Row;
     use mysql_async::prelude::Queryable;
     let columns: Vec<String> = table
@@ -79,7 +79,8 @@ pub async fn mysql(client: &mut mysql_async::Conn, table: &Table, sink: &mut dyn
             ColumnKind::Time => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {})", column.name),
         })
         .collect();
-    let rows: Vec<Row> = client.query(format!("SELECT {} FROM {} {}", columns.join(", "), table.name, order(table))).await.unwrap();
+    let rows: Vec<Row> =
+        client.query(format!("SELECT {} FROM {database}.{} {}", columns.join(", "), table.name, order(table))).await.unwrap();
     for row in rows {
         for (at, column) in table.columns.iter().enumerate() {
             match column.kind {

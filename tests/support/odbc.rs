@@ -6,8 +6,6 @@ use graymark::engine::odbc::connection::Connection;
 use graymark::engine::odbc::row::Row;
 use graymark::engine::odbc::target::Target;
 use graymark::engine::server::{mariadb, postgres};
-use graymark::workload::value::{Money, Rate, RowSink, Timestamp, Value};
-use graymark::workload::{ColumnKind, Table};
 use tempfile::TempDir;
 
 use crate::support;
@@ -86,38 +84,6 @@ pub fn postgres_url(server: &postgres::Server, user: &str) -> String {
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn target(url: &str) -> Target {
     Target::parse(url, &|_| None).unwrap()
-}
-
-/// The rows of a table as the database holds them, in the schema's columns and in the order of the primary key.
-#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
-pub fn dump(connection: &Connection, url: &str, table: &Table, sink: &mut dyn RowSink) {
-    let integers = url.contains("SQLite");
-    let schema = if url.contains("PostgreSQL") && !url.contains("plain") { "tpcc." } else { "" };
-    if url.contains("PostgreSQL") {
-        connection.execute("SET TIME ZONE 'UTC'").unwrap();
-    }
-    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let order = if table.primary_key.is_empty() { String::new() } else { format!("ORDER BY {}", table.primary_key.join(", ")) };
-    let select = format!("SELECT {} FROM {schema}{} {order}", columns.join(", "), table.name);
-    let mut select = connection.prepare(&select).unwrap();
-    select.execute(1).unwrap();
-    while let Some(row) = select.fetch().unwrap() {
-        for (at, column) in table.columns.iter().enumerate() {
-            let null = row.optional_text(at).unwrap().is_none();
-            sink.put(match column.kind {
-                _ if null => Value::Null,
-                ColumnKind::Int => Value::Int(row.int(at).unwrap()),
-                ColumnKind::Money if integers => Value::Money(Money(row.long(at).unwrap())),
-                ColumnKind::Money => Value::Money(row.money(at).unwrap()),
-                ColumnKind::Rate if integers => Value::Rate(Rate(row.int(at).unwrap())),
-                ColumnKind::Rate => Value::Rate(row.rate(at).unwrap()),
-                ColumnKind::Time if integers => Value::Time(Timestamp(row.long(at).unwrap())),
-                ColumnKind::Time => Value::Time(row.time(at).unwrap()),
-                ColumnKind::Text => Value::Text(row.text(at).unwrap()),
-            });
-        }
-        sink.end_row();
-    }
 }
 
 /// Balances and history of DebitCredit: branches; tellers and accounts, each with its branch; history rows.

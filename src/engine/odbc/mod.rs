@@ -131,10 +131,19 @@ fn unreachable_because(target: &Target, error: &Diagnostic) -> Error {
         ("IM002", _) => "see that the DSN stands in odbc.ini, or give Driver=",
         ("01000", _) => "install the driver, or give its file: Driver=/path/to/driver.so",
         ("28000" | "28P01", _) => "see to UID, and to PWD or the variable GRAYMARK_ODBC_PWD",
+        // psqlODBC has one state for a server that is not there and for one that turns the user away.
+        ("08001", _) if turned_away(error.message()) => "see to Database and UID, and to PWD or the variable GRAYMARK_ODBC_PWD",
         (_, Meaning::Lost) => "see that the server runs, and to Server= and Port=",
         _ => "see to the connection string",
     };
     Error::Database(format!("cannot connect to {}: {error}; {advice}", target.shown()))
+}
+
+/// Whether a server does not want this user or database, in the words of PostgreSQL and of its library.
+fn turned_away(message: &str) -> bool {
+    ["authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"]
+        .iter()
+        .any(|said| message.contains(said))
 }
 
 /// Begins a transaction on a connection that commits every statement at once.
