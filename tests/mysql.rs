@@ -299,13 +299,13 @@ fn tls_is_verified_against_the_given_authority() {
 /// Waits until so many transactions of the server wait for a lock; their connections.
 async fn waiting(user: &mut mysql_async::Conn, number: usize) -> Vec<u64> {
     loop {
+        // The server makes this table anew only when nobody has looked for a tenth of a second: without a pause it shows who waited before.
+        tokio::time::sleep(Duration::from_millis(150)).await;
         let sql = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
         let waiting: Vec<u64> = user.query(sql).await.unwrap();
         if waiting.len() >= number {
             return waiting;
         }
-        // The server makes this table anew only when nobody has looked for a tenth of a second.
-        tokio::time::sleep(Duration::from_millis(150)).await;
     }
 }
 
