@@ -299,13 +299,13 @@ fn tls_is_verified_against_the_given_authority() {
 /// Waits until so many transactions of the server wait for a lock; their connections.
 async fn waiting(user: &mut mysql_async::Conn, number: usize) -> Vec<u64> {
     loop {
+        // The server makes this table anew only when nobody has looked for a tenth of a second: without a pause it shows who waited before.
+        tokio::time::sleep(Duration::from_millis(150)).await;
         let sql = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
         let waiting: Vec<u64> = user.query(sql).await.unwrap();
         if waiting.len() >= number {
             return waiting;
         }
-        // The server makes this table anew only when nobody has looked for a tenth of a second.
-        tokio::time::sleep(Duration::from_millis(150)).await;
     }
 }
 
@@ -351,11 +351,12 @@ fn what_a_database_refuses_is_told_apart() {
             assert_eq!(reason(failure), RetryReason::Deadlock);
             session.execute(&payment).await.unwrap();
 
-            // InnoDB itself would keep what Payment did before it waited in vain.
-            user.query_drop("SET GLOBAL innodb_lock_wait_timeout = 1").await.unwrap();
+            // InnoDB itself would keep what Payment did before it waited in vain. A session takes InnoDB's variables not when it connects but
+            // when it first meets InnoDB: they stay until it has worked.
+            user.query_drop(format!("SET GLOBAL innodb_lock_wait_timeout = 1; {hold}")).await.unwrap();
             let mut impatient = Engine::<Tpcc>::open_session(&engine).await.unwrap();
-            user.query_drop(format!("SET GLOBAL innodb_lock_wait_timeout = 50; {hold}")).await.unwrap();
             assert_eq!(reason(impatient.execute(&payment).await), RetryReason::LockTimeout);
+            user.query_drop("SET GLOBAL innodb_lock_wait_timeout = 50").await.unwrap();
             other.query_drop("UPDATE customer SET c_data = c_data WHERE c_d_id = 5 AND c_id = 3").await.unwrap();
 
             // A row was changed since the snapshot of the transaction.
@@ -363,9 +364,7 @@ fn what_a_database_refuses_is_told_apart() {
             let strict = graymark::engine::Options { isolation: Isolation::RepeatableRead, ..options(&url, via) };
             let strict = Mysql::open(strict).await.unwrap();
             let mut strict = Engine::<Tpcc>::open_session(&strict).await.unwrap();
-            user.query_drop("SET GLOBAL innodb_snapshot_isolation = OFF; UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 2")
-                .await
-                .unwrap();
+            user.query_drop("UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 2").await.unwrap();
             let change = async {
                 waiting(&mut watcher, 1).await;
                 user.query_drop("COMMIT").await.unwrap();
@@ -373,6 +372,7 @@ fn what_a_database_refuses_is_told_apart() {
             let (failure, ()) = tokio::join!(strict.execute(&by_name), change);
             assert_eq!(reason(failure), RetryReason::Serialization);
             strict.execute(&by_name).await.unwrap();
+            user.query_drop("SET GLOBAL innodb_snapshot_isolation = OFF").await.unwrap();
 
             // What waits is interrupted, and leaves nothing open; then its session is ended from outside.
             user.query_drop(hold).await.unwrap();
