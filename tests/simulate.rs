@@ -18,7 +18,7 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
     let Some(()) = require_postgres() else { return };
     // The server's user has to reach the data directory.
     let place = support::command::open_directory();
-    for buffer in ["8MB", "32MB"] {
+    for buffer in ["16MB", "64MB"] {
         let db = format!("postgres:local?data={}&shared_buffers={buffer}&fsync=off", place.path().join(buffer).display());
         let arguments =
             ["bench", "--db", &db, "-w", "1", "--set", "autovacuum=off", "--clients", "2", "--seed", "3", "--check", "none"];

@@ -19,7 +19,7 @@ use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
 use crate::workload::value::{RowSink, Timestamp, Value};
-use crate::workload::{Part, Population as _, Rows, Table, Workload};
+use crate::workload::{Column, ColumnKind, Part, Population as _, Rows, Table, Workload};
 
 /// Rows of an array. Larger ones were no faster.
 const ARRAY: usize = 200;
@@ -159,7 +159,9 @@ fn load_part(target: &Target, population: &Population, part: &Part) -> Result<(u
 
 fn insert(table: &Table) -> String {
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let places = vec!["?"; columns.len()];
+    // Without the cast, the server takes the letters of a date for its bytes.
+    let place = |column: &Column| if column.kind == ColumnKind::Time { "CAST (? AS DATETIME)" } else { "?" };
+    let places: Vec<&str> = table.columns.iter().map(place).collect();
     format!("INSERT INTO tpcc.DBA.{} ({}) VALUES ({})", table.name, columns.join(", "), places.join(", "))
 }
 
