@@ -122,6 +122,7 @@ BEGIN
     DECLARE v_before int;
     DECLARE v_changed int DEFAULT 0;
     DECLARE v_now datetime(6) DEFAULT CURRENT_TIMESTAMP(6);
+    DECLARE v_answer varchar(1000) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
     DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
         ROLLBACK;
         RESIGNAL;
@@ -168,11 +169,14 @@ BEGIN
 
     SELECT CONCAT_WS('\t', v_now, w_street_1, w_street_2, w_city, w_state, w_zip, d_street_1, d_street_2, d_city, d_state, d_zip,
            c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
-           c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END) AS answer
+           c_discount, c_balance, CASE c_credit WHEN 'BC' THEN LEFT(c_data, 200) ELSE '' END)
+      INTO v_answer
       FROM warehouse CROSS JOIN district CROSS JOIN customer
      WHERE w_id = in_w_id AND d_w_id = in_w_id AND d_id = in_d_id
        AND c_w_id = in_c_w_id AND c_d_id = in_c_d_id AND c_id = in_c_id;
     COMMIT;
+    -- Behind the commit: an answer in front of it is sent on its own, and wakes the client twice.
+    SELECT v_answer AS answer;
 END;
 
 -- name: order_status
