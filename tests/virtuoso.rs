@@ -67,20 +67,24 @@ fn the_experiment_runs_and_its_counts_agree() {
     let Some(()) = virtuoso::require() else { return };
     let place = open_directory();
     let data = place.path().join("data");
-    let url = format!("virtuoso:local?buffers=4000&checkpoint=0&stripes=2&data={}", data.display());
+    let url = format!("virtuoso:local?buffers=24000&checkpoint=0&stripes=2&data={}", data.display());
     let bench = ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "3s", "--seed", "7", "--json"];
     let summary = succeed(place.path(), &bench).json();
     assert_eq!((&summary["clients"], &summary["via"]), (&Value::from(2), &Value::from("procedures")));
     assert_eq!((&summary["database"]["agrees"], &summary["consistency"]["failed"]), (&Value::Bool(true), &Value::Array(vec![])));
     assert!(summary["database"]["new_orders"].as_i64() > Some(0), "{}", summary["database"]);
+    let pages = &summary["counters"]["pages"];
+    assert_eq!(pages["buffer_bytes"], 24_000 * 8_192);
+    assert!(pages["data"]["logical"].as_u64() > pages["data"]["physical"].as_u64(), "{pages}");
+    assert!(pages["tables"]["customer"]["index"]["logical"].as_u64() > Some(0), "{pages}");
     assert_eq!(summary["maintenance"][0]["kind"], "checkpoint");
     assert!(summary["server"]["cpu_s"].as_f64() > Some(0.0), "{}", summary["server"]);
     let grown = &summary["counters"]["grown"];
     assert!(grown["block_reads"]["total"].is_number() && grown["block_writes"]["total"].is_number(), "{grown}");
     let record = new_record(place.path(), &[]);
     let settings = &json_file(&record, "environment.json")["settings"];
-    assert_eq!((&settings["NumberOfBuffers"], &settings["stripes"]), (&Value::from("4000"), &Value::from("2")));
-    assert_eq!((&settings["MaxDirtyBuffers"], &settings["CheckpointInterval"]), (&Value::from("3000"), &Value::from("0")));
+    assert_eq!((&settings["NumberOfBuffers"], &settings["stripes"]), (&Value::from("24000"), &Value::from("2")));
+    assert_eq!((&settings["MaxDirtyBuffers"], &settings["CheckpointInterval"]), (&Value::from("18000"), &Value::from("0")));
     assert!(data.join("stripe2.db").is_file());
 
     // The data is kept: it is read from end to end, cold and warm, and checked again.
@@ -104,6 +108,7 @@ fn mistakes_are_told_in_one_line() {
     let place = open_directory();
     let refused = |url: &str, code: i32, words: &[&str]| run(place.path(), &["check", "--db", url]).refused(code, words);
     refused("virtuoso:local?buffers=few", 2, &["buffers=few", "whole number"]);
+    refused("virtuoso:local?buffers=64MB", 2, &["at least 20000 buffers", "157 MB"]);
     refused("virtuoso:local?colour=red", 2, &["`colour`", "stripes="]);
     refused("virtuoso:nowhere", 2, &["virtuoso://USER@HOST:PORT"]);
     let Some(()) = virtuoso::require() else { return };

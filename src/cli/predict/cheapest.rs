@@ -75,7 +75,7 @@ pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
             "candidates": all,
         }))?;
     } else {
-        answer!("{}", text::cheapest(&all, args.target, &prices.list().currency).trim_end());
+        answer!("{}", text::cheapest(model.hit_rate_of, &all, args.target, &prices.list().currency).trim_end());
     }
     Ok(if cheapest.is_some() { Ended::Held } else { Ended::Failed })
 }

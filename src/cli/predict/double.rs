@@ -9,6 +9,7 @@ use super::{Law, answer_json, file, parse_positive, parse_scale, size};
 use crate::cli::Ended;
 use crate::engine::Error;
 use crate::report::sizing::text;
+use crate::study::sizing::observation::HitRate;
 use crate::study::sizing::predict::{Doubling, Predictor, doublings, quick};
 
 #[derive(Debug, Args)]
@@ -56,19 +57,19 @@ fn parse_measured(text: &str) -> Result<(f64, f64), String> {
 
 /// The command.
 pub(super) fn double(args: &DoubleArgs) -> Result<Ended, Error> {
-    let rows = match (&args.model, args.warehouses, args.from) {
+    let (hit_rate, rows) = match (&args.model, args.warehouses, args.from) {
         (Some(path), Some(warehouses), Some(from)) => {
             let model = file::model(path)?;
             let told = |why: String| Error::Usage(format!("{}: {why}", path.display()));
             let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(told)?;
-            doublings(&predictor, warehouses, from, args.times)
+            (model.hit_rate_of, doublings(&predictor, warehouses, from, args.times))
         }
-        _ => vec![by_measurements(args)?],
+        _ => (HitRate::default(), vec![by_measurements(args)?]),
     };
     if args.json {
         answer_json(&json!({ "doublings": rows }))?;
     } else {
-        answer!("{}", text::doublings(&rows).trim_end());
+        answer!("{}", text::doublings(hit_rate, &rows).trim_end());
     }
     Ok(Ended::Held)
 }

@@ -48,11 +48,11 @@ pub(super) fn hit(args: &HitArgs) -> Result<Ended, Error> {
             "warehouses": args.warehouses,
             "buffer_bytes": buffer,
             "percent_of_database": share,
-            "data_hit_percent": hit.estimate,
+            "hit_percent": hit.estimate,
             "outside": hit.outside,
         }))?;
     } else {
-        answer!("{}", text::hit(args.warehouses, buffer, share, &hit).trim_end());
+        answer!("{}", text::hit(model.hit_rate_of, args.warehouses, buffer, share, &hit).trim_end());
     }
     Ok(Ended::Held)
 }

@@ -7,12 +7,13 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 
 use crate::engine::Error;
 use crate::engine::server::size;
-use crate::engine::server::virtuoso::{Options, PAGE};
+use crate::engine::server::virtuoso::{FEWEST_BUFFERS, Options, PAGE};
 
 /// What cannot stand in a value as it is.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
-/// The fewest buffers that a server starts with, and the most whose bytes anyone can mean: 8 TiB.
-const BUFFERS: std::ops::RangeInclusive<u32> = 256..=1_073_741_824;
+/// The fewest buffers that a server has, and the most whose bytes anyone can mean: 8 TiB. Version 7.2.5 makes more of a smaller number in its ini
+/// file and does not say so.
+const BUFFERS: std::ops::RangeInclusive<u32> = FEWEST_BUFFERS..=1_073_741_824;
 /// Files that one segment can have.
 const STRIPES: std::ops::RangeInclusive<u32> = 1..=64;
 
@@ -62,7 +63,11 @@ fn buffers(value: &str) -> Result<u32, Error> {
     }
     let bytes =
         size::parse(value).map_err(|why| Error::Usage(format!("buffers={value} in virtuoso:local: {why}, nor a whole number")))?;
-    number("buffers", &(bytes / PAGE).to_string(), BUFFERS)
+    let buffers = u32::try_from(bytes / PAGE).ok().filter(|buffers| BUFFERS.contains(buffers));
+    buffers.ok_or_else(|| {
+        let least = (u64::from(FEWEST_BUFFERS) * PAGE).div_ceil(1 << 20);
+        Error::Usage(format!("buffers={value} in virtuoso:local: Virtuoso has at least {FEWEST_BUFFERS} buffers, which are {least} MB"))
+    })
 }
 
 fn number(name: &str, value: &str, allowed: std::ops::RangeInclusive<u32>) -> Result<u32, Error> {
@@ -99,21 +104,22 @@ mod tests {
     fn a_private_server_is_asked_for_with_its_options() {
         assert_eq!(parse("virtuoso://dba@localhost:1111"), Ok(None));
         assert_eq!(parse("virtuoso:local"), Ok(Some(Options::default())));
-        let text = "virtuoso:local?buffers=2000&dirty=1500&checkpoint=20&stripes=2&cpus=0,2-3&memory=1GB&data=/var/bench%20data&O_DIRECT=1";
+        let text = "virtuoso:local?buffers=22000&dirty=1500&checkpoint=20&stripes=2&cpus=0,2-3&memory=1GB&data=/var/bench%20data&O_DIRECT=1";
         let options = parse(text).unwrap().unwrap();
         assert_eq!(
             (options.buffers, options.dirty, options.checkpoint, options.stripes),
-            (Some(2_000), Some(1_500), Some(20), Some(2))
+            (Some(22_000), Some(1_500), Some(20), Some(2))
         );
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
         assert_eq!(options.settings, [("O_DIRECT".to_owned(), "1".to_owned())]);
         assert_eq!(url(&options), text);
-        assert_eq!(parse("virtuoso:local?buffers=64MB").unwrap().unwrap().buffers, Some(8_192));
+        assert_eq!(parse("virtuoso:local?buffers=256MB").unwrap().unwrap().buffers, Some(32_768));
         for wrong in [
             "virtuoso:local:1111",
             "virtuoso:local?memory=much",
             "virtuoso:local?buffers=many",
-            "virtuoso:local?buffers=1",
+            "virtuoso:local?buffers=19999",
+            "virtuoso:local?buffers=64MB",
             "virtuoso:local?stripes=0",
             "virtuoso:local?ServerPort=1",
             "virtuoso:local?o_direct=1",

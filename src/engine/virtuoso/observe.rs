@@ -1,16 +1,25 @@
 //! Virtuoso's own counters while a run goes on, and what a private server's process reads and writes.
 
+use std::collections::BTreeMap;
+
 use super::catalog::Trouble;
+use super::check::database_bytes;
 use super::database::Virtuoso;
 use super::load::explain;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::server::io;
 use crate::engine::server::virtuoso::PAGE;
-use crate::engine::sql::script;
+use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
+use crate::measure::pages::{PageReads, Reads, TableReads};
 
 const SQL: &str = include_str!("observe.sql");
+
+/// A query by its name.
+fn query(name: &str) -> &'static str {
+    script::statements(SQL).into_iter().find(|query: &Named<'_>| query.name == name).map_or("", |query| query.sql)
+}
 
 /// Looks at a server's counters on a connection of its own.
 pub(super) struct Watch<'a> {
@@ -35,9 +44,8 @@ impl<'a> Watch<'a> {
     }
 
     fn read(connection: &Connection, counters: &mut Counters) -> Result<(), Trouble> {
-        for query in script::statements(SQL) {
-            let reply = connection.query(query.sql)?;
-            let Some(row) = reply.rows.first() else { continue };
+        let reply = connection.query(query("counters"))?;
+        if let Some(row) = reply.rows.first() {
             for (column, name) in reply.columns.iter().enumerate() {
                 if let Some(counter) = Counter::named(&name.to_lowercase()) {
                     counters.set(counter, row.optional_long(column)?.map(|value| value as f64));
@@ -49,17 +57,41 @@ impl<'a> Watch<'a> {
         }
         Ok(())
     }
+
+    /// Virtuoso counts a logical read for each row that it looks at, and a physical one for each page. What it reads ahead counts, too.
+    fn read_pages(connection: &Connection) -> Result<PageReads, Trouble> {
+        let mut tables: BTreeMap<String, TableReads> = BTreeMap::new();
+        for row in connection.query(query("pages"))?.rows {
+            let counted = |column| Ok::<_, Trouble>(u64::try_from(row.long(column)?).unwrap_or_default());
+            let reads = Reads { logical: counted(1)?, physical: counted(2)? };
+            let table = tables.entry(row.text(0)?.to_owned()).or_default();
+            let part = if row.int(3)? == 1 { &mut table.data } else { &mut table.index };
+            *part = Some(part.unwrap_or_default().plus(reads));
+        }
+        let database_bytes = database_bytes(connection)?;
+        let buffers = connection.query(query("buffers"))?.rows.first().map(|row| row.long(0)).transpose()?;
+        let buffers = buffers.and_then(|buffers| u64::try_from(buffers).ok()).filter(|buffers| *buffers > 0);
+        Ok(PageReads {
+            buffer_bytes: buffers.map(|buffers| buffers * PAGE),
+            database_bytes: Some(database_bytes),
+            ..PageReads::of_tables(PAGE, tables)
+        })
+    }
+
+    fn connection(&mut self) -> Result<Connection, Error> {
+        match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => self.virtuoso.target().connect(),
+        }
+    }
 }
 
 impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         let mut counters = Counters::default();
-        let target = self.virtuoso.target();
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => target.connect()?,
-        };
-        Watch::read(&connection, &mut counters).map_err(|trouble| explain(target, "cannot read the server's counters", trouble))?;
+        let connection = self.connection()?;
+        let failed = |trouble| explain(self.virtuoso.target(), "cannot read the server's counters", trouble);
+        Watch::read(&connection, &mut counters).map_err(failed)?;
         self.connection = Some(connection);
         match self.virtuoso.server().map(|server| server.pid()) {
             Some(Some(pid)) => {
@@ -73,6 +105,15 @@ impl Observer for Watch<'_> {
         Ok(counters)
     }
 
+    async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
+        let connection = self.connection()?;
+        let failed = |trouble| explain(self.virtuoso.target(), "cannot read the server's page reads", trouble);
+        let pages = Watch::read_pages(&connection).map_err(failed)?;
+        self.connection = Some(connection);
+        let memory = self.virtuoso.server().and_then(|server| server.memory());
+        Ok(Some(PageReads { memory, ..pages }))
+    }
+
     fn left_out(&self) -> Vec<String> {
         self.notes.clone()
     }
@@ -84,9 +125,9 @@ mod tests {
 
     #[test]
     fn queries_ask_for_counters_by_their_names() {
-        let [query] = &script::statements(SQL)[..] else { panic!("not one query") };
-        let names = query.sql.split(" AS ").skip(1).map(|rest| rest.split([',', ';', '\n']).next().unwrap());
+        let names = query("counters").split(" AS ").skip(1).map(|rest| rest.split([',', ';', '\n']).next().unwrap());
         let named: Vec<Option<Counter>> = names.map(Counter::named).collect();
         assert_eq!(named, [Some(Counter::BlockReads), Some(Counter::BlockWrites)]);
+        assert!(query("pages").contains("touches") && query("buffers").contains("st_db_buffers"));
     }
 }

@@ -3,6 +3,7 @@
 use super::Chart;
 use super::plot::{Axis, COLOURS, Layer, NARROW, Plot, Tone};
 use crate::study::sizing::model::{Equation, Model};
+use crate::study::sizing::observation::HitRate;
 use crate::study::sizing::series::{Cell, Knee, Reading, Series};
 use crate::study::sizing::{tables, thousand_pages};
 
@@ -54,7 +55,6 @@ fn about(title: String, from: f64, to: f64) -> Axis {
 }
 
 const THROUGHPUT: &str = "New-Orders a minute";
-const DATA_HIT: &str = "data hit rate, %";
 const BUFFER: &str = "buffer, MiB";
 
 impl Sketch {
@@ -129,6 +129,16 @@ fn reference(all: &[Series]) -> Vec<&Series> {
     all.iter().filter(|series| Some(series.cpus) == cpus).collect()
 }
 
+/// What the curves' hit rates are of.
+fn rate_of(all: &[&Series]) -> HitRate {
+    all.first().map(|series| series.hit_rate).unwrap_or_default()
+}
+
+/// The axis of hit rates.
+fn percent_of(rate: HitRate) -> String {
+    format!("{}, %", rate.name())
+}
+
 fn mib(cell: &Cell) -> f64 {
     cell.buffer_bytes as f64 / MIB
 }
@@ -166,18 +176,10 @@ fn throughput_over_buffer(reference: &[&Series], caption: &str) -> Result<Chart,
 }
 
 fn hit_over_buffer(reference: &[&Series], caption: &str) -> Result<Chart, String> {
-    let (lines, more) = by_scale(reference, |_, cell| Some((mib(cell), cell.data_hit?)), "a known data hit rate")?;
-    let (x, y) = ((BUFFER.to_owned(), from_zero as fn(_, _, _) -> _), (DATA_HIT.to_owned(), about as fn(_, _, _) -> _));
-    Sketch {
-        title: "Data hit rate over buffer size",
-        caption: format!("{caption}{more}"),
-        x,
-        y,
-        lines,
-        joined: true,
-        more: Vec::new(),
-    }
-    .draw()
+    let (lines, more) = by_scale(reference, |_, cell| Some((mib(cell), cell.hit?)), "a known hit rate")?;
+    let (x, y) = ((BUFFER.to_owned(), from_zero as fn(_, _, _) -> _), (percent_of(rate_of(reference)), about as fn(_, _, _) -> _));
+    Sketch { title: "Hit rate over buffer size", caption: format!("{caption}{more}"), x, y, lines, joined: true, more: Vec::new() }
+        .draw()
 }
 
 fn hit_rates(series: Option<&Series>, title: &'static str) -> Result<Chart, String> {
@@ -219,7 +221,7 @@ fn knees(reference: &[&Series], model: Result<&Model, &String>) -> Result<Chart,
     }
     let marks = rows.iter().filter_map(|row| match row.knee {
         Knee::At(bytes) => {
-            let hit = row.data_hit_percent.map_or(String::new(), |hit| format!(", {hit:.1} %"));
+            let hit = row.hit_percent.map_or(String::new(), |hit| format!(", {hit:.1} %"));
             Some((bytes / MIB, format!("{}{hit}", row.warehouses)))
         }
         Knee::Before(_) | Knee::Beyond(_) => None,
@@ -229,7 +231,7 @@ fn knees(reference: &[&Series], model: Result<&Model, &String>) -> Result<Chart,
     let found = if marks.is_empty() {
         "No curve has its knee within what was measured."
     } else {
-        "Marks are the knees, with scale and data hit rate."
+        "Marks are the knees, with scale and hit rate."
     };
     let caption = format!(
         "{found} Knee: {} % of peak for {} pages of 4 KiB; see Table 2 for both readings of the rule.{more}",
@@ -263,9 +265,9 @@ fn line_of(equation: &Equation, warehouses: f64) -> Vec<(f64, f64)> {
 
 fn hit_over_ratio(reference: &[&Series], model: Result<&Model, &String>) -> Result<Chart, String> {
     let ratio = |series: &Series, cell: &Cell| {
-        Some(((thousand_pages(cell.buffer_bytes as f64) / f64::from(series.warehouses)).ln(), cell.data_hit?))
+        Some(((thousand_pages(cell.buffer_bytes as f64) / f64::from(series.warehouses)).ln(), cell.hit?))
     };
-    let (lines, more) = by_scale(reference, ratio, "a known data hit rate")?;
+    let (lines, more) = by_scale(reference, ratio, "a known hit rate")?;
     let mut caption = "B is the buffer in thousands of 4 KiB pages, W the scale.".to_owned();
     let mut layers = Vec::new();
     match model {
@@ -278,10 +280,10 @@ fn hit_over_ratio(reference: &[&Series], model: Result<&Model, &String>) -> Resu
     }
     caption.push_str(&more);
     Sketch {
-        title: "Data hit rate over ln(B / W)",
+        title: "Hit rate over ln(B / W)",
         caption,
         x: ("ln(B / W)".to_owned(), about),
-        y: (DATA_HIT.to_owned(), about),
+        y: (percent_of(rate_of(reference)), about),
         lines,
         joined: true,
         more: layers,
@@ -290,7 +292,7 @@ fn hit_over_ratio(reference: &[&Series], model: Result<&Model, &String>) -> Resu
 }
 
 fn throughput_over_hit(reference: &[&Series], model: Result<&Model, &String>) -> Result<Chart, String> {
-    let (lines, more) = by_scale(reference, |_, cell| Some((cell.data_hit?, cell.throughput)), "a known data hit rate")?;
+    let (lines, more) = by_scale(reference, |_, cell| Some((cell.hit?, cell.throughput)), "a known hit rate")?;
     let cpus = reference.first().and_then(|series| series.cpus);
     let equation = model.ok().and_then(|model| model.throughput.iter().find(|equation| equation.cpus == cpus));
     let mut caption = "Dots are means of measurements; lines join them by rising buffer.".to_owned();
@@ -308,9 +310,9 @@ fn throughput_over_hit(reference: &[&Series], model: Result<&Model, &String>) ->
     }
     caption.push_str(&more);
     Sketch {
-        title: "Throughput over data hit rate",
+        title: "Throughput over hit rate",
         caption,
-        x: (DATA_HIT.to_owned(), about),
+        x: (percent_of(rate_of(reference)), about),
         y: (THROUGHPUT.to_owned(), from_zero),
         lines,
         joined: true,
@@ -322,10 +324,11 @@ fn throughput_over_hit(reference: &[&Series], model: Result<&Model, &String>) ->
 const ONE_NUMBER: &str = "no two points differ in CPUs alone: sweep over several numbers of CPUs";
 
 fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
+    let rate = all.first().map(|series| series.hit_rate).unwrap_or_default();
     let mut cells = Vec::new();
     for series in all {
         let Some(cpus) = series.cpus else { continue };
-        let known = series.cells.iter().filter_map(|cell| Some((series.warehouses, cell.buffer_bytes, cpus, cell.data_hit?)));
+        let known = series.cells.iter().filter_map(|cell| Some((series.warehouses, cell.buffer_bytes, cpus, cell.hit?)));
         cells.extend(known);
     }
     cells.sort_by_key(|(warehouses, buffer, cpus, _)| (*warehouses, *buffer, *cpus));
@@ -341,10 +344,10 @@ fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
         points: group.iter().map(|point| (f64::from(point.2), point.3)).collect(),
     });
     Sketch {
-        title: "Data hit rate over CPUs",
+        title: "Hit rate over CPUs",
         caption: format!("Mean distance from the mean of each scale and buffer, of all {}: {variation:.2} points.", groups.len()),
         x: ("CPUs".to_owned(), |title, _, to| Axis::counting(title, to * HEADROOM)),
-        y: (DATA_HIT.to_owned(), |title, from, to| about(title, from, to.max(from + 1.0).min(100.0))),
+        y: (percent_of(rate), |title, from, to| about(title, from, to.max(from + 1.0).min(100.0))),
         lines: lines.collect(),
         joined: true,
         more: Vec::new(),
@@ -353,23 +356,24 @@ fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
 }
 
 fn throughput_over_hit_by_cpus(all: &[Series]) -> Result<Chart, String> {
+    let rate = all.first().map(|series| series.hit_rate).unwrap_or_default();
     let numbers = |warehouses: u32| all.iter().filter(|series| series.warehouses == warehouses && series.cpus.is_some()).count();
     let scale = all.iter().map(|series| series.warehouses).max_by_key(|warehouses| (numbers(*warehouses), *warehouses));
     let scale = scale.filter(|scale| numbers(*scale) >= 2).ok_or(ONE_NUMBER)?;
     let of_scale = all.iter().filter(|series| series.warehouses == scale).filter_map(|series| Some((series.cpus?, series)));
     let lines = of_scale.map(|(cpus, series)| Line {
         label: format!("{cpus} CPUs"),
-        points: series.cells.iter().filter_map(|cell| Some((cell.data_hit?, cell.throughput))).collect(),
+        points: series.cells.iter().filter_map(|cell| Some((cell.hit?, cell.throughput))).collect(),
     });
     let lines = lines.filter(|line| !line.points.is_empty()).collect::<Vec<_>>();
     if lines.len() < 2 {
-        return Err("data hit rates are known at one number of CPUs only".to_owned());
+        return Err("hit rates are known at one number of CPUs only".to_owned());
     }
     let (lines, more) = some(lines);
     Sketch {
-        title: "Throughput over data hit rate by CPUs",
+        title: "Throughput over hit rate by CPUs",
         caption: format!("{scale} warehouses.{more}"),
-        x: (DATA_HIT.to_owned(), about),
+        x: (percent_of(rate), about),
         y: (THROUGHPUT.to_owned(), from_zero),
         lines,
         joined: true,
@@ -405,13 +409,13 @@ fn estimated(all: &[Series], reference: &[&Series], model: Result<&Model, &Strin
         Some(Line { label: format!("{cpus} CPUs"), points })
     });
     Sketch {
-        title: "Estimated throughput over data hit rate",
+        title: "Estimated throughput over hit rate",
         caption: format!(
             "{warehouses} warehouses: Equation 2 at {from} CPUs, and for others by the law {}. Measured: {fewest} to {most} CPUs; what \
              lies beyond is a guess.{some}",
             law.law
         ),
-        x: (DATA_HIT.to_owned(), about),
+        x: (percent_of(rate_of(reference)), about),
         y: (THROUGHPUT.to_owned(), from_zero),
         lines: lines.collect(),
         joined: true,

@@ -127,7 +127,7 @@ fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, 
     }
 
     match model {
-        Ok(model) if !model.knees.is_empty() => shown.extend(Reading::ALL.map(|reading| text::knees(&model.knees, reading))),
+        Ok(model) if !model.knees.is_empty() => shown.extend(Reading::ALL.map(|reading| text::knees(model, reading))),
         Ok(_) => missing.push("Table 2: no curve has three buffer sizes".to_owned()),
         Err(why) => missing.push(format!("Table 2: {why}")),
     }

@@ -2,7 +2,8 @@
 
 use super::table::Table;
 use crate::report::format::{bytes, count, plain, plural, rate, significant};
-use crate::study::sizing::model::{Equation, Hit, KneeRow, Model};
+use crate::study::sizing::model::{Equation, Hit, Model};
+use crate::study::sizing::observation::HitRate;
 use crate::study::sizing::predict::{ALLOWED, Candidate, Doubling, Method, Point, Predictor, Run};
 use crate::study::sizing::regress::{Estimate, LEAST_SIGNIFICANCE, Statistics};
 use crate::study::sizing::series::{Knee, Reading};
@@ -83,7 +84,7 @@ pub(super) fn equation(title: &str, names: [&str; 3], equation: &Equation) -> Ta
 }
 
 /// Table 2 by one reading of the rule.
-pub(super) fn knees(rows: &[KneeRow], reading: Reading) -> Table {
+pub(super) fn knees(model: &Model, reading: Reading) -> Table {
     let (title, words) = match reading {
         Reading::Printed => {
             ("Table 2. Knees, the rule as printed", "less than 2 % of peak throughput for each thousand pages of 4 KiB")
@@ -93,8 +94,9 @@ pub(super) fn knees(rows: &[KneeRow], reading: Reading) -> Table {
             "less than 2 % of peak throughput for each hundred thousand pages of 4 KiB",
         ),
     };
-    let mut table = Table::new(title, &["warehouses", "CPUs", "buffer", "thousand pages", "% of database", "data hit rate", ""]);
-    let rows = rows.iter().filter(|row| row.reading == reading).collect::<Vec<_>>();
+    let mut table =
+        Table::new(title, &["warehouses", "CPUs", "buffer", "thousand pages", "% of database", model.hit_rate_of.name(), ""]);
+    let rows = model.knees.iter().filter(|row| row.reading == reading).collect::<Vec<_>>();
     for row in &rows {
         let at = row.knee.bytes();
         let sign = match row.knee {
@@ -109,7 +111,7 @@ pub(super) fn knees(rows: &[KneeRow], reading: Reading) -> Table {
             format!("{sign}{}", size(at)),
             significant(thousand_pages(at)),
             row.percent_of_database.map_or_else(unknown, |percent| format!("{percent:.1} %")),
-            row.data_hit_percent.map_or_else(unknown, |hit| format!("{hit:.1} %")),
+            row.hit_percent.map_or_else(unknown, |hit| format!("{hit:.1} %")),
             String::new(),
         ]);
     }
@@ -123,15 +125,14 @@ pub(super) fn knees(rows: &[KneeRow], reading: Reading) -> Table {
     table
 }
 
-/// Names of the terms of Equation 1, and of Equation 2.
-pub(super) const TERMS: [[&str; 3]; 2] = [["constant", "W", "ln(B / W)"], ["constant", "W", "data hit rate"]];
-
-/// Titles of the equations with what they are.
+/// Titles of the equations, the names of their terms, and what they are.
 pub(super) fn titles(model: &Model) -> Vec<(String, [&'static str; 3], &Equation)> {
-    let first = ("Equation 1: data hit rate in percent, B in thousands of 4 KiB pages".to_owned(), TERMS[0], &model.hit_rate);
+    let hits = model.hit_rate_of.name();
+    let first =
+        (format!("Equation 1: {hits} in percent, B in thousands of 4 KiB pages"), ["constant", "W", "ln(B / W)"], &model.hit_rate);
     let second = model.throughput.iter().map(|equation| {
         let cpus = equation.cpus.map_or(String::new(), |cpus| format!(" at {cpus} CPUs"));
-        (format!("Equation 2: New-Orders a minute{cpus}, data hit rate in percent"), TERMS[1], equation)
+        (format!("Equation 2: New-Orders a minute{cpus}, {hits} in percent"), ["constant", "W", hits], equation)
     });
     [first].into_iter().chain(second).collect()
 }
@@ -157,7 +158,7 @@ pub fn model(model: &Model) -> String {
         parts.push(laws(model).text());
     }
     let readings = Reading::ALL.into_iter().filter(|_| !model.knees.is_empty());
-    parts.extend(readings.map(|reading| knees(&model.knees, reading).text()));
+    parts.extend(readings.map(|reading| knees(model, reading).text()));
     if !model.notes.is_empty() {
         parts.push(model.notes.iter().map(|note| format!("Note: {}\n", plain(note))).collect());
     }
@@ -207,10 +208,14 @@ fn intervals(name: &str, estimate: &Estimate, figure: fn(f64) -> String) -> Vec<
     ]
 }
 
+fn in_percent(hit_rate: HitRate) -> String {
+    format!("{}, %", hit_rate.name())
+}
+
 /// What a configuration is predicted to do, with intervals.
-fn estimates(point: &Point) -> Table {
+fn estimates(hit_rate: HitRate, point: &Point) -> Table {
     let mut table = Table::new("", &["", "predicted", "mean, 95 %", "one more run, 95 %", ""]);
-    table.rows.push(intervals("data hit rate, %", &point.data_hit_percent, percent));
+    table.rows.push(intervals(&in_percent(hit_rate), &point.hit_percent, percent));
     match &point.throughput {
         Some(throughput) => table.rows.push(intervals("New-Orders a minute", throughput, rate)),
         None => table.notes.push("Throughput: none, as the model has no Equation 2.".to_owned()),
@@ -232,7 +237,7 @@ fn cpus(predictor: &Predictor<'_>) -> String {
 
 /// A prediction at one scale.
 pub fn point(predictor: &Predictor<'_>, point: &Point) -> String {
-    let mut table = estimates(point);
+    let mut table = estimates(predictor.hit_rate(), point);
     for row in &mut table.rows {
         if let Some(last) = row.last_mut() {
             *last = flag(&point.outside);
@@ -245,6 +250,7 @@ pub fn point(predictor: &Predictor<'_>, point: &Point) -> String {
 
 /// The steps of an algorithm.
 pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
+    let hits = predictor.hit_rate().name();
     let name = if predictor.scaling.is_some() { "Algorithm II" } else { "Algorithm I" };
     let buffer = run.steps.first().map_or(0.0, |step| step.point.buffer_bytes);
     let title = format!(
@@ -254,7 +260,7 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
         size(buffer),
         cpus(predictor)
     );
-    let mut table = Table::new(&title, &["step", "by", "warehouses", "data hit rate", "New-Orders a minute", "a warehouse", ""]);
+    let mut table = Table::new(&title, &["step", "by", "warehouses", hits, "New-Orders a minute", "a warehouse", ""]);
     for step in &run.steps {
         let by = match step.by {
             Method::Start => "start",
@@ -265,7 +271,7 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
             step.step.to_string(),
             by.to_owned(),
             scale(step.point.warehouses),
-            format!("{:.2} %", step.point.data_hit_percent.value),
+            format!("{:.2} %", step.point.hit_percent.value),
             step.point.throughput.map_or("-".to_owned(), |throughput| rate(throughput.value)),
             step.point.per_warehouse.map_or("-".to_owned(), significant),
             flag(&step.point.outside),
@@ -284,13 +290,17 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
     let mut text = table.text();
     if let Some(step) = run.steps.last() {
         let whole = step.point.warehouses.floor();
-        text.push_str(&format!("\nAnswer: {} whole warehouses\n{}", count(whole as i128), estimates(&step.point).text()));
+        text.push_str(&format!(
+            "\nAnswer: {} whole warehouses\n{}",
+            count(whole as i128),
+            estimates(predictor.hit_rate(), &step.point).text()
+        ));
     }
     text
 }
 
 /// A hit rate.
-pub fn hit(warehouses: f64, buffer: f64, share: Option<f64>, hit: &Hit) -> String {
+pub fn hit(hit_rate: HitRate, warehouses: f64, buffer: f64, share: Option<f64>, hit: &Hit) -> String {
     let share = share.map_or(String::new(), |share| format!(", {share:.2} % of the database"));
     let title = format!(
         "{} warehouses, {:.2} GiB of buffer ({} thousand pages of 4 KiB{share})",
@@ -299,7 +309,7 @@ pub fn hit(warehouses: f64, buffer: f64, share: Option<f64>, hit: &Hit) -> Strin
         significant(thousand_pages(buffer))
     );
     let mut table = Table::new(&title, &["", "predicted", "mean, 95 %", "one more run, 95 %", ""]);
-    let mut row = intervals("data hit rate, %", &hit.estimate, percent);
+    let mut row = intervals(&in_percent(hit_rate), &hit.estimate, percent);
     if let Some(last) = row.last_mut() {
         *last = flag(&hit.outside);
     }
@@ -309,8 +319,9 @@ pub fn hit(warehouses: f64, buffer: f64, share: Option<f64>, hit: &Hit) -> Strin
 }
 
 /// The quick estimate.
-pub fn doublings(rows: &[Doubling]) -> String {
-    let columns = ["buffer", "data hit rate gained", "New-Orders a minute", "gained, % of the first", ""];
+pub fn doublings(hit_rate: HitRate, rows: &[Doubling]) -> String {
+    let gained = format!("{} gained", hit_rate.name());
+    let columns = ["buffer", &gained, "New-Orders a minute", "gained, % of the first", ""];
     let mut table = Table::new("", &columns);
     for row in rows {
         let unknown = || "-".to_owned();
@@ -355,8 +366,8 @@ pub fn ratios(model: &Model, numbers: &[u32]) -> String {
 }
 
 /// Memory against CPUs.
-pub fn cheapest(all: &[Candidate], target: f64, currency: &str) -> String {
-    let columns = ["price", "CPUs", "memory", "warehouses", "data hit rate", "New-Orders a minute", "parts", "target", ""];
+pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &str) -> String {
+    let columns = ["price", "CPUs", "memory", "warehouses", hit_rate.name(), "New-Orders a minute", "parts", "target", ""];
     let title = format!("{} systems for {} New-Orders a minute, by price in {}", all.len(), rate(target), plain(currency));
     let mut table = Table::new(&title, &columns);
     let row = |candidate: &Candidate| {
@@ -365,7 +376,7 @@ pub fn cheapest(all: &[Candidate], target: f64, currency: &str) -> String {
             candidate.offer.cpus.to_string(),
             size(candidate.offer.memory_bytes),
             scale(candidate.point.warehouses),
-            format!("{:.2} %", candidate.point.data_hit_percent.value),
+            format!("{:.2} %", candidate.point.hit_percent.value),
             candidate.point.throughput.map_or("-".to_owned(), |throughput| rate(throughput.value)),
             plain(&candidate.offer.parts),
             if candidate.meets { "met" } else { "missed" }.to_owned(),

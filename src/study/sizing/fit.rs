@@ -1,7 +1,7 @@
 //! From measured points to a model.
 
 use super::model::{Equation, FORMAT, KneeRow, Model, Range};
-use super::observation::Observation;
+use super::observation::{HitRate, Observation};
 use super::regress::{self, Unfit};
 use super::scaling;
 use super::series::{self, Cell, PLATEAU, Reading, Series};
@@ -39,8 +39,14 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
             points.len() - unknown - used
         ));
     }
-    let hit_rate = hit_rate(&all, options, &mut notes)?;
-    let throughput = throughput(&all, options, &mut notes);
+    let hit_rate_of = HitRate::of(points);
+    if hit_rate_of == HitRate::Overall {
+        notes.push(
+            "No point tells reads of tables and of indexes apart: the overall hit rate is taken for the data hit rate.".to_owned(),
+        );
+    }
+    let hit_rate = hit_rate(hit_rate_of, &all, options, &mut notes)?;
+    let throughput = throughput(hit_rate_of, &all, options, &mut notes);
     let groups = scaling::groups(&all);
     if groups.is_empty() {
         notes.push("Nothing is known of more or fewer CPUs: no two points differ in CPUs alone.".to_owned());
@@ -52,6 +58,7 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
         bytes_per_warehouse: bytes_per_warehouse(points),
         measured_cpus: cpus().min().zip(cpus().max()).map(|(fewest, most)| [fewest, most]),
         notes,
+        hit_rate_of,
         hit_rate,
         throughput,
         scaling: scaling::fit(&groups),
@@ -66,19 +73,19 @@ fn bytes_per_warehouse(points: &[Observation]) -> Option<f64> {
 }
 
 /// Equation 1, from the points of all numbers of CPUs: the hit rate does not depend on them (section 5.1).
-fn hit_rate(all: &[Series], options: &Options, notes: &mut Vec<String>) -> Result<Equation, String> {
+fn hit_rate(of: HitRate, all: &[Series], options: &Options, notes: &mut Vec<String>) -> Result<Equation, String> {
     let (samples, flat) = samples(
         all,
         options,
-        |cell| cell.data_hit,
+        |cell| cell.hit,
         |warehouses, cell, point| {
-            Some(Sample { warehouses, predictor: (cell.thousand_pages() / warehouses).ln(), value: point.data_hit()? })
+            Some(Sample { warehouses, predictor: (cell.thousand_pages() / warehouses).ln(), value: of.at(point)? })
         },
     );
     left_out("Equation 1", &flat, samples.len(), notes);
     if samples.is_empty() {
         return Err(
-            "no point has a data hit rate: give data_hit_percent, or data_logical_reads and data_physical_reads, and buffer_bytes"
+            "no point has a hit rate: give data_hit_percent (or overall_hit_percent), or data_logical_reads and data_physical_reads, and buffer_bytes"
                 .to_owned(),
         );
     }
@@ -94,7 +101,7 @@ fn hit_rate(all: &[Series], options: &Options, notes: &mut Vec<String>) -> Resul
 }
 
 /// Equation 2, for each number of CPUs.
-fn throughput(all: &[Series], options: &Options, notes: &mut Vec<String>) -> Vec<Equation> {
+fn throughput(of: HitRate, all: &[Series], options: &Options, notes: &mut Vec<String>) -> Vec<Equation> {
     let mut equations = Vec::new();
     for of_cpus in all.chunk_by(|one, other| one.cpus == other.cpus) {
         let cpus = of_cpus.first().and_then(|series| series.cpus);
@@ -103,7 +110,7 @@ fn throughput(all: &[Series], options: &Options, notes: &mut Vec<String>) -> Vec
             of_cpus,
             options,
             |cell| Some(cell.throughput),
-            |warehouses, _, point| Some(Sample { warehouses, predictor: point.data_hit()?, value: point.new_orders_per_minute }),
+            |warehouses, _, point| Some(Sample { warehouses, predictor: of.at(point)?, value: point.new_orders_per_minute }),
         );
         left_out(&name, &flat, samples.len(), notes);
         match equation(&name, &samples, notes) {
@@ -221,7 +228,7 @@ fn knees(all: &[Series]) -> Vec<KneeRow> {
                 rule,
                 knee,
                 percent_of_database: database.map(|database| 100.0 * knee.bytes() / database),
-                data_hit_percent: series::at(&series.data_hit(), knee.bytes()),
+                hit_percent: series::at(&series.hit(), knee.bytes()),
             });
         }
     }

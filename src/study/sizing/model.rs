@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::observation::HitRate;
 use super::regress::{Estimate, Statistics};
 use super::scaling::Scaling;
 use super::series::{Knee, KneeRule, Reading};
@@ -15,9 +16,10 @@ const MIB: f64 = (1_u64 << 20) as f64;
 /// What a model file says before its figures.
 const HEAD: &str = "\
 # A model of buffer hit rate and throughput, for graymark predict. B is the buffer in thousands of 4 KiB pages, W the number of warehouses.
-#   hit_rate:   data hit rate in percent = constant + per_warehouse * W + slope * ln(B / W)            its range.predictor is ln(B / W)
-#   throughput: New-Orders a minute = constant + per_warehouse * W + slope * data hit rate             its range.predictor is in percent
+#   hit_rate:   hit rate in percent = constant + per_warehouse * W + slope * ln(B / W)            its range.predictor is ln(B / W)
+#   throughput: New-Orders a minute = constant + per_warehouse * W + slope * hit rate                  its range.predictor is in percent
 #   scaling:    throughput over CPUs; the first one is used
+# Hit rates are those of hit_rate_of: data (pages of tables), or overall (of indexes, too).
 # Statistics list the constant, then W (if per_warehouse is there), then the other predictor.
 ";
 
@@ -71,9 +73,9 @@ pub struct KneeRow {
     /// The buffer there in percent of the database; none if the database's size is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent_of_database: Option<f64>,
-    /// The data hit rate there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data_hit_percent: Option<f64>,
+    /// The hit rate there.
+    #[serde(default, alias = "data_hit_percent", skip_serializing_if = "Option::is_none")]
+    pub hit_percent: Option<f64>,
 }
 
 /// What `graymark predict fit` finds, and all that predictions need.
@@ -93,6 +95,9 @@ pub struct Model {
     /// What the reader should know.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What pages its hit rates are of.
+    #[serde(default)]
+    pub hit_rate_of: HitRate,
     /// Equation 1.
     pub hit_rate: Equation,
     /// Equation 2, for each number of CPUs that has one.
@@ -143,7 +148,7 @@ impl Equation {
     }
 }
 
-/// A predicted data hit rate.
+/// A predicted hit rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     /// In percent.
@@ -189,7 +194,7 @@ impl Model {
         Ok(format!("{HEAD}{}", toml::to_string(self).map_err(|error| error.to_string())?))
     }
 
-    /// Equation 1: the data hit rate at a scale and a buffer in bytes.
+    /// Equation 1: the hit rate at a scale and a buffer in bytes.
     pub fn hit(&self, warehouses: f64, buffer_bytes: f64) -> Hit {
         let ratio = (thousand_pages(buffer_bytes) / warehouses).ln();
         let mut estimate = self.hit_rate.at(warehouses, ratio, 0.0);
@@ -212,7 +217,7 @@ impl Model {
         Hit { estimate, variance: statistics.map_or(0.0, |statistics| statistics.variance(&predictors)), outside }
     }
 
-    /// The inverse of Equation 1: the buffer in bytes that a data hit rate in percent needs; none if Equation 1 has the buffer do nothing.
+    /// The inverse of Equation 1: the buffer in bytes that a hit rate in percent needs; none if Equation 1 has the buffer do nothing.
     pub fn buffer_for(&self, warehouses: f64, hit_percent: f64) -> Option<f64> {
         let Equation { constant, per_warehouse, slope, .. } = self.hit_rate;
         let ratio = (hit_percent - constant - per_warehouse.unwrap_or(0.0) * warehouses) / slope;
@@ -331,7 +336,7 @@ pub(super) mod tests {
             rule: KneeRule::AS_PRINTED,
             knee: Knee::Beyond(3.0),
             percent_of_database: Some(1.0),
-            data_hit_percent: None,
+            hit_percent: None,
         });
         let text = model.text().unwrap();
         assert!(text.starts_with("# A model"), "{text}");

@@ -40,6 +40,41 @@ pub struct Observation {
     pub record: Option<String>,
 }
 
+/// Which pages the hit rate of a study is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HitRate {
+    /// Those of tables, as in the paper.
+    #[default]
+    Data,
+    /// Those of tables and indexes, for a database that does not tell them apart.
+    Overall,
+}
+
+impl HitRate {
+    /// That of tables, if any point has it; else that of all pages.
+    pub fn of(points: &[Observation]) -> HitRate {
+        let known = |rate: HitRate| points.iter().any(|point| rate.at(point).is_some());
+        if !known(HitRate::Data) && known(HitRate::Overall) { HitRate::Overall } else { HitRate::Data }
+    }
+
+    /// In percent, at a point.
+    pub fn at(self, point: &Observation) -> Option<f64> {
+        match self {
+            HitRate::Data => point.data_hit(),
+            HitRate::Overall => point.overall_hit(),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            HitRate::Data => "data hit rate",
+            HitRate::Overall => "overall hit rate",
+        }
+    }
+}
+
 /// Columns of the table, in the order in which it is written.
 pub const COLUMNS: [&str; 15] = [
     "warehouses",

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::model::{Equation, Model};
+use super::observation::HitRate;
 use super::regress::Estimate;
 use super::scaling::{Law, Scaling};
 
@@ -29,8 +30,8 @@ pub struct Point {
     pub warehouses: f64,
     /// Size of the buffer in bytes.
     pub buffer_bytes: f64,
-    /// Data hit rate in percent.
-    pub data_hit_percent: Estimate,
+    /// Hit rate in percent.
+    pub hit_percent: Estimate,
     /// New-Orders a minute; none if the model has no Equation 2.
     pub throughput: Option<Estimate>,
     /// New-Orders a minute and warehouse.
@@ -40,6 +41,11 @@ pub struct Point {
 }
 
 impl<'a> Predictor<'a> {
+    /// What pages its hit rates are of.
+    pub fn hit_rate(&self) -> HitRate {
+        self.model.hit_rate_of
+    }
+
     /// For so many CPUs; where none are given, for those of the model. Where Equation 2 was not measured with them, its throughput at the
     /// nearest number is multiplied by the ratio of a law: `law`, or the model's first one.
     ///
@@ -117,7 +123,7 @@ impl<'a> Predictor<'a> {
         Point {
             warehouses,
             buffer_bytes,
-            data_hit_percent: hit.estimate,
+            hit_percent: hit.estimate,
             per_warehouse: throughput.map(|throughput| throughput.value / warehouses),
             throughput,
             outside,
@@ -225,7 +231,7 @@ pub struct Doubling {
     pub from_bytes: f64,
     /// The buffer after.
     pub to_bytes: f64,
-    /// Data hit rate gained, in points of percent; none if it is not known.
+    /// Hit rate gained, in points of percent; none if it is not known.
     pub hit_gain: Option<f64>,
     /// Throughput after it; none if it is not known.
     pub throughput: Option<f64>,
@@ -245,7 +251,7 @@ pub fn doublings(predictor: &Predictor<'_>, warehouses: f64, from_bytes: f64, nu
         Doubling {
             from_bytes: before.buffer_bytes,
             to_bytes: after.buffer_bytes,
-            hit_gain: Some(after.data_hit_percent.value - before.data_hit_percent.value),
+            hit_gain: Some(after.hit_percent.value - before.hit_percent.value),
             throughput: after.throughput.map(|throughput| throughput.value),
             throughput_gain_percent: gain.zip(base).map(|(gain, base)| 100.0 * gain / base),
             outside: after.outside,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::observation::Observation;
+use super::observation::{HitRate, Observation};
 use super::{PAGE, thousand_pages};
 
 /// The points with the same settings.
@@ -12,7 +12,9 @@ pub struct Cell {
     pub buffer_bytes: u64,
     /// Mean of the repeats, New-Orders a minute.
     pub throughput: f64,
-    /// Mean of the repeats, percent; of those that know it.
+    /// Mean of the repeats, percent; of those that know it. That of the pages that the study is about.
+    pub hit: Option<f64>,
+    /// The same of tables.
     pub data_hit: Option<f64>,
     /// The same of indexes.
     pub index_hit: Option<f64>,
@@ -29,6 +31,8 @@ pub struct Series {
     pub warehouses: u32,
     /// CPUs; none if that is not known.
     pub cpus: Option<u32>,
+    /// What pages its hit rates are of.
+    pub hit_rate: HitRate,
     /// By rising buffer size.
     pub cells: Vec<Cell>,
 }
@@ -40,6 +44,7 @@ pub fn series(points: &[Observation]) -> (Vec<Series>, usize) {
     let mut known =
         points.iter().filter_map(|point| Some((point.cpus, point.warehouses, point.buffer_bytes?, point))).collect::<Vec<_>>();
     let unknown = points.len() - known.len();
+    let hit_rate = HitRate::of(points);
     known.sort_by_key(|(cpus, warehouses, buffer, point)| (*cpus, *warehouses, *buffer, point.clients));
     let mut all: Vec<Series> = Vec::new();
     for settings in known.chunk_by(|one, other| (one.0, one.1, one.2) == (other.0, other.1, other.2)) {
@@ -55,6 +60,7 @@ pub fn series(points: &[Observation]) -> (Vec<Series>, usize) {
         let cell = Cell {
             buffer_bytes,
             throughput: rate,
+            hit: mean(points.clone().map(|point| hit_rate.at(point))),
             data_hit: mean(points.clone().map(Observation::data_hit)),
             index_hit: mean(points.clone().map(Observation::index_hit)),
             overall_hit: mean(points.clone().map(Observation::overall_hit)),
@@ -62,7 +68,7 @@ pub fn series(points: &[Observation]) -> (Vec<Series>, usize) {
         };
         match all.last_mut().filter(|last| (last.cpus, last.warehouses) == (cpus, warehouses)) {
             Some(last) => last.cells.push(cell),
-            None => all.push(Series { warehouses, cpus, cells: vec![cell] }),
+            None => all.push(Series { warehouses, cpus, hit_rate, cells: vec![cell] }),
         }
     }
     (all, unknown)
@@ -217,9 +223,9 @@ impl Series {
         self.cells.iter().map(|cell| (cell.buffer_bytes, cell.throughput)).collect()
     }
 
-    /// Data hit rate over buffer, where it is known.
-    pub fn data_hit(&self) -> Vec<(u64, f64)> {
-        self.cells.iter().filter_map(|cell| Some((cell.buffer_bytes, cell.data_hit?))).collect()
+    /// Hit rate over buffer, where it is known.
+    pub fn hit(&self) -> Vec<(u64, f64)> {
+        self.cells.iter().filter_map(|cell| Some((cell.buffer_bytes, cell.hit?))).collect()
     }
 
     /// Mean size of the database in bytes, where it is known.
@@ -261,10 +267,10 @@ mod tests {
             [(Some(2), 10, 2), (Some(2), 20, 1)]
         );
         // 8 clients have 150 on average, 4 have 160.
-        assert_eq!((all[0].cells[0].throughput, all[0].cells[0].data_hit, all[0].cells[0].points.len()), (160.0, Some(99.0), 1));
+        assert_eq!((all[0].cells[0].throughput, all[0].cells[0].hit, all[0].cells[0].points.len()), (160.0, Some(99.0), 1));
         assert_eq!(all[0].throughput(), [(1 << 20, 160.0), (2 << 20, 300.0)]);
         let (all, _) = series(&points[..3]);
-        assert_eq!((all[0].cells[0].throughput, all[0].cells[0].data_hit, all[0].cells[0].points.len()), (150.0, Some(81.0), 2));
+        assert_eq!((all[0].cells[0].throughput, all[0].cells[0].hit, all[0].cells[0].points.len()), (150.0, Some(81.0), 2));
     }
 
     #[test]

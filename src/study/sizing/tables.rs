@@ -140,12 +140,12 @@ pub fn ratios(all: &[Series]) -> Vec<Ratio> {
     pairs.collect()
 }
 
-/// How much the data hit rate differs between numbers of CPUs, all else the same: the mean distance from the mean of each group, in
+/// How much the hit rate differs between numbers of CPUs, all else the same: the mean distance from the mean of each group, in
 /// points of percent (Figure 8); none where nothing differs in CPUs alone.
 pub fn hit_variation(all: &[Series]) -> Option<f64> {
     let mut points = Vec::new();
     for series in all.iter().filter(|series| series.cpus.is_some()) {
-        points.extend(series.cells.iter().filter_map(|cell| Some((series.warehouses, cell.buffer_bytes, cell.data_hit?))));
+        points.extend(series.cells.iter().filter_map(|cell| Some((series.warehouses, cell.buffer_bytes, cell.hit?))));
     }
     points.sort_by_key(|(warehouses, buffer, _)| (*warehouses, *buffer));
     let groups = points.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)).filter(|group| group.len() >= 2);
