@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::engine::Error;
-use crate::engine::server::size;
 use crate::engine::server::virtuoso::{Options, PAGE};
+use crate::size;
 
 /// What cannot stand in a value as it is.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
