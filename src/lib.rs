@@ -11,5 +11,6 @@ pub mod plan;
 pub mod record;
 pub mod report;
 pub mod simulate;
+pub mod size;
 pub mod study;
 pub mod workload;

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::{Law, answer_json, file, parse_positive, parse_scale, size};
+use super::{Law, answer_json, file, parse_positive, parse_scale};
 use crate::cli::{Ended, price};
 use crate::engine::Error;
 use crate::report::sizing::text;
+use crate::size;
 use crate::study::sizing::predict::{Candidate, Goal, Offer, candidates};
 
 #[derive(Debug, Args)]
@@ -33,7 +34,7 @@ pub(super) struct CheapestArgs {
     #[arg(long, value_name = "RATIO", value_parser = parse_positive)]
     ratio: Option<f64>,
     /// Memory that is not the database's buffer
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages)]
     other_memory: Option<f64>,
     /// How throughput grows with CPUs [default: the model's first law]
     #[arg(long, value_name = "LAW")]

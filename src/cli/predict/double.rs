@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::{Law, answer_json, file, parse_positive, parse_scale, size};
+use super::{Law, answer_json, file, parse_positive, parse_scale};
 use crate::cli::Ended;
 use crate::engine::Error;
 use crate::report::sizing::text;
+use crate::size;
 use crate::study::sizing::observation::HitRate;
 use crate::study::sizing::predict::{Doubling, Predictor, doublings, quick};
 
@@ -28,7 +29,7 @@ pub(super) struct DoubleArgs {
     #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
     warehouses: Option<f64>,
     /// The buffer to begin with
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages)]
     from: Option<f64>,
     /// How often it is doubled
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=20))]
@@ -43,7 +44,7 @@ pub(super) struct DoubleArgs {
     #[arg(long, value_name = "SIZE=RATE", value_parser = parse_measured, conflicts_with_all = ["model", "warehouses", "from", "cpus"], requires = "to")]
     measured: Vec<(f64, f64)>,
     /// The buffer whose throughput is sought
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, requires = "measured")]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages, requires = "measured")]
     to: Option<f64>,
     /// Print one JSON object on standard output
     #[arg(long)]
@@ -52,7 +53,7 @@ pub(super) struct DoubleArgs {
 
 fn parse_measured(text: &str) -> Result<(f64, f64), String> {
     let (buffer, rate) = text.split_once('=').ok_or("give a size and a rate, such as 800MB=41000")?;
-    Ok((size::parse(buffer)?, parse_positive(rate)?))
+    Ok((size::parse_with_pages(buffer)?, parse_positive(rate)?))
 }
 
 /// The command.

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::{answer_json, file, parse_percent, parse_scale, size};
+use super::{answer_json, file, parse_percent, parse_scale};
 use crate::cli::Ended;
 use crate::engine::Error;
 use crate::report::sizing::text;
+use crate::size;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -22,7 +23,7 @@ pub(super) struct HitArgs {
     #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
     warehouses: f64,
     /// Size of the buffer: 64MB, 1.5GB (GB counts as GiB), 815000pages (of 4 KiB)
-    #[arg(long, value_name = "SIZE", required_unless_present = "rate", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", required_unless_present = "rate", value_parser = size::parse_with_pages)]
     buffer: Option<f64>,
     /// Data hit rate: answers with the buffer that it needs
     #[arg(long, value_name = "PERCENT", conflicts_with = "buffer", value_parser = parse_percent)]

@@ -9,7 +9,6 @@ mod ratios;
 mod report;
 mod run;
 mod simulate;
-mod size;
 mod skew;
 
 use clap::{Args, Subcommand, ValueEnum};

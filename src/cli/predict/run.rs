@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::{Law, answer_json, file, parse_percent, parse_positive, parse_scale, size};
+use super::{Law, answer_json, file, parse_percent, parse_positive, parse_scale};
 use crate::cli::Ended;
 use crate::engine::Error;
 use crate::report::sizing::text;
+use crate::size;
 use crate::study::sizing::predict::{self, Predictor};
 
 #[derive(Debug, Args)]
@@ -28,7 +29,7 @@ pub(super) struct RunArgs {
     #[arg(short = 'w', long, value_name = "N", value_parser = parse_scale)]
     warehouses: f64,
     /// Size of the buffer: 64MB, 1.5GB (GB counts as GiB), 815000pages (of 4 KiB)
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages)]
     buffer: f64,
     /// CPUs [default: those of the model]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]

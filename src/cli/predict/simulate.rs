@@ -7,10 +7,10 @@ use crate::cli::Ended;
 use crate::cli::interrupt::Interrupt;
 use crate::cli::progress::on_terminal;
 use crate::engine::Error;
-use crate::engine::server::size;
 use crate::report::format::{bytes, count};
 use crate::simulate::pages::Policy;
 use crate::simulate::{AtSize, Options, Simulation};
+use crate::size;
 
 /// A range has at least so many sizes.
 const SIZES: usize = 13;
@@ -30,7 +30,7 @@ pub(super) struct SimulateArgs {
     #[arg(long, value_name = "POLICY", default_value = "lru")]
     policy: PolicyName,
     /// Size of a page
-    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = parse_page)]
+    #[arg(long, value_name = "SIZE", default_value = "8KiB", value_parser = size::parse_page)]
     page: u32,
     /// The seed of population and inputs
     #[arg(long, value_name = "N", default_value = "1")]
@@ -72,28 +72,8 @@ enum PolicyName {
 #[derive(Clone, Debug)]
 struct Sizes(Vec<u64>);
 
-/// A page's size.
-pub(super) fn parse_page(text: &str) -> Result<u32, String> {
-    let bytes = size::parse(text)?;
-    u32::try_from(bytes).ok().filter(|bytes| (1_024..=65_536).contains(bytes)).ok_or_else(|| "a page has 1KiB to 64KiB".to_owned())
-}
-
 fn parse_sizes(text: &str) -> Result<Sizes, String> {
-    let mut sizes = match text.split_once("..") {
-        Some((low, high)) => {
-            let (low, high) = (size::parse(low)?, size::parse(high)?);
-            if low > high {
-                return Err("a range goes from the smaller size to the larger one".to_owned());
-            }
-            let doublings = (high as f64 / low as f64).log2();
-            let steps = (doublings.ceil() as usize).max(SIZES - 1);
-            (0..=steps).map(|step| (low as f64 * (doublings * step as f64 / steps as f64).exp2()).round() as u64).collect()
-        }
-        None => text.split(',').map(size::parse).collect::<Result<Vec<_>, _>>()?,
-    };
-    sizes.sort_unstable();
-    sizes.dedup();
-    Ok(Sizes(sizes))
+    size::parse_several(text, SIZES).map(Sizes)
 }
 
 /// The command.

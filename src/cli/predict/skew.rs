@@ -13,7 +13,7 @@ const FRACTIONS: [f64; 7] = [0.01, 0.02, 0.05, 0.10, 0.20, 0.25, 0.50];
 #[command(after_help = "Example: graymark predict skew --page 4KiB --row 306")]
 pub(super) struct SkewArgs {
     /// Bytes of a page
-    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = super::simulate::parse_page)]
+    #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = crate::size::parse_page)]
     page: u32,
     /// Bytes of a row of stock; the standard's own estimate is 306 (clause 4.2.2), 344 on PostgreSQL
     #[arg(long, value_name = "BYTES", default_value = "306", value_parser = clap::value_parser!(u32).range(1..=65_536))]

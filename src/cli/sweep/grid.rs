@@ -14,10 +14,11 @@ use super::super::{load, with_engine};
 use super::SWEPT;
 use super::state::{Aim, Settings};
 use crate::engine::registry::Visitor;
-use crate::engine::server::{memory, size};
+use crate::engine::server::memory;
 use crate::engine::{Engine, Error, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::{Plan, parse_scale};
+use crate::size;
 use crate::workload::Workload;
 
 /// More clients or CPUs than any machine has are a mistake.

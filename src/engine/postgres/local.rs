@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 
 use crate::engine::Error;
 use crate::engine::server::postgres::Options;
-use crate::engine::server::size;
+use crate::size;
 
 /// What cannot stand in a value as it is.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');

@@ -7,8 +7,8 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Postgres;
 use super::failure::of_command;
-use crate::engine::Error;
-use crate::engine::scan::{Chill, Scanned, drop_pages, files_below};
+use crate::engine::scan::{Chill, Scanned, drop_pages};
+use crate::engine::{Error, files};
 use crate::workload::{Table, Workload};
 
 /// One process reads the pages of the table in their order.
@@ -20,14 +20,14 @@ pub(super) fn chill(postgres: &Postgres, all: bool) -> Result<Chill, Error> {
     if let Some(server) = postgres.server() {
         server.stop()?;
         let files =
-            files_below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
+            files::below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
         let dropped = drop_pages(&files, all)?;
         server.restart()?;
         let (Ok(what) | Err(what)) = &dropped;
         return Ok(Chill { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") });
     }
     let data = postgres.postmaster.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
-    let files = data.as_deref().map(files_below).transpose().ok().flatten().unwrap_or_default();
+    let files = data.as_deref().map(files::below).transpose().ok().flatten().unwrap_or_default();
     let (Ok(what) | Err(what)) = drop_pages(&files, all)?;
     let how =
         format!("{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan");

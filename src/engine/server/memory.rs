@@ -15,6 +15,19 @@ pub fn beside(scheme: &str, buffers: u64, clients: u32) -> u64 {
     buffers + buffers / 8 + server + CLIENT * u64::from(clients)
 }
 
+/// The buffers of a server for which none were asked, in MiB: a quarter of the memory, from 128 MiB to 4 GiB.
+pub(super) fn usual_buffers_mib() -> u64 {
+    const LEAST: u64 = 128;
+    #[cfg(target_os = "linux")]
+    {
+        use procfs::Current;
+        let total = procfs::Meminfo::current().map(|memory| memory.mem_total).unwrap_or(0);
+        (total / 4 / (1 << 20)).clamp(LEAST, 4096)
+    }
+    #[cfg(not(target_os = "linux"))]
+    LEAST
+}
+
 #[cfg(target_os = "linux")]
 pub use linux::Bound;
 
@@ -223,7 +236,7 @@ mod linux {
             let place = tempfile::tempdir().unwrap();
             let file = place.path().join("file");
             fs::write(&file, vec![7; 96 << 20]).unwrap();
-            super::super::super::files::evict(place.path()).unwrap();
+            crate::engine::files::evict(place.path()).unwrap();
             let mut command = Command::new("cat");
             command.arg(&file).stdout(std::process::Stdio::null());
             bound.join(&mut command).unwrap();

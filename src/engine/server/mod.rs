@@ -1,12 +1,207 @@
-//! Private servers that Graymark starts, configures, restarts and stops.
+//! Private servers that Graymark starts, configures, restarts and stops. A [`Server`] has what those of all databases have in common, a
+//! [`Kind`] what those of one database have of their own.
 
 pub mod affinity;
 pub mod cpu;
-pub mod files;
+mod home;
 pub mod io;
 pub mod mariadb;
 pub mod memory;
+mod owner;
 pub mod postgres;
-pub mod size;
+mod process;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;
+
+use std::fmt::Debug;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub use home::Home;
+pub use process::Ending;
+use process::{Process, failed};
+
+use super::{Error, files};
+use crate::measure::memory::BoundedMemory;
+
+/// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint first.
+const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the private servers of one database have of their own.
+pub trait Kind: Debug {
+    /// The database.
+    const NAME: &'static str;
+    /// How a server is stopped.
+    const STOP: Ending;
+    /// How a server is stopped whose data is thrown away.
+    const DISCARD: Ending;
+    /// What the log says if someone else has the port.
+    const PORT_TAKEN: &'static str;
+    /// What the log says if processes of an earlier server are still there, which end soon.
+    const OLD_ONE_ENDS: &'static [&'static str];
+
+    /// The program that serves.
+    fn program(&self) -> PathBuf;
+
+    /// Gives the command its arguments, and what else it needs to serve on a port. What it prints goes to the log.
+    ///
+    /// # Errors
+    /// If a file that the server reads cannot be written.
+    fn arrange(&self, command: &mut Command, home: &Home, port: u16) -> Result<(), Error>;
+
+    /// Whether a process takes connections.
+    fn is_ready(home: &Home, pid: u32) -> bool;
+
+    /// The line of a log that says why a server did not start, where that is not the last one.
+    fn reason(log: &str) -> Option<&str>;
+}
+
+/// A running private server. It is stopped when this is dropped, and a temporary data directory is removed.
+///
+/// A server also ends when Graymark is killed (on Linux), but its temporary directory then remains.
+#[derive(Debug)]
+pub struct Server<K: Kind> {
+    kind: K,
+    home: Home,
+    port: u16,
+    /// Dropped last: its bound of memory is removed after the server has stopped.
+    process: Process,
+}
+
+impl<K: Kind> Server<K> {
+    /// Starts a server in its home, whose data directory is there, and waits until it takes connections.
+    fn start_at(home: Home, kind: K, process: Process) -> Result<Server<K>, Error> {
+        if process.memory().is_some() {
+            // What is in the page cache already would be no one's, and come on top.
+            files::evict(&home.data).map_err(|error| failed("cannot take the data out of the page cache", &error))?;
+        }
+        let mut server = Server { kind, home, port: 0, process };
+        let mut failure = None;
+        for _ in 0..5 {
+            server.port = free_port()?;
+            match server.launch() {
+                Ok(()) => return Ok(server),
+                // Someone else took the port between our looking and the server's.
+                Err(error) if server.home.log().contains(K::PORT_TAKEN) => failure = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(failure.unwrap_or_else(|| Error::Database("no free port on the loopback".to_owned())))
+    }
+
+    /// The port on the loopback.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        &self.home.data
+    }
+
+    /// The id of the server's process, or of the first of them; none while the server does not run.
+    pub fn pid(&self) -> Option<u32> {
+        self.process.pid()
+    }
+
+    /// CPU seconds of all its processes since it was first started; none where that cannot be known.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        self.process.cpu_seconds()
+    }
+
+    /// What it is bounded to, and what it is not, by name.
+    pub fn bounds(&self) -> [(String, String); 2] {
+        self.process.bounds()
+    }
+
+    /// What it did with the memory that it is bounded to, if it is.
+    pub fn memory(&self) -> Option<BoundedMemory> {
+        self.process.memory()
+    }
+
+    /// Kills its first process alone with SIGKILL, as a crash would; nothing is written down. [`Server::restart`] recovers.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn kill(&self) -> Result<(), Error> {
+        self.process.end(&[], &format!("cannot kill the private {}", K::NAME))
+    }
+
+    /// Stops it, if it runs, and starts it again on the same port and data.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn restart(&self) -> Result<(), Error> {
+        self.stop()?;
+        self.launch()
+    }
+
+    /// Ends all sessions and stops; what was committed stays in its files. Kills it if that hangs.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn stop(&self) -> Result<(), Error> {
+        self.end(K::STOP)
+    }
+
+    fn end(&self, ending: Ending) -> Result<(), Error> {
+        self.process.end(ending.steps, &format!("cannot stop the private {}", K::NAME))
+    }
+
+    fn launch(&self) -> Result<(), Error> {
+        let end = Instant::now() + OLD_SERVER_PATIENCE;
+        let an_old_one_ends = || {
+            let log = self.home.log();
+            K::OLD_ONE_ENDS.iter().any(|text| log.contains(text))
+        };
+        loop {
+            match self.launch_once() {
+                Err(_) if an_old_one_ends() && Instant::now() < end => std::thread::sleep(Duration::from_millis(50)),
+                done => return done,
+            }
+        }
+    }
+
+    fn launch_once(&self) -> Result<(), Error> {
+        let (log, log_again) = self.home.new_log()?;
+        let mut command = Command::new(self.kind.program());
+        command.stdin(Stdio::null()).stdout(log).stderr(log_again);
+        owner::drop_root(&mut command, self.home.owner);
+        self.kind.arrange(&mut command, &self.home, self.port)?;
+        self.process.start(command, self.ending().orphaned)?;
+        self.process.wait_until(|pid| K::is_ready(&self.home, pid)).map_err(|why| {
+            let log = self.home.log();
+            let line = K::reason(&log).or_else(|| home::last_line(&log)).unwrap_or("its log is empty").trim();
+            Error::Database(format!("the private {} did not start ({why}): {line}", K::NAME))
+        })
+    }
+
+    /// Data that is thrown away need not be written down.
+    fn ending(&self) -> Ending {
+        if self.home.kept { K::STOP } else { K::DISCARD }
+    }
+}
+
+impl<K: Kind> Drop for Server<K> {
+    fn drop(&mut self) {
+        // Nobody is left to hear of an error; the next start recovers from the log.
+        let _ = self.end(self.ending());
+    }
+}
+
+fn free_port() -> Result<u16, Error> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    listener.map(|address| address.port()).map_err(|error| failed("no free port on the loopback", &error))
+}
+
+/// Settings as they are by default, those that were asked for in their places.
+fn overridden<const N: usize>(defaults: [(&str, String); N], asked: &[(String, String)]) -> Vec<(String, String)> {
+    let mut settings: Vec<_> = defaults.map(|(name, value)| (name.to_owned(), value)).into();
+    for (name, value) in asked {
+        settings.retain(|(other, _)| other != name);
+        settings.push((name.clone(), value.clone()));
+    }
+    settings
+}

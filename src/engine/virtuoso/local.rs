@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::engine::Error;
-use crate::engine::server::size;
 use crate::engine::server::virtuoso::{FEWEST_BUFFERS, Options, PAGE};
+use crate::size;
 
 /// What cannot stand in a value as it is.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
@@ -66,7 +66,9 @@ fn buffers(value: &str) -> Result<u32, Error> {
     let buffers = u32::try_from(bytes / PAGE).ok().filter(|buffers| BUFFERS.contains(buffers));
     buffers.ok_or_else(|| {
         let least = (u64::from(FEWEST_BUFFERS) * PAGE).div_ceil(1 << 20);
-        Error::Usage(format!("buffers={value} in virtuoso:local: Virtuoso has at least {FEWEST_BUFFERS} buffers, which are {least} MB"))
+        Error::Usage(format!(
+            "buffers={value} in virtuoso:local: Virtuoso has at least {FEWEST_BUFFERS} buffers, which are {least} MB"
+        ))
     })
 }
 

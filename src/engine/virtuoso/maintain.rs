@@ -10,10 +10,10 @@ use super::target::Target;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::statement::Statement;
-use crate::engine::scan::{Chill, Scanned, drop_pages, files_below};
+use crate::engine::scan::{Chill, Scanned, drop_pages};
 use crate::engine::server::virtuoso::PAGE;
 use crate::engine::warm::{self, Reader};
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, Upkeep, files};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
@@ -58,7 +58,7 @@ pub(super) fn chill(virtuoso: &Virtuoso, all: bool) -> Result<Chill, Error> {
     maintain(virtuoso.target(), MaintenanceKind::Checkpoint)?;
     server.stop()?;
     let files =
-        files_below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
+        files::below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
     let dropped = drop_pages(&files, all)?;
     server.restart()?;
     let (Ok(what) | Err(what)) = &dropped;

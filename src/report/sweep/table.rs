@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::engine::server::size;
 use crate::report::format::{plural, rate, significant, transaction};
+use crate::size;
 use crate::study::point::Point;
 use crate::study::sizing::observation::Observation;
 use crate::study::{Kind, Measured, Of, Series, Study};

@@ -12,8 +12,7 @@ pub mod scaling;
 pub mod series;
 pub mod tables;
 
-/// Bytes of the pages that the paper counts buffers in: 4 KiB (section 3). They are a unit here, whatever pages the database has.
-pub const PAGE: u64 = 4096;
+pub use crate::size::PAGE;
 
 /// A size in thousands of 4 KiB pages, the unit of buffer size in Equation 1 (section 4.1.4).
 pub fn thousand_pages(bytes: f64) -> f64 {

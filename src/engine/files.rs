@@ -1,9 +1,9 @@
-//! The files of a private server, while it does not run.
+//! The files of a database: copied while no server works on them, and taken out of the system's page cache.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Copies a data directory with its owners and permissions; `to` must not exist. Where the file system can share blocks between files, the
 /// copy takes no room until it is written. Returns the bytes of its files.
@@ -32,33 +32,54 @@ pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// Writes back what of a directory's files is only in the page cache, and then takes them out of it. What another process has mapped stays.
+/// The files below a directory, links not followed.
+///
+/// # Errors
+/// If one of the directories cannot be read.
+pub fn below(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut directories = vec![directory.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                directories.push(entry.path());
+            } else if kind.is_file() {
+                files.push(entry.path());
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Takes all files below a directory out of the page cache; see [`forget`].
 ///
 /// # Errors
 /// If a file cannot be read, or the system has no such call.
 pub fn evict(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            evict(&entry.path())?;
-        } else if kind.is_file() {
-            let file = File::open(entry.path())?;
-            file.sync_data()?;
-            forget(&file)?;
-        }
-    }
-    Ok(())
+    below(directory)?.iter().try_for_each(|file| forget(file))
 }
 
+/// Writes back what of a file is only in the page cache, as the system keeps it otherwise, and then takes the file out of it. What another
+/// process has mapped stays.
+///
+/// # Errors
+/// If the file cannot be read, or the system has no such call.
 #[cfg(target_os = "linux")]
-fn forget(file: &File) -> io::Result<()> {
+pub fn forget(file: &Path) -> io::Result<()> {
     use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
-    Ok(posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
+    let file = fs::File::open(file)?;
+    file.sync_data()?;
+    Ok(posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?)
 }
 
+/// Takes a file out of the page cache: this system has no such call.
+///
+/// # Errors
+/// Always.
 #[cfg(not(target_os = "linux"))]
-fn forget(_: &File) -> io::Result<()> {
+pub fn forget(_: &Path) -> io::Result<()> {
     Err(io::Error::other("this system cannot be asked to forget a file's pages"))
 }
 
@@ -82,5 +103,20 @@ mod tests {
         evict(&from).unwrap();
         symlink("/etc", from.join("link")).unwrap();
         assert!(copy(&from, &place.path().join("other")).unwrap_err().to_string().contains("link"));
+    }
+
+    #[test]
+    fn files_are_found_in_all_directories_and_links_are_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("a/b")).unwrap();
+        for name in ["one", "a/two", "a/b/three"] {
+            fs::write(place.path().join(name), "x").unwrap();
+        }
+        symlink("/", place.path().join("a/link")).unwrap();
+        let files = below(place.path()).unwrap();
+        assert_eq!(files.len(), 3, "{files:?}");
+        assert!(below(&place.path().join("gone")).is_err());
+        evict(place.path()).unwrap();
+        assert_eq!(forget(&place.path().join("gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,0 +1,250 @@
+//! The process of one private server: bound to CPUs and memory, counted in CPU seconds, ended with Graymark.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::{affinity, cpu, memory};
+use crate::engine::Error;
+use crate::measure::memory::BoundedMemory;
+use crate::size;
+
+const START_PATIENCE: Duration = Duration::from_secs(600);
+/// From one look at a process to the next.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How a server is ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// Signals to its first process, each with the time that it has to end before the next one, and at last before SIGKILL.
+    pub steps: &'static [(Signal, Duration)],
+    /// What it gets when Graymark is killed.
+    pub orphaned: Signal,
+}
+
+#[derive(Debug)]
+pub(super) struct Process {
+    /// With the list as it was asked for.
+    cpus: Option<(affinity::Cpus, String)>,
+    memory: Option<memory::Bound>,
+    keeper: mpsc::Sender<Spawn>,
+    running: Mutex<Running>,
+}
+
+#[derive(Debug, Default)]
+struct Running {
+    child: Option<Child>,
+    /// CPU seconds of this server's earlier processes.
+    cpu_before: f64,
+}
+
+impl Running {
+    /// Takes the child out and keeps the CPU time that it has used.
+    fn end_counting(&mut self) -> Option<Child> {
+        let child = self.child.take()?;
+        self.cpu_before += cpu::seconds(child.id()).unwrap_or(0.0);
+        Some(child)
+    }
+}
+
+struct Spawn {
+    command: Command,
+    reply: mpsc::Sender<io::Result<Child>>,
+}
+
+impl Process {
+    /// One that is yet to be started, with the CPUs and the bytes of memory that it will have.
+    pub(super) fn new(cpus: Option<&str>, memory: Option<u64>) -> Result<Process, Error> {
+        let bound = |list: &str| affinity::Cpus::parse(list).map(|cpus| (cpus, list.to_owned()));
+        let cpus = cpus.map(bound).transpose().map_err(Error::Usage)?;
+        let memory = memory.map(memory::Bound::to).transpose().map_err(Error::Usage)?;
+        Ok(Process { cpus, memory, keeper: keeper()?, running: Mutex::default() })
+    }
+
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.running().child.as_ref().map(Child::id)
+    }
+
+    pub(super) fn cpu_seconds(&self) -> Option<f64> {
+        let running = self.running();
+        match &running.child {
+            Some(child) => cpu::seconds(child.id()).map(|seconds| running.cpu_before + seconds),
+            None => Some(running.cpu_before),
+        }
+    }
+
+    pub(super) fn bounds(&self) -> [(String, String); 2] {
+        let free = || "not bounded".to_owned();
+        let cpus = self.cpus.as_ref().map_or_else(free, |(_, list)| list.clone());
+        let memory = self.memory().map_or_else(free, |memory| size::text(memory.limit_bytes));
+        [("server_cpus".to_owned(), cpus), ("server_memory".to_owned(), memory)]
+    }
+
+    pub(super) fn memory(&self) -> Option<BoundedMemory> {
+        self.memory.as_ref().map(memory::Bound::used)
+    }
+
+    pub(super) fn start(&self, mut command: Command, orphaned: Signal) -> Result<(), Error> {
+        // A group of its own: an interrupt from the keyboard is Graymark's to handle, not the server's.
+        command.process_group(0);
+        die_with_parent(&mut command, orphaned);
+        if let Some((cpus, _)) = self.cpus {
+            cpus.bind(&mut command);
+        }
+        if let Some(memory) = &self.memory {
+            memory.join(&mut command).map_err(|error| failed("cannot bound the server's memory", &error))?;
+        }
+        let cannot = format!("cannot run {}", name(command.get_program().as_ref()));
+        let (reply, answer) = mpsc::channel();
+        let child = self.keeper.send(Spawn { command, reply }).ok().and_then(|()| answer.recv().ok());
+        let child = child.unwrap_or_else(|| Err(io::Error::other("the thread that starts servers is gone")));
+        self.running().child = Some(child.map_err(|error| failed(&cannot, &error))?);
+        Ok(())
+    }
+
+    /// Waits until the process with an id is ready; says why it never will be.
+    pub(super) fn wait_until(&self, is_ready: impl Fn(u32) -> bool) -> Result<(), String> {
+        let end = Instant::now() + START_PATIENCE;
+        loop {
+            let pid = {
+                let mut running = self.running();
+                let child = running.child.as_mut().ok_or("it was stopped")?;
+                let pid = child.id();
+                if let Ok(Some(status)) = child.try_wait() {
+                    running.child = None;
+                    return Err(format!("it ended with {status}"));
+                }
+                pid
+            };
+            if is_ready(pid) {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err("it was not ready in time".to_owned());
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Ends it by signals, each with the time that it has before the next one, and at last by SIGKILL.
+    pub(super) fn end(&self, steps: &[(Signal, Duration)], cannot: &str) -> Result<(), Error> {
+        let mut running = self.running();
+        let Some(mut child) = running.end_counting() else { return Ok(()) };
+        let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+        for (signal, patience) in steps {
+            let _ = kill(pid, *signal);
+            let end = Instant::now() + *patience;
+            while Instant::now() < end {
+                if matches!(child.try_wait(), Ok(Some(_))) {
+                    return Ok(());
+                }
+                std::thread::sleep(PAUSE);
+            }
+        }
+        child.kill().and_then(|()| child.wait()).map(|_| ()).map_err(|error| failed(cannot, &error))
+    }
+
+    fn running(&self) -> MutexGuard<'_, Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread that starts the server's processes and lives as long as the server: the kernel ties "die with the parent" to the
+/// thread that started the child, and a thread of some pool may end at any time.
+fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
+    let (sender, asked) = mpsc::channel::<Spawn>();
+    let work = move || {
+        while let Ok(Spawn { mut command, reply }) = asked.recv() {
+            let _ = reply.send(command.spawn());
+        }
+    };
+    let thread = std::thread::Builder::new().name("server-keeper".to_owned()).spawn(work);
+    thread.map(|_| sender).map_err(|error| failed("cannot start a thread", &error))
+}
+
+#[cfg(target_os = "linux")]
+fn die_with_parent(command: &mut Command, signal: Signal) {
+    let parent = std::process::id();
+    let prepare = move || {
+        // std has changed the user before this runs, which would have cleared the request.
+        nix::sys::prctl::set_pdeathsig(signal)?;
+        if nix::unistd::getppid().as_raw().unsigned_abs() != parent {
+            return Err(io::Error::other("Graymark has ended"));
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes two system calls and allocates nothing unless it fails.
+    unsafe {
+        command.pre_exec(prepare);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent(_command: &mut Command, _signal: Signal) {}
+
+/// A program's name without its directory.
+pub(super) fn name(program: &Path) -> String {
+    program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned()
+}
+
+pub(super) fn failed(what: &str, error: &io::Error) -> Error {
+    Error::Database(format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shell that does something, works for a moment, says so and then waits for its end.
+    fn start(process: &Process, before: &str) {
+        let said = tempfile::NamedTempFile::new().unwrap();
+        let script =
+            format!("{before}; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo said; while :; do sleep 0.01; done");
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script]).stdout(said.reopen().unwrap());
+        process.start(command, Signal::SIGKILL).unwrap();
+        process.wait_until(|_| said.path().metadata().unwrap().len() > 0).unwrap();
+    }
+
+    #[test]
+    fn a_process_is_counted_over_its_starts_and_ends_by_the_signal_that_it_heeds() {
+        const SOON: Duration = Duration::from_millis(200);
+        const LATE: Duration = Duration::from_secs(60);
+        let process = Process::new(None, None).unwrap();
+        let mut before = Some(0.0);
+        for (trap, steps) in [
+            ("true", &[(Signal::SIGTERM, LATE)][..]),
+            ("trap '' INT", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, LATE)]),
+            ("trap '' INT TERM", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, SOON)]),
+        ] {
+            start(&process, trap);
+            let pid = Pid::from_raw(i32::try_from(process.pid().unwrap()).unwrap());
+            process.end(steps, "cannot end it").unwrap();
+            assert_eq!(kill(pid, None), Err(nix::errno::Errno::ESRCH), "{trap}");
+            assert_eq!(process.pid(), None);
+            let now = process.cpu_seconds();
+            assert!(cfg!(not(target_os = "linux")) || now > before, "{now:?} after {before:?}");
+            before = now;
+        }
+        process.end(&[], "cannot end it").unwrap();
+    }
+
+    #[test]
+    fn what_never_becomes_ready_is_told() {
+        let process = Process::new(None, None).unwrap();
+        assert_eq!(process.wait_until(|_| true), Err("it was stopped".to_owned()));
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "exit 3"]);
+        process.start(command, Signal::SIGKILL).unwrap();
+        assert_eq!(process.wait_until(|_| false), Err("it ended with exit status: 3".to_owned()));
+        let missing = process.start(Command::new("/nowhere/server"), Signal::SIGKILL).unwrap_err();
+        assert!(missing.to_string().starts_with("cannot run server: "), "{missing}");
+        assert!(matches!(Process::new(Some("many"), None), Err(Error::Usage(_))));
+    }
+}
