@@ -81,15 +81,19 @@ impl Visitor for Job {
     fn visit<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let started = Timestamp::now();
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
+        let engine = Arc::new(engine);
         let ready = self.ready::<W, E>(runtime, &engine)?;
         let mut record =
             RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
         let directory = record.directory().to_owned();
-        let summary = match self.measure::<W, E>(runtime, engine, ready, &mut record) {
+        let summary = match self.measure::<W, E>(runtime, engine.clone(), ready, &mut record) {
             Ok(summary) => summary,
             Err(error) => {
                 record.abandon();
-                return Err(error);
+                return Err(match engine.server_ended() {
+                    Some(why) => Error::Database(format!("{why}; {error}")),
+                    None => error,
+                });
             }
         };
         let whole = summary.as_ref().is_some_and(|summary| !summary.interrupted);
@@ -115,7 +119,7 @@ impl Job {
     fn measure<W: Workload, E: Engine<W>>(
         &mut self,
         runtime: &Runtime,
-        engine: E,
+        engine: Arc<E>,
         ready: Option<Manifest>,
         record: &mut RecordWriter,
     ) -> Result<Option<Summary>, Error> {
@@ -162,7 +166,6 @@ impl Job {
         }
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
-        let engine = Arc::new(engine);
         let stages = stages::of(&plan)?;
         let shown = self.shown::<W>(&plan, manifest.scale)?;
         let profile = profile::<W>(&plan, Some(&manifest))?;

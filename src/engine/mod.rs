@@ -216,6 +216,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
     fn server_cpu_seconds(&self) -> Option<f64>;
+    /// Why the private server behind it, which Graymark started and did not stop, runs no more; none if it does, or there is none.
+    fn server_ended(&self) -> Option<String> {
+        None
+    }
     /// Who looks at its counters while a run goes on.
     fn observer(&self) -> impl Observer;
     /// What it holds of the workload.

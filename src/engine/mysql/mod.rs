@@ -207,6 +207,10 @@ impl<W: Port> Engine<W> for Mysql {
         }
     }
 
+    fn server_ended(&self) -> Option<String> {
+        self.server.as_ref().and_then(|server| server.ended())
+    }
+
     fn observer(&self) -> impl Observer {
         observe::Watch::new(self, self.target.database(W::NAME))
     }

@@ -206,6 +206,10 @@ impl<W: Port> Engine<W> for Postgres {
         }
     }
 
+    fn server_ended(&self) -> Option<String> {
+        self.server.as_ref().and_then(|server| server.ended())
+    }
+
     fn observer(&self) -> impl Observer {
         observe::Watch::new(self, W::NAME)
     }

@@ -121,6 +121,14 @@ impl<K: Kind> Server<K> {
         self.process.memory()
     }
 
+    /// Why it runs no more, if neither [`Server::stop`] nor [`Server::kill`] ended it.
+    pub fn ended(&self) -> Option<String> {
+        let how = self.process.ended()?;
+        let log = self.home.log();
+        let last = home::last_line(&log).map_or(String::new(), |line| format!(", its log ends with `{}`", line.trim()));
+        Some(format!("the private {} ended by itself ({how}){last}", K::NAME))
+    }
+
     /// Kills its first process alone with SIGKILL, as a crash would; nothing is written down. [`Server::restart`] recovers.
     ///
     /// # Errors

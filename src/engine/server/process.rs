@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
@@ -118,7 +118,7 @@ impl Process {
                 let pid = child.id();
                 if let Ok(Some(status)) = child.try_wait() {
                     running.child = None;
-                    return Err(format!("it ended with {status}"));
+                    return Err(format!("it ended with {}", self.told(status)));
                 }
                 pid
             };
@@ -129,6 +129,23 @@ impl Process {
                 return Err("it was not ready in time".to_owned());
             }
             std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// How it ended, if nobody here ended it.
+    pub(super) fn ended(&self) -> Option<String> {
+        let status = self.running().child.as_mut()?.try_wait().ok().flatten()?;
+        Some(self.told(status))
+    }
+
+    /// With what it ended, and why if that is known.
+    fn told(&self, status: ExitStatus) -> String {
+        match self.memory().filter(|memory| memory.killed > Some(0)) {
+            Some(memory) => format!(
+                "{status}: it needed more than the {} of memory that it is bounded to, and the kernel killed it; give it more",
+                size::text(memory.limit_bytes)
+            ),
+            None => status.to_string(),
         }
     }
 
@@ -233,6 +250,17 @@ mod tests {
             before = now;
         }
         process.end(&[], "cannot end it").unwrap();
+    }
+
+    #[test]
+    fn a_process_that_ends_by_itself_is_told() {
+        let process = Process::new(None, None).unwrap();
+        assert_eq!(process.ended(), None);
+        start(&process, "true");
+        assert_eq!(process.ended(), None);
+        kill(Pid::from_raw(i32::try_from(process.pid().unwrap()).unwrap()), Signal::SIGKILL).unwrap();
+        let told = std::iter::from_fn(|| Some(process.ended())).find_map(|told| told).unwrap();
+        assert!(told.starts_with("signal: 9"), "{told}");
     }
 
     #[test]

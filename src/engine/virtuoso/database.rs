@@ -120,6 +120,10 @@ impl Engine<Tpcc> for Virtuoso {
         self.server.as_ref().and_then(Server::cpu_seconds)
     }
 
+    fn server_ended(&self) -> Option<String> {
+        self.server.as_ref().and_then(Server::ended)
+    }
+
     fn observer(&self) -> impl Observer {
         Watch::new(self)
     }
