@@ -84,6 +84,14 @@ fn each_point_begins_with_the_same_database() {
     let points = sweep["series"][0]["points"].as_array().unwrap();
     assert_eq!(points.iter().map(|point| point["clients"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
     assert!(points.iter().all(|point| point["passed"] == true && point["throughput"].as_f64() > Some(0.0)), "{sweep}");
+    // As a kill just after the last point was noted as done leaves it.
+    let table = place.path().join("grid/points.csv");
+    let whole = std::fs::read_to_string(&table).unwrap();
+    let (before, _) = whole.trim_end().rsplit_once('\n').unwrap();
+    std::fs::write(&table, format!("{before}\n")).unwrap();
+    std::fs::copy(place.path().join("tpcc-w1.db"), place.path().join("tpcc-w1-point.db")).unwrap();
+    succeed(place.path(), &["sweep", "resume", "grid"]);
+    assert_eq!(std::fs::read_to_string(&table).unwrap(), whole, "no point is lost");
     let files = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
     let mut files = files.filter(|name| name != "grid").collect::<Vec<_>>();
     files.sort();

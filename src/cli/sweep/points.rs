@@ -60,6 +60,11 @@ impl Points {
             }
             told::write(&self.directory, &self.study())?;
         }
+        if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid.is_some()) {
+            // A sweep that was killed just after a point was noted as done has its copy still, and a table without it.
+            self.place(last.aim)?.working(&[]).remove()?;
+            self.table()?;
+        }
         for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases) {
             let aim = Aim { series: there.series, warehouses: Some(there.warehouses), ..Aim::default() };
             self.place(aim)?.remove()?;

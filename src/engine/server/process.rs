@@ -218,15 +218,16 @@ pub(super) fn failed(what: &str, error: &io::Error) -> Error {
 mod tests {
     use super::*;
 
-    /// A shell that does something, works for a moment, says so and then waits for its end.
-    fn start(process: &Process, before: &str) {
+    /// A shell that does something, works for a moment, says so and then waits for its end; where it says it.
+    fn start(process: &Process, before: &str) -> tempfile::NamedTempFile {
         let said = tempfile::NamedTempFile::new().unwrap();
         let script =
-            format!("{before}; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo said; while :; do sleep 0.01; done");
+            format!("{before}; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo ready; while :; do sleep 0.01; done");
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &script]).stdout(said.reopen().unwrap());
         process.start(command, Signal::SIGKILL).unwrap();
         process.wait_until(|_| said.path().metadata().unwrap().len() > 0).unwrap();
+        said
     }
 
     #[test]
@@ -235,15 +236,16 @@ mod tests {
         const LATE: Duration = Duration::from_secs(60);
         let process = Process::new(None, None).unwrap();
         let mut before = Some(0.0);
-        for (trap, steps) in [
-            ("true", &[(Signal::SIGTERM, LATE)][..]),
-            ("trap '' INT", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, LATE)]),
-            ("trap '' INT TERM", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, SOON)]),
+        for (traps, steps, last) in [
+            ("trap 'echo TERM; exit' TERM", &[(Signal::SIGTERM, LATE)][..], "ready\nTERM\n"),
+            ("trap '' INT; trap 'echo TERM; exit' TERM", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, LATE)], "ready\nTERM\n"),
+            ("trap '' INT TERM", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, SOON)], "ready\n"),
         ] {
-            start(&process, trap);
+            let said = start(&process, traps);
             let pid = Pid::from_raw(i32::try_from(process.pid().unwrap()).unwrap());
             process.end(steps, "cannot end it").unwrap();
-            assert_eq!(kill(pid, None), Err(nix::errno::Errno::ESRCH), "{trap}");
+            assert_eq!(std::fs::read_to_string(said.path()).unwrap(), last, "{traps}");
+            assert_eq!(kill(pid, None), Err(nix::errno::Errno::ESRCH), "{traps}");
             assert_eq!(process.pid(), None);
             let now = process.cpu_seconds();
             assert!(cfg!(not(target_os = "linux")) || now > before, "{now:?} after {before:?}");
