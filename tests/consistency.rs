@@ -1,6 +1,9 @@
 //! A database that has been damaged is told from one that has not: each consistency condition and invariant of TPC-C finds the fault
-//! that is its own, names the row, and stays silent otherwise.
+//! that is its own, names the row, and stays silent otherwise. In a file, and in MariaDB.
 
+mod support;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use graymark::engine::sql::script::{Named, statements};
@@ -8,8 +11,12 @@ use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::schema::TABLES;
 use graymark::workload::value::{RowSink, Timestamp, Value};
 use graymark::workload::{ColumnKind, Population as _, Rows as _, Table};
+use mysql_async::prelude::Queryable;
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, Statement};
+use support::command::{run, succeed};
+use support::{mysql_client, require_mariadb, small_mariadb};
+use tempfile::TempDir;
 
 const CONDITIONS: &str = include_str!("../src/engine/sql/tpcc/consistency.sql");
 const EFFECTS: &str = include_str!("../src/engine/sql/tpcc/effects.sql");
@@ -75,12 +82,13 @@ impl RowSink for Inserter<'_> {
     }
 }
 
+/// What the Payment of [`work`] pays, in cents, as a file holds it.
+const PAID: &str = "12345";
+
 /// A New-Order, a Payment and two Deliveries by the rules: the conditions must hold of what they leave behind too.
-fn work(connection: &Connection) {
-    connection
-        .execute_batch(
-            "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4;
-             INSERT INTO orders VALUES (3001, 4, 1, 17, 0, NULL, 5, 1);
+fn work() -> String {
+    let placed_and_paid = "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 4;
+             INSERT INTO orders VALUES (3001, 4, 1, 17, 20260131, NULL, 5, 1);
              INSERT INTO new_order VALUES (3001, 4, 1);
              INSERT INTO order_line SELECT 3001, 4, 1, i_id, i_id, 1, NULL, 7, 7 * i_price, 'x' FROM item WHERE i_id <= 5;
              UPDATE stock SET s_quantity = CASE WHEN s_quantity >= 17 THEN s_quantity - 7 ELSE s_quantity + 84 END,
@@ -90,11 +98,8 @@ fn work(connection: &Connection) {
              UPDATE district SET d_ytd = d_ytd + 12345 WHERE d_id = 4;
              UPDATE customer SET c_balance = c_balance - 12345, c_ytd_payment = c_ytd_payment + 12345, c_payment_cnt = c_payment_cnt + 1
                  WHERE c_d_id = 6 AND c_id = 17;
-             INSERT INTO history VALUES (17, 6, 1, 4, 1, 0, 12345, 'x');",
-        )
-        .unwrap();
-    connection.execute_batch(&delivery(4, 2101)).unwrap();
-    connection.execute_batch(&delivery(4, 2102)).unwrap();
+             INSERT INTO history VALUES (17, 6, 1, 4, 1, 20260131, 12345, 'x');";
+    format!("{placed_and_paid} {} {}", delivery(4, 2101), delivery(4, 2102))
 }
 
 /// The delivery of an order.
@@ -102,7 +107,7 @@ fn delivery(d_id: i32, o_id: i32) -> String {
     format!(
         "DELETE FROM new_order WHERE no_d_id = {d_id} AND no_o_id = {o_id};
          UPDATE orders SET o_carrier_id = 3 WHERE o_d_id = {d_id} AND o_id = {o_id};
-         UPDATE order_line SET ol_delivery_d = 1 WHERE ol_d_id = {d_id} AND ol_o_id = {o_id};
+         UPDATE order_line SET ol_delivery_d = 20260131 WHERE ol_d_id = {d_id} AND ol_o_id = {o_id};
          UPDATE customer
              SET c_balance = c_balance + (SELECT sum(ol_amount) FROM order_line WHERE ol_d_id = {d_id} AND ol_o_id = {o_id}),
                  c_delivery_cnt = c_delivery_cnt + 1
@@ -129,8 +134,10 @@ fn rows(connection: &Connection, sql: &str) -> Vec<String> {
     found
 }
 
-/// What the conditions find, as (name, row).
-fn findings<'a>(connection: &Connection, conditions: &[Named<'a>]) -> Vec<(&'a str, String)> {
+/// What conditions find, as (name, row).
+type Found<'a> = Vec<(&'a str, String)>;
+
+fn findings<'a>(connection: &Connection, conditions: &[Named<'a>]) -> Found<'a> {
     conditions.iter().flat_map(|named| rows(connection, named.sql).into_iter().map(|row| (named.name, row))).collect()
 }
 
@@ -151,7 +158,7 @@ fn a_loaded_and_a_worked_database_are_consistent_and_effects_count_the_work() {
     };
     assert_eq!(findings(&connection, &conditions), []);
     let before: [i64; 3] = effects();
-    work(&connection);
+    connection.execute_batch(&work()).unwrap();
     assert_eq!(findings(&connection, &conditions), []);
     let after = effects();
     assert_eq!([after[0] - before[0], after[1] - before[1], after[2] - before[2]], [1, 1, 2]);
@@ -198,7 +205,7 @@ fn faults() -> Vec<Fault> {
         fault(
             "a delivered order is still open",
             "UPDATE orders SET o_carrier_id = 3 WHERE o_d_id = 1 AND o_id = 2500;
-             UPDATE order_line SET ol_delivery_d = 1, ol_amount = 0 WHERE ol_d_id = 1 AND ol_o_id = 2500",
+             UPDATE order_line SET ol_delivery_d = 20260131, ol_amount = 0 WHERE ol_d_id = 1 AND ol_o_id = 2500",
             &[("3.3.2.5", "w_id=1 d_id=1 o_id=2500 o_carrier_id=3 no_o_id=2500")],
         ),
         fault(
@@ -229,12 +236,12 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "a line of an open order is delivered",
-            "UPDATE order_line SET ol_delivery_d = 1, ol_amount = 0 WHERE ol_d_id = 1 AND ol_o_id = 2800 AND ol_number = 2",
-            &[("3.3.2.7", "w_id=1 d_id=1 o_id=2800 ol_number=2 ol_delivery_d=1 o_carrier_id=null")],
+            "UPDATE order_line SET ol_delivery_d = 20260131, ol_amount = 0 WHERE ol_d_id = 1 AND ol_o_id = 2800 AND ol_number = 2",
+            &[("3.3.2.7", "w_id=1 d_id=1 o_id=2800 ol_number=2 ol_delivery_d=20260131 o_carrier_id=null")],
         ),
         fault(
             "a payment went to an unknown warehouse",
-            "UPDATE history SET h_w_id = 2 WHERE rowid = 1",
+            "UPDATE history SET h_w_id = 2 WHERE h_d_id = 1 AND h_c_id = 1",
             &[
                 ("3.3.2.8", "w_id=1 w_ytd=30012345 sum_h_amount=30011345"),
                 ("3.3.2.8", "w_id=2 w_ytd=0 sum_h_amount=1000"),
@@ -249,7 +256,7 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "a payment went to an unknown district",
-            "UPDATE history SET h_d_id = 11 WHERE rowid = 1",
+            "UPDATE history SET h_d_id = 11 WHERE h_d_id = 1 AND h_c_id = 1",
             &[("3.3.2.9", "w_id=1 d_id=11 d_ytd=0 sum_h_amount=1000"), ("3.3.2.9", "w_id=1 d_id=1 ")],
         ),
         fault(
@@ -260,7 +267,7 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "a payment is of an unknown customer",
-            "UPDATE history SET h_c_id = 3001 WHERE rowid = 1",
+            "UPDATE history SET h_c_id = 3001 WHERE h_d_id = 1 AND h_c_id = 1",
             &[
                 ("3.3.2.10", "w_id=1 d_id=1 c_id=1 "),
                 ("3.3.2.10", "w_id=1 d_id=1 c_id=3001 c_balance=0 sum_ol_amount=0 sum_h_amount=1000"),
@@ -399,30 +406,105 @@ fn faults() -> Vec<Fault> {
 fn each_fault_is_found_by_the_conditions_it_breaks_and_by_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let connection = load(&folder.path().join("tpcc.db"));
-    work(&connection);
+    connection.execute_batch(&work()).unwrap();
     let conditions = statements(CONDITIONS);
     for fault in faults() {
-        let touched: Vec<_> = tables(&fault.sql).collect();
-        let concerned: Vec<_> =
-            conditions.iter().filter(|named| tables(named.sql).any(|table| touched.contains(&table))).cloned().collect();
-
-        connection.execute_batch("SAVEPOINT fault").unwrap();
-        connection.execute_batch(&fault.sql).unwrap();
-        let found = findings(&connection, &concerned);
+        connection.execute_batch(&format!("SAVEPOINT fault; {}", fault.sql)).unwrap();
+        let found = findings(&connection, &concerned(&conditions, &fault));
         connection.execute_batch("ROLLBACK TO fault; RELEASE fault").unwrap();
-
-        // Longest beginnings first, so that a short one is left with the row that is its own.
-        let mut expected = fault.found.to_vec();
-        expected.sort_by_key(|(_, row)| std::cmp::Reverse(row.len()));
-        let mut unexplained = found.clone();
-        for (name, row) in expected {
-            let place = unexplained.iter().position(|found| found.0 == name && found.1.starts_with(row));
-            let place = place.unwrap_or_else(|| panic!("{}: {name} does not return {row}, found is {found:#?}", fault.what));
-            unexplained.remove(place);
-        }
-        assert_eq!(unexplained, [], "{}", fault.what);
+        explained(&fault, found);
     }
     assert_eq!(findings(&connection, &conditions), []);
+}
+
+/// The conditions that could see a fault.
+fn concerned<'a>(conditions: &[Named<'a>], fault: &Fault) -> Vec<Named<'a>> {
+    let touched: Vec<_> = tables(&fault.sql).collect();
+    conditions.iter().filter(|named| tables(named.sql).any(|table| touched.contains(&table))).cloned().collect()
+}
+
+/// What was found is what the fault breaks, each row once.
+fn explained(fault: &Fault, mut found: Found<'_>) {
+    // Longest beginnings first, so that a short one is left with the row that is its own.
+    let mut expected = fault.found.to_vec();
+    expected.sort_by_key(|(_, row)| std::cmp::Reverse(row.len()));
+    for (name, row) in expected {
+        let place = found.iter().position(|found| found.0 == name && found.1.starts_with(row));
+        let place = place.unwrap_or_else(|| panic!("{}: {name} does not return {row}, left is {found:#?}", fault.what));
+        found.remove(place);
+    }
+    assert_eq!(found, [], "{}", fault.what);
+}
+
+/// A value as a file holds it: money in cents, a date as a number of its digits.
+fn as_in_a_file(text: &str) -> String {
+    match text.split_once('.') {
+        Some((date, _)) if date.contains(':') => date[..10].replace('-', ""),
+        Some((whole, cents)) => format!("{whole}{cents}").parse::<i64>().unwrap().to_string(),
+        None => text.to_owned(),
+    }
+}
+
+/// As [`findings`], of MariaDB.
+async fn findings_in_mariadb<'a>(user: &mut mysql_async::Conn, conditions: &[Named<'a>]) -> Found<'a> {
+    let mut found = Vec::new();
+    for named in conditions {
+        let rows: Vec<mysql_async::Row> = user.query(named.sql).await.unwrap();
+        for row in rows {
+            let cell = |(at, column): (usize, &mysql_async::Column)| {
+                let value: Option<String> = row.get(at).unwrap();
+                format!("{}={}", column.name_str(), value.map_or("null".to_owned(), |value| as_in_a_file(&value)))
+            };
+            let cells: Vec<String> = row.columns_ref().iter().enumerate().map(cell).collect();
+            found.push((named.name, cells.join(" ")));
+        }
+    }
+    found
+}
+
+/// A few faults that break every condition between them: what a condition means does not depend on the engine, whether it can be asked does.
+fn few_faults() -> Vec<Fault> {
+    let mut unmet: BTreeSet<&str> = statements(CONDITIONS).iter().map(|named| named.name).collect();
+    let (mut left, mut few) = (faults(), Vec::new());
+    while !unmet.is_empty() {
+        let breaks = |fault: &Fault| unmet.iter().filter(|name| fault.found.iter().any(|(found, _)| found == *name)).count();
+        let most = (0..left.len()).max_by_key(|place| breaks(&left[*place])).unwrap();
+        let fault = left.swap_remove(most);
+        unmet.retain(|name| fault.found.iter().all(|(found, _)| found != name));
+        few.push(fault);
+    }
+    few
+}
+
+#[test]
+fn mariadb_finds_faults_by_the_conditions_they_break_and_by_no_other() {
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[]);
+    let (url, place) = (server.url(), TempDir::new().unwrap());
+    let load = ["load", "tpcc", "--db", &url, "-w", "1", "--seed", "20260101", "--date", "2026-01-01T00:00:00Z"];
+    succeed(place.path(), &load);
+    // MariaDB holds no cents but money.
+    let money = |sql: &str| sql.replace(PAID, "123.45");
+    let conditions = statements(CONDITIONS);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut user = mysql_client(&url, Some("tpcc")).await;
+        // Faults leave out columns that do not matter to them.
+        user.query_drop("SET sql_mode = ''").await.unwrap();
+        user.query_drop(money(&work())).await.unwrap();
+        for fault in few_faults() {
+            user.query_drop(format!("START TRANSACTION; {}", money(&fault.sql))).await.unwrap();
+            let found = findings_in_mariadb(&mut user, &concerned(&conditions, &fault)).await;
+            user.query_drop("ROLLBACK").await.unwrap();
+            explained(&fault, found);
+        }
+        user.query_drop("UPDATE customer SET c_payment_cnt = 1 WHERE c_d_id = 6 AND c_id = 17").await.unwrap();
+    });
+    // What is left is told to a user.
+    let done = run(place.path(), &["check", "tpcc", "--db", &url]);
+    assert_eq!((done.code, done.out.matches("FAILED").count(), done.out.matches("held").count()), (Some(1), 1, 20), "{done:?}");
+    let told = ["payment_cnt         FAILED in 1 row:", "w_id=1 d_id=6 c_id=17 c_payment_cnt=1 payments=2"];
+    assert!(told.iter().all(|line| done.out.contains(line)), "{done:?}");
 }
 
 #[test]

@@ -10,10 +10,13 @@ use std::time::{Duration, Instant};
 use graymark::workload::Workload;
 use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
+use mysql_async::prelude::Queryable;
 use nix::sys::signal::Signal;
 use rusqlite::types::Value;
 use support::command::{graymark, run, start, succeed};
-use support::{checksums, checksums_of, client, require_postgres, small_server};
+use support::{
+    checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server,
+};
 
 /// Runs a command that must succeed; its standard output.
 fn done(arguments: &[&str]) -> String {
@@ -138,6 +141,14 @@ fn postgres_is_as_it_was_loaded_row_by_row() {
     story(&url, &format!("{url}&pooler=on"), &["--foreign-keys"], || block_on(checksums(&url)).into_iter().collect());
 }
 
+#[test]
+fn mariadb_is_as_it_was_loaded_row_by_row() {
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[]);
+    let url = server.url();
+    story(&url, &url, &["--foreign-keys"], || block_on(mysql_checksums::<Tpcc>(&url)).into_iter().collect());
+}
+
 /// The same with a bank: every table but the fillers changes.
 fn bank_story(url: &str, profile: &str, sums: impl Fn() -> Sums) {
     done(&["load", "debitcredit", "--db", url, "-b", "1", "--profile", profile, "--seed", "7"]);
@@ -181,6 +192,14 @@ fn a_bank_in_postgres_is_as_it_was_loaded_row_by_row() {
     for profile in DebitCredit::PROFILES {
         bank_story(&url, profile, || block_on(checksums_of::<DebitCredit>(&url)).into_iter().collect());
     }
+}
+
+#[test]
+fn a_bank_in_mariadb_is_as_it_was_loaded_row_by_row() {
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[]);
+    let url = server.url();
+    bank_story(&url, "tpc-b", || block_on(mysql_checksums::<DebitCredit>(&url)).into_iter().collect());
 }
 
 #[test]
@@ -234,16 +253,16 @@ fn a_database_that_is_in_use_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("tpcc.db");
     let url = format!("sqlite:{}?synchronous=off", file.display());
-    let refused = |url: &str, code: i32, words: &str| {
-        let done = run(Path::new("."), &["restore", "tpcc", "--db", url]);
+    let refused = |workload: &str, url: &str, code: i32, words: &str| {
+        let done = run(Path::new("."), &["restore", workload, "--db", url]);
         assert!(done.code == Some(code) && done.err.lines().last().is_some_and(|last| last.contains(words)), "{done:?}");
     };
-    refused(&url, 3, "graymark load tpcc");
-    refused("simulated:service=1ms", 2, "just run");
+    refused("tpcc", &url, 3, "graymark load tpcc");
+    refused("tpcc", "simulated:service=1ms", 2, "just run");
     load(&url, "1", &[]);
     let user = rusqlite::Connection::open(&file).unwrap();
     user.execute_batch("BEGIN; SELECT count(*) FROM warehouse; UPDATE warehouse SET w_ytd = 0;").unwrap();
-    refused(&url, 3, "locked by another process");
+    refused("tpcc", &url, 3, "locked by another process");
     drop(user);
 
     let Some(()) = require_postgres() else { return };
@@ -252,10 +271,22 @@ fn a_database_that_is_in_use_is_left_alone() {
     block_on(async {
         let user = client(&server.url()).await;
         user.batch_execute("BEGIN; UPDATE tpcc.warehouse SET w_ytd = 0").await.unwrap();
-        refused(&server.url(), 3, "end the run");
+        refused("tpcc", &server.url(), 3, "end the run");
         user.batch_execute("ROLLBACK").await.unwrap();
     });
     done(&["restore", "tpcc", "--db", &server.url()]);
+
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[]);
+    let url = server.url();
+    done(&["load", "debitcredit", "--db", &url, "-b", "1", "--seed", "7"]);
+    block_on(async {
+        let mut user = mysql_client(&url, Some("debitcredit")).await;
+        user.query_drop("START TRANSACTION; UPDATE branch SET branch_balance = 1").await.unwrap();
+        refused("debitcredit", &url, 3, "end the run");
+        user.query_drop("ROLLBACK").await.unwrap();
+    });
+    done(&["restore", "debitcredit", "--db", &url]);
 }
 
 /// How long it takes is told, not judged: machines differ.

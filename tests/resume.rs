@@ -11,11 +11,14 @@ use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
 use nix::sys::signal::Signal;
 
+use mysql_async::prelude::Queryable;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rusqlite::types::ValueRef;
 use support::command::{graymark, start, succeed};
-use support::{checksums, checksums_of, client, require_postgres, small_server};
+use support::{
+    checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server,
+};
 use tempfile::TempDir;
 
 /// Draws the moments; its seed is told, and may be given to see a failure again.
@@ -151,6 +154,40 @@ async fn indexes(url: &str) -> Vec<String> {
     client(url).await.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
 }
 
+#[test]
+fn a_killed_load_goes_on_in_mariadb() {
+    let Some(()) = require_mariadb() else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = small_mariadb(&[]);
+    let url = |database: &str| format!("mysql://root@127.0.0.1:{}/{database}", server.port());
+    let (whole, killed) = (url("whole"), url("killed"));
+    runtime.block_on(async {
+        mysql_client(&server.url(), None).await.query_drop("CREATE DATABASE whole; CREATE DATABASE killed").await.unwrap();
+    });
+    let place = TempDir::new().unwrap();
+    let load = |db| [&["load", "--db", db, "-w", "1", "--jobs", "2"], &POPULATION[2..]].concat();
+    let rows = in_one_go(place.path(), &load(&whole));
+    killed_three_times(place.path(), &load(&killed), rows);
+    let seen = |database: &'static str| {
+        runtime.block_on(async { (mysql_checksums::<Tpcc>(&url(database)).await, mysql_tables(&server.url(), database).await) })
+    };
+    let (one, other) = (seen("whole"), seen("killed"));
+    assert!(one.1.iter().any(|table| table.contains("  KEY ")), "{one:?}");
+    assert_eq!(one, other);
+    succeed(place.path(), &["check", "--db", &killed]);
+}
+
+/// The definitions of all tables, with their keys and indexes.
+async fn mysql_tables(url: &str, database: &str) -> Vec<String> {
+    let mut client = mysql_client(url, Some(database)).await;
+    let mut tables = Vec::new();
+    for table in Tpcc::TABLES {
+        let made: Option<(String, String)> = client.query_first(format!("SHOW CREATE TABLE {}", table.name)).await.unwrap();
+        tables.push(made.unwrap().1);
+    }
+    tables
+}
+
 const BANK: [&str; 6] = ["-b", "20", "--seed", "42", "--date", "2026-01-31T12:00:00Z"];
 
 #[test]
@@ -171,6 +208,16 @@ fn a_killed_load_of_a_bank_goes_on() {
     let rows = in_one_go(place.path(), &load(&whole));
     killed_while_it_fills(place.path(), &load(&killed), rows);
     let sums = |url: &str| runtime.block_on(checksums_of::<DebitCredit>(url));
+    assert_eq!(sums(&whole), sums(&killed));
+    succeed(place.path(), &["check", "debitcredit", "--db", &killed]);
+
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[]);
+    let (whole, killed) = (server.url(), format!("mysql://root@127.0.0.1:{}/killed", server.port()));
+    runtime.block_on(async { mysql_client(&whole, None).await.query_drop("CREATE DATABASE killed").await.unwrap() });
+    let rows = in_one_go(place.path(), &load(&whole));
+    killed_while_it_fills(place.path(), &load(&killed), rows);
+    let sums = |url: &str| runtime.block_on(mysql_checksums::<DebitCredit>(url));
     assert_eq!(sums(&whole), sums(&killed));
     succeed(place.path(), &["check", "debitcredit", "--db", &killed]);
 }

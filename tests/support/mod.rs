@@ -139,7 +139,8 @@ pub async fn mysql_client(url: &str, database: Option<&str>) -> mysql_async::Con
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub async fn mysql_checksums<W: Workload>(url: &str) -> Vec<(String, String)> {
     use mysql_async::prelude::Queryable;
-    let mut client = mysql_client(url, Some(W::NAME)).await;
+    let target = mysql::connect::Target::parse(url, &|_| None).unwrap();
+    let mut client = target.connect(Some(target.database(W::NAME)), &[]).await.unwrap();
     let mut sums = Vec::new();
     for table in W::TABLES {
         let columns: Vec<String> = table.columns.iter().map(|column| format!("coalesce({}, 'null')", column.name)).collect();

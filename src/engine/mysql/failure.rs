@@ -8,7 +8,7 @@ use crate::engine::{Error, Failure, RetryReason};
 /// A row or gap was not to be had within `innodb_lock_wait_timeout`. Only the statement is rolled back then; Graymark rolls back the rest.
 pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
 /// The transaction was chosen as the victim of a deadlock, or lost against another node of a cluster.
-const DEADLOCK: u16 = 1213;
+pub const DEADLOCK: u16 = 1213;
 /// MariaDB with `innodb_snapshot_isolation`: the row was changed since the transaction's snapshot.
 const RECORD_CHANGED: u16 = 1020;
 /// Numbers by which a server ends a session: shutdown, a killed or an idle connection.

@@ -18,7 +18,7 @@ use mysql_async::prelude::Queryable;
 use tokio::sync::mpsc;
 
 use super::connect::Target;
-use super::failure::{DUPLICATE_KEY, code, of_command};
+use super::failure::{DEADLOCK, DUPLICATE_KEY, code, of_command};
 use super::rows::{self, Chunks};
 use super::{Port, catalog};
 use crate::engine::sql::script::{self, Named};
@@ -284,14 +284,8 @@ async fn copy_part<W: Port>(
 ) -> Result<Option<Sent>, Error> {
     let name = table.name;
     let failed = |error| of_command(&format!("cannot load {name}"), &error);
-    conn.query_drop("START TRANSACTION").await.map_err(failed)?;
-    let note = "INSERT INTO graymark_parts (table_name, number, row_count) VALUES (?, ?, ?)";
-    match conn.exec_drop(note, (name, part.number, part.rows)).await {
-        Err(error) if code(&error) == Some(DUPLICATE_KEY) => {
-            conn.query_drop("ROLLBACK").await.map_err(failed)?;
-            return Ok(Some(Sent::Before));
-        }
-        noted => noted.map_err(failed)?,
+    if !note(conn, name, part).await.map_err(failed)? {
+        return Ok(Some(Sent::Before));
     }
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
     let chunks = Chunks::new(population.rows(), part);
@@ -310,6 +304,25 @@ async fn copy_part<W: Port>(
     }
     conn.query_drop("COMMIT").await.map_err(failed)?;
     Ok(Some(Sent::Now { bytes: sent.bytes }))
+}
+
+/// Begins a transaction with the note of a part. False, and no transaction, if the part is noted already.
+async fn note(conn: &mut Conn, table: &str, part: Part) -> Result<bool, mysql_async::Error> {
+    let note = "INSERT INTO graymark_parts (table_name, number, row_count) VALUES (?, ?, ?)";
+    loop {
+        conn.query_drop("START TRANSACTION").await?;
+        let Err(error) = conn.exec_drop(note, (table, part.number, part.rows)).await else { return Ok(true) };
+        match code(&error) {
+            Some(DUPLICATE_KEY) => {
+                conn.query_drop("ROLLBACK").await?;
+                return Ok(false);
+            }
+            // Two threads waited for notes of a load that was killed. When the server takes these back, both come to hold the gap that they
+            // were in, where neither lets the other insert. The server has ended this one's transaction, and the other goes on.
+            Some(DEADLOCK) => {}
+            _ => return Err(error),
+        }
+    }
 }
 
 /// What a `LOAD DATA` came to.
