@@ -186,6 +186,19 @@ fn bounded(sweep: &Path, pages: &Value) {
 }
 
 #[test]
+fn a_server_that_needs_more_than_its_bound_is_told() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let done = run(place.path(), &["bench", "--db", "postgres:local?memory=8MB", "--duration", "1s"]);
+    if done.code == Some(2) && !nix::unistd::Uid::effective().is_root() {
+        assert!(done.err.contains("cannot be bounded"), "{done:?}");
+        println!("not bounded: {}", done.err);
+        return;
+    }
+    done.refused(3, &["SIGKILL", "more than the 8MB of memory", "give it more"]);
+}
+
+#[test]
 fn mistakes_are_told_before_anything_is_done() {
     let place = TempDir::new().unwrap();
     for (arguments, code, words) in [
