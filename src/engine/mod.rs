@@ -4,6 +4,7 @@
 //! sessions that execute whole transactions, to count, to check and to describe itself.
 
 pub mod failure;
+mod load;
 pub mod mysql;
 pub mod observe;
 #[cfg(feature = "odbc")]
