@@ -5,6 +5,7 @@
 
 pub mod failure;
 pub mod files;
+mod load;
 pub mod mysql;
 pub mod observe;
 #[cfg(feature = "odbc")]

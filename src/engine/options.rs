@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Error;
+
 /// How transactions are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -26,6 +28,17 @@ pub enum Isolation {
     Serializable,
 }
 
+impl Isolation {
+    /// The standard's words for it, such as `read committed`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "read committed",
+            Isolation::RepeatableRead => "repeatable read",
+            Isolation::Serializable => "serializable",
+        }
+    }
+}
+
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -41,4 +54,15 @@ pub struct Options {
     pub isolation: Isolation,
     /// Settings of a private server.
     pub settings: BTreeMap<String, String>,
+}
+
+/// The settings that a private server is given, all of which have to be such that it can be given.
+pub fn private_settings(
+    settings: BTreeMap<String, String>,
+    is_setting: impl Fn(&str) -> bool,
+) -> Result<impl Iterator<Item = (String, String)>, Error> {
+    match settings.keys().find(|name| !is_setting(name)) {
+        Some(name) => Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here"))),
+        None => Ok(settings.into_iter()),
+    }
 }

@@ -4,29 +4,23 @@
 //! whose transaction outlives its loader at the server is not brought twice: the second one waits at the note. A named lock keeps loads
 //! apart.
 
-use std::cell::Cell;
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use futures_util::StreamExt;
 use futures_util::future::try_join_all;
 use futures_util::stream;
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
-use tokio::sync::mpsc;
 
 use super::connect::Target;
 use super::failure::{DEADLOCK, DUPLICATE_KEY, code, of_command};
 use super::rows::{self, Chunks};
 use super::{Port, catalog};
+use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
+use crate::engine::{Error, LoadReport, Manifest};
 use crate::workload::{Part, Population, Table};
-
-/// Whom a load tells what it does.
-pub type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
 
 /// Foreign keys are declared when the rows are there, and what a killed load left is waited for.
 const SETTINGS: [&str; 3] = ["foreign_key_checks = 0", "innodb_lock_wait_timeout = 600", "lock_wait_timeout = 600"];
@@ -39,7 +33,6 @@ pub async fn load<W: Port>(
     jobs: usize,
     told: Told<'_>,
 ) -> Result<LoadReport, Error> {
-    let begun = Instant::now();
     let jobs = jobs.max(1);
     let database = target.database(W::NAME);
     let mut phases = Phases::new(told);
@@ -55,10 +48,10 @@ pub async fn load<W: Port>(
     prepare::<W>(&mut conn, database, manifest).await?;
 
     let parts = population.parts();
-    let done: HashSet<(String, u32)> = told_parts::<W>(&mut conn, &parts, told, &mut phases.report).await?;
+    let open = phases.open_parts(W::TABLES, &parts, &catalog::parts(&mut conn).await?)?;
     phases.begin("rows");
-    let open = parts.iter().filter(|part| !done.contains(&(W::TABLES[part.table].name.to_owned(), part.number)));
-    copy_parts::<W>(target, database, population, open.copied().collect(), jobs, told, &mut phases.report).await?;
+    let (to, of, from) = (target.clone(), database.to_owned(), population.clone());
+    phases.bring(open, jobs, async move |share: &Share| copy_parts::<W>(&to, &of, &from, share).await).await?;
 
     phases.begin("keys");
     let mut conns = try_join_all((0..jobs).map(|_| target.connect(Some(database), &SETTINGS))).await?;
@@ -75,66 +68,29 @@ pub async fn load<W: Port>(
     create_procedures::<W>(&mut conn).await?;
 
     phases.begin("statistics");
-    let mut tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
-    let expected = |name: &str| parts.iter().filter(|part| W::TABLES[part.table].name == name).map(|part| part.rows).sum::<u64>();
-    tables.sort_by_key(|name| std::cmp::Reverse(expected(name)));
-    side_by_side(&mut conns, &tables, async |conn: &mut Conn, table: &&str| analyze(conn, table).await).await?;
+    let expected = rows_of_tables(&parts);
+    let expected = |table: usize| expected.get(&table).copied().unwrap_or(0);
+    let mut tables: Vec<(usize, &str)> = W::TABLES.iter().map(|table| table.name).enumerate().collect();
+    tables.sort_by_key(|(number, _)| std::cmp::Reverse(expected(*number)));
+    side_by_side(&mut conns, &tables, async |conn: &mut Conn, (_, table): &(usize, &str)| analyze(conn, table).await).await?;
 
     phases.begin("verify");
-    let counted = Mutex::new(Vec::new());
-    let count = async |conn: &mut Conn, table: &&str| {
+    let counted = Mutex::new(vec![0; W::TABLES.len()]);
+    let count = async |conn: &mut Conn, (number, table): &(usize, &str)| {
         let rows = count(conn, table).await?;
-        counted.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(((*table).to_owned(), rows));
+        counted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[*number] = rows;
         Ok(())
     };
     side_by_side(&mut conns, &tables, count).await?;
     let counted = counted.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    for table in W::TABLES {
-        let rows = counted.iter().find(|(name, _)| name == table.name).map_or(0, |(_, rows)| *rows);
-        if rows != expected(table.name) {
-            let (expected, name) = (expected(table.name), table.name);
-            return Err(Error::Database(format!(
-                "{name} has {rows} rows instead of {expected}: someone else wrote to it; remove the tables with graymark drop and load again"
-            )));
-        }
+    for (number, (table, rows)) in W::TABLES.iter().zip(counted).enumerate() {
+        counted_among_others(table.name, rows, expected(number))?;
         phases.report.tables.push((table.name.to_owned(), rows));
     }
     phases.report.database_bytes = catalog::bytes(&mut conn).await?;
     catalog::complete(&mut conn).await?;
     release(guard).await?;
-    let mut report = phases.end();
-    report.seconds = begun.elapsed().as_secs_f64();
-    Ok(report)
-}
-
-/// Times the phases and tells them.
-struct Phases<'a> {
-    told: Told<'a>,
-    report: LoadReport,
-    current: Option<(&'static str, Instant)>,
-}
-
-impl<'a> Phases<'a> {
-    fn new(told: Told<'a>) -> Self {
-        Phases { told, report: LoadReport::default(), current: None }
-    }
-
-    fn begin(&mut self, name: &'static str) {
-        self.finish();
-        (self.told)(LoadStep::Phase(name));
-        self.current = Some((name, Instant::now()));
-    }
-
-    fn finish(&mut self) {
-        if let Some((name, begun)) = self.current.take() {
-            self.report.phases.push((name.to_owned(), begun.elapsed().as_secs_f64()));
-        }
-    }
-
-    fn end(mut self) -> LoadReport {
-        self.finish();
-        self.report
-    }
+    Ok(phases.end())
 }
 
 /// Makes this process the one that loads or restores, for as long as the connection lives.
@@ -155,115 +111,23 @@ pub(super) async fn release(mut guard: Conn) -> Result<(), Error> {
 
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
 async fn prepare<W: Port>(conn: &mut Conn, database: &str, manifest: &Manifest) -> Result<(), Error> {
-    match catalog::holding::<W>(conn, database).await? {
-        Holding::Nothing => catalog::create::<W>(conn, manifest).await,
-        Holding::Unfinished(there) if there == *manifest => catalog::create::<W>(conn, manifest).await,
-        Holding::Unfinished(there) => Err(Error::Usage(format!(
-            "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it with graymark drop",
-            there.scale, there.seed
-        ))),
-        Holding::Complete(there) => Err(Error::Usage(format!(
-            "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
-            there.scale, there.seed
-        ))),
-        Holding::Other { workload } => Err(Error::Usage(format!("it holds the workload {workload}: use another database"))),
-        Holding::Foreign { why } => {
-            Err(Error::Usage(format!("tables are there that Graymark did not load ({why}): remove them, or use another database")))
+    // What an interrupted load has not made of them is made, too.
+    goes_on(catalog::holding::<W>(conn, database).await?, manifest)?;
+    catalog::create::<W>(conn, manifest).await
+}
+
+/// Sends parts of the population until there are no more, or the load is stopped.
+async fn copy_parts<W: Port>(target: &Target, database: &str, population: &W::Population, share: &Share) -> Result<(), Error> {
+    let mut conn = target.connect(Some(database), &SETTINGS).await?;
+    let tables = population.tables();
+    while let Some(part) = share.take() {
+        match copy_part::<W>(&mut conn, population, &tables[part.table], *part, &share.stop).await? {
+            Some(Sent::Now { bytes }) => share.brought(part, bytes),
+            Some(Sent::Before) => share.resumed(part),
+            None => break,
         }
     }
-}
-
-/// The parts that an earlier load has brought; their rows are told as resumed.
-async fn told_parts<W: Port>(
-    conn: &mut Conn,
-    parts: &[Part],
-    told: Told<'_>,
-    report: &mut LoadReport,
-) -> Result<HashSet<(String, u32)>, Error> {
-    let done = catalog::parts(conn).await?;
-    let known = |table: &str, number: u32, rows: u64| {
-        parts.iter().any(|part| W::TABLES[part.table].name == table && part.number == number && part.rows == rows)
-    };
-    if let Some((table, number, rows)) = done.iter().find(|(table, number, rows)| !known(table, *number, *rows)) {
-        return Err(Error::Usage(format!(
-            "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with graymark drop and load again"
-        )));
-    }
-    report.resumed_rows = done.iter().map(|(_, _, rows)| rows).sum();
-    if report.resumed_rows > 0 {
-        told(LoadStep::Rows { rows: report.resumed_rows, bytes: 0, resumed: true });
-    }
-    Ok(done.into_iter().map(|(table, number, _)| (table, number)).collect())
-}
-
-/// Tells the loading threads to stop, at the latest when the load is given up.
-struct Stopper(Arc<AtomicBool>);
-
-impl Drop for Stopper {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Sends the parts, the biggest first, by `jobs` threads with a connection each: making the rows takes a processor, too.
-async fn copy_parts<W: Port>(
-    target: &Target,
-    database: &str,
-    population: &W::Population,
-    mut parts: Vec<Part>,
-    jobs: usize,
-    told: Told<'_>,
-    report: &mut LoadReport,
-) -> Result<(), Error> {
-    parts.sort_by_key(|part| std::cmp::Reverse(part.rows));
-    let stop = Stopper(Arc::default());
-    let next = Arc::new(AtomicUsize::new(0));
-    let parts: Arc<[Part]> = parts.into();
-    let (sender, mut steps) = mpsc::unbounded_channel();
-    for number in 0..jobs.min(parts.len()) {
-        let (target, database, population, parts) = (target.clone(), database.to_owned(), population.clone(), parts.clone());
-        let (next, stop, sender) = (next.clone(), stop.0.clone(), sender.clone());
-        let work = move || {
-            let copier = async {
-                let mut conn = target.connect(Some(&database), &SETTINGS).await?;
-                let tables = population.tables();
-                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Some(sent) = copy_part::<W>(&mut conn, &population, &tables[part.table], *part, &stop).await? else {
-                        break;
-                    };
-                    let _ = sender.send(Ok((part.rows, sent)));
-                }
-                Ok(())
-            };
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")));
-            if let Err(error) = runtime.and_then(|runtime| runtime.block_on(copier)) {
-                let _ = sender.send(Err(error));
-            }
-        };
-        let thread = std::thread::Builder::new().name(format!("load-{number}")).spawn(work);
-        thread.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")))?;
-    }
-    drop(sender);
-    let mut failure = None;
-    while let Some(step) = steps.recv().await {
-        match step {
-            Ok((rows, Sent::Now { bytes })) => {
-                report.rows += rows;
-                report.bytes += bytes;
-                told(LoadStep::Rows { rows, bytes, resumed: false });
-            }
-            Ok((rows, Sent::Before)) => {
-                report.resumed_rows += rows;
-                told(LoadStep::Rows { rows, bytes: 0, resumed: true });
-            }
-            Err(error) => {
-                stop.0.store(true, Ordering::Relaxed);
-                failure.get_or_insert(error);
-            }
-        }
-    }
-    failure.map_or(Ok(()), Err)
+    Ok(())
 }
 
 /// By whom a part's rows were sent.
@@ -393,22 +257,6 @@ async fn create_procedures<W: Port>(conn: &mut Conn) -> Result<(), Error> {
         conn.query_drop(procedure.sql).await.map_err(failed)?;
     }
     Ok(())
-}
-
-/// Works through a list with several connections at a time.
-pub(super) async fn side_by_side<T>(
-    conns: &mut [Conn],
-    items: &[T],
-    work: impl AsyncFn(&mut Conn, &T) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let next = Cell::new(0);
-    let worker = async |conn: &mut Conn| {
-        while let Some(item) = items.get(next.replace(next.get() + 1)) {
-            work(conn, item).await?;
-        }
-        Ok(())
-    };
-    try_join_all(conns.iter_mut().map(worker)).await.map(|_| ())
 }
 
 /// Has the server look at a table for its plans.

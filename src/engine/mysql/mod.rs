@@ -25,6 +25,7 @@ pub use connection::{Command, Connection};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
+use crate::engine::options::private_settings;
 use crate::engine::server::{self, cpu};
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
@@ -77,12 +78,7 @@ impl Mysql {
         let (server, shown, url) = match local::parse(&options.url)? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
-                for (name, value) in options.settings {
-                    if !local::is_setting(&name) {
-                        return Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here")));
-                    }
-                    wanted.settings.push((name, value));
-                }
+                wanted.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::mariadb::Server::start(&wanted)?;
                 let url = server.url();
                 (Some(server), Some(shown), url)
@@ -155,14 +151,6 @@ fn neighbour(about: &About) -> Option<(u32, PathBuf)> {
     here.then_some((pid, data))
 }
 
-fn level(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::ReadCommitted => "read committed",
-        Isolation::RepeatableRead => "repeatable read",
-        Isolation::Serializable => "serializable",
-    }
-}
-
 impl<W: Port> Engine<W> for Mysql {
     type Session = <W as Port>::Session;
 
@@ -179,7 +167,7 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     fn isolation(&self) -> &str {
-        level(self.isolation)
+        self.isolation.words()
     }
 
     fn blocking(&self) -> bool {
@@ -194,7 +182,7 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
-        let level = format!("TRANSACTION ISOLATION LEVEL {}", level(self.isolation));
+        let level = format!("TRANSACTION ISOLATION LEVEL {}", self.isolation.words());
         let mut settings = check::settings(&mut self.target.connect(None, &[&level]).await?).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
@@ -266,7 +254,7 @@ impl<W: Port> Engine<W> for Mysql {
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = W::commands(self.via);
         let commands = commands.map_err(|why| Error::Database(format!("MySQL's dialect of {} is incomplete: {why}", W::NAME)))?;
-        let connection = Connection::open(&self.target, self.target.database(W::NAME), &commands, level(self.isolation)).await?;
+        let connection = Connection::open(&self.target, self.target.database(W::NAME), &commands, self.isolation.words()).await?;
         Ok(W::session(connection, self.via))
     }
 }

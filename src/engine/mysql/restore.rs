@@ -10,9 +10,10 @@ use mysql_async::prelude::Queryable;
 
 use super::connect::Target;
 use super::failure::{self, LOCK_WAIT_TIMEOUT, of_command};
-use super::load::{self, claim, release, side_by_side};
+use super::load::{self, claim, release};
 use super::rows::{self, TextRows};
 use super::{Port, catalog, check};
+use crate::engine::load::side_by_side;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::sql::script::Named;
 use crate::engine::{Error, LoadStep, Manifest, RestoreReport};

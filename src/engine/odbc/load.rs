@@ -1,10 +1,9 @@
 //! Loading a population by arrays of rows: several sessions side by side, a transaction a part, resumable after an end at any moment.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use tokio::sync::mpsc;
 
@@ -15,7 +14,8 @@ use super::dialect::{Dialect, Texts};
 use super::insert::Insert;
 use super::port::{self, Port};
 use super::{Odbc, program};
-use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
+use crate::engine::load::{Phases, Told, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::{Error, LoadReport, Manifest};
 use crate::workload::{Part, Population, Rows, Table};
 
 /// Loads a population, or goes on with one that was interrupted.
@@ -24,34 +24,26 @@ pub(super) async fn load<W: Port>(
     manifest: &Manifest,
     population: &W::Population,
     jobs: usize,
-    told: &(dyn Fn(LoadStep) + Send + Sync),
+    told: Told<'_>,
 ) -> Result<LoadReport, Error> {
-    let (began, dialect) = (Instant::now(), odbc.dialect);
+    let (mut phases, dialect) = (Phases::new(told), odbc.dialect);
     let connection = odbc.connect::<W>()?;
-    let mut load = Load { told, report: LoadReport::default(), phase_began: Instant::now() };
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
-    match catalog::holding::<W>(&connection, dialect)? {
-        Holding::Nothing => {
-            load.begin("schema");
-            create::<W>(&connection, dialect, manifest, profile)?;
-            load.end("schema");
-        }
-        Holding::Unfinished(found) if found == *manifest => {}
-        other => return Err(refuse(&other, manifest)),
+    if !goes_on_or_name(&catalog::holding::<W>(&connection, dialect)?, manifest, "another database")? {
+        phases.begin("schema");
+        create::<W>(&connection, dialect, manifest, profile)?;
     }
-    load.begin("rows");
+    phases.begin("rows");
     let jobs = if dialect.begin.is_some() { 1 } else { jobs };
-    load.rows::<W>(odbc, &connection, population, jobs).await?;
-    load.end("rows");
+    rows::<W>(&mut phases, odbc, &connection, population, jobs).await?;
 
-    load.begin("keys");
+    phases.begin("keys");
     for (name, sql) in port::keys::<W>(dialect, profile) {
         make(&connection, name, sql)?;
         tokio::task::yield_now().await;
     }
-    load.end("keys");
     if manifest.foreign_keys {
-        load.begin("foreign keys");
+        phases.begin("foreign keys");
         for (name, sql) in port::foreign_keys::<W>(dialect) {
             make(&connection, name, &sql)?;
             tokio::task::yield_now().await;
@@ -59,23 +51,19 @@ pub(super) async fn load<W: Port>(
         if dialect.texts == Texts::Sqlite {
             see_parents(&connection)?;
         }
-        load.end("foreign keys");
     }
     if let Some(statistics) = dialect.statistics {
-        load.begin("statistics");
+        phases.begin("statistics");
         for table in population.tables() {
             let done = connection.execute(&statistics.replace("{table}", table.name));
             done.map_err(|error| failed("cannot make statistics", &error))?;
             tokio::task::yield_now().await;
         }
-        load.end("statistics");
     }
-    load.begin("verify");
-    load.verify(&connection, population).await?;
+    phases.begin("verify");
+    verify(&mut phases, &connection, population).await?;
     catalog::complete(&connection, dialect)?;
-    load.end("verify");
-    load.report.seconds = began.elapsed().as_secs_f64();
-    Ok(load.report)
+    Ok(phases.end())
 }
 
 fn create<W: Port>(connection: &Connection, dialect: &Dialect, manifest: &Manifest, profile: usize) -> Result<(), Error> {
@@ -121,86 +109,54 @@ pub(super) fn count(connection: &Connection, table: &str) -> Result<u64, Error> 
     count.map(i64::unsigned_abs).ok_or_else(|| Error::Database(format!("{what}: the database gives no number")))
 }
 
-struct Load<'a> {
-    told: &'a (dyn Fn(LoadStep) + Send + Sync),
-    report: LoadReport,
-    phase_began: Instant,
+async fn rows<W: Port>(
+    phases: &mut Phases<'_>,
+    odbc: &Odbc,
+    connection: &Connection,
+    population: &W::Population,
+    jobs: usize,
+) -> Result<(), Error> {
+    let loaded = catalog::parts(connection, odbc.dialect)?;
+    phases.resumed(loaded.values().map(|part| part.rows).sum(), loaded.values().map(|part| part.bytes).sum());
+    let tables = population.tables();
+    let is_missing =
+        |part: &Part| tables.get(part.table).is_some_and(|table| !loaded.contains_key(&(table.name.to_owned(), part.number)));
+    let parts: VecDeque<Part> = population.parts().into_iter().filter(is_missing).collect();
+    let jobs = jobs.clamp(1, parts.len().max(1));
+    let (tell, mut hear) = mpsc::unbounded_channel();
+    let mut loaders = Loaders { stop: Arc::default(), threads: Vec::new() };
+    let parts = Arc::new(Mutex::new(parts));
+    for _ in 0..jobs {
+        let (odbc, population, parts) = (odbc.clone(), population.clone(), Arc::clone(&parts));
+        let (stop, tell) = (Arc::clone(&loaders.stop), tell.clone());
+        let work = move || {
+            let done = work::<W>(&odbc, &population, &parts, &stop, &tell);
+            if let Err(error) = done {
+                // Nobody hears it if another loader's error came first.
+                let _ = tell.send(Err(error));
+            }
+        };
+        let thread = std::thread::Builder::new().name("loader".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")))?;
+        loaders.threads.push(thread);
+    }
+    drop(tell);
+    while let Some(part) = hear.recv().await {
+        let Loaded { rows, bytes } = part?;
+        phases.brought(rows, bytes);
+    }
+    Ok(())
 }
 
-impl Load<'_> {
-    fn begin(&mut self, phase: &'static str) {
-        (self.told)(LoadStep::Phase(phase));
-        self.phase_began = Instant::now();
+async fn verify(phases: &mut Phases<'_>, connection: &Connection, population: &impl Population) -> Result<(), Error> {
+    for (number, wanted) in rows_of_tables(&population.parts()) {
+        let Some(table) = population.tables().get(number) else { continue };
+        let found = count(connection, table.name)?;
+        counted(table.name, found, wanted)?;
+        phases.report.tables.push((table.name.to_owned(), found));
+        tokio::task::yield_now().await;
     }
-
-    fn end(&mut self, phase: &'static str) {
-        self.report.phases.push((phase.to_owned(), self.phase_began.elapsed().as_secs_f64()));
-    }
-
-    async fn rows<W: Port>(
-        &mut self,
-        odbc: &Odbc,
-        connection: &Connection,
-        population: &W::Population,
-        jobs: usize,
-    ) -> Result<(), Error> {
-        let loaded = catalog::parts(connection, odbc.dialect)?;
-        let (rows, bytes) = loaded.values().fold((0, 0), |(rows, bytes), part| (rows + part.rows, bytes + part.bytes));
-        if rows > 0 {
-            self.report.resumed_rows = rows;
-            (self.told)(LoadStep::Rows { rows, bytes, resumed: true });
-        }
-        let tables = population.tables();
-        let is_missing =
-            |part: &Part| tables.get(part.table).is_some_and(|table| !loaded.contains_key(&(table.name.to_owned(), part.number)));
-        let parts: VecDeque<Part> = population.parts().into_iter().filter(is_missing).collect();
-        let jobs = jobs.clamp(1, parts.len().max(1));
-        let (tell, mut hear) = mpsc::unbounded_channel();
-        let mut loaders = Loaders { stop: Arc::default(), threads: Vec::new() };
-        let parts = Arc::new(Mutex::new(parts));
-        for _ in 0..jobs {
-            let (odbc, population, parts) = (odbc.clone(), population.clone(), Arc::clone(&parts));
-            let (stop, tell) = (Arc::clone(&loaders.stop), tell.clone());
-            let work = move || {
-                let done = work::<W>(&odbc, &population, &parts, &stop, &tell);
-                if let Err(error) = done {
-                    // Nobody hears it if another loader's error came first.
-                    let _ = tell.send(Err(error));
-                }
-            };
-            let thread = std::thread::Builder::new().name("loader".to_owned()).spawn(work);
-            let thread = thread.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")))?;
-            loaders.threads.push(thread);
-        }
-        drop(tell);
-        while let Some(part) = hear.recv().await {
-            let Loaded { rows, bytes } = part?;
-            self.report.rows += rows;
-            self.report.bytes += bytes;
-            (self.told)(LoadStep::Rows { rows, bytes, resumed: false });
-        }
-        Ok(())
-    }
-
-    async fn verify(&mut self, connection: &Connection, population: &impl Population) -> Result<(), Error> {
-        let mut wanted: BTreeMap<usize, u64> = BTreeMap::new();
-        for part in population.parts() {
-            *wanted.entry(part.table).or_default() += part.rows;
-        }
-        for (number, wanted) in wanted {
-            let Some(table) = population.tables().get(number) else { continue };
-            let found = count(connection, table.name)?;
-            if found != wanted {
-                return Err(Error::Database(format!(
-                    "table {} has {found} rows instead of {wanted} after the load: drop the tables and load again",
-                    table.name
-                )));
-            }
-            self.report.tables.push((table.name.to_owned(), found));
-            tokio::task::yield_now().await;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Threads that load. When this is dropped they end with the rows that they are at, and what is not committed is taken back.
@@ -266,25 +222,4 @@ fn load_part(
     catalog::add_part(connection, dialect, table.name, part.number, loaded)?;
     super::commit(connection, dialect)?;
     Ok(Some(loaded))
-}
-
-fn refuse(holding: &Holding, wanted: &Manifest) -> Error {
-    Error::Usage(match holding {
-        Holding::Nothing => "it was emptied just now: try again".to_owned(),
-        Holding::Other { workload } => format!("it holds the workload {workload}; name another database"),
-        Holding::Foreign { why } => format!("{why}; drop the workload's tables first, or name another database"),
-        Holding::Complete(found) => {
-            format!("it is loaded already ({}); use it as it is, drop its tables first, or name another database", describe(found))
-        }
-        Holding::Unfinished(found) => format!(
-            "it holds an unfinished load of {}, not of {}; ask for the former to go on with it, or drop its tables first",
-            describe(found),
-            describe(wanted)
-        ),
-    })
-}
-
-fn describe(manifest: &Manifest) -> String {
-    let keys = if manifest.foreign_keys { "with" } else { "without" };
-    format!("scale {}, seed {}, date {}, {keys} foreign keys", manifest.scale, manifest.seed, manifest.date)
 }

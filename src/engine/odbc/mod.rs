@@ -182,11 +182,7 @@ impl<W: Port> Engine<W> for Odbc {
     }
 
     fn isolation(&self) -> &str {
-        self.dialect.isolation.unwrap_or(match self.isolation {
-            Isolation::ReadCommitted => "read committed",
-            Isolation::RepeatableRead => "repeatable read",
-            Isolation::Serializable => "serializable",
-        })
+        self.dialect.isolation.unwrap_or(self.isolation.words())
     }
 
     fn blocking(&self) -> bool {

@@ -4,16 +4,11 @@
 //! advisory locks keep loads apart: one is held by the loading process, the other is shared by each of its writing transactions,
 //! which may outlive it at the server for a while.
 
-use std::cell::Cell;
-use std::collections::HashSet;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::SinkExt;
 use futures_util::future::try_join_all;
-use tokio::sync::mpsc;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
@@ -23,12 +18,10 @@ use super::catalog;
 use super::connect::Target;
 use super::copy::{self, CopyRows};
 use super::failure::of_command;
+use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
+use crate::engine::{Error, LoadReport, Manifest};
 use crate::workload::{Part, Population, Rows, Table};
-
-/// Whom a load tells what it does.
-pub type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
 
 /// Creates and fills the tables, or goes on with an interrupted load of the same manifest.
 pub async fn load<W: Port>(
@@ -38,7 +31,6 @@ pub async fn load<W: Port>(
     jobs: usize,
     told: Told<'_>,
 ) -> Result<LoadReport, Error> {
-    let begun = Instant::now();
     let jobs = jobs.max(1);
     let mut phases = Phases::new(told);
     let guard = target.connect(&[]).await?;
@@ -51,16 +43,16 @@ pub async fn load<W: Port>(
     prepare::<W>(&client, manifest).await?;
 
     let parts = population.parts();
-    let done: HashSet<(String, u32)> = told_parts::<W>(&client, &parts, told, &mut phases.report).await?;
+    let open = phases.open_parts(W::TABLES, &parts, &catalog::parts::<W>(&client).await?)?;
     phases.begin("rows");
-    let open = parts.iter().filter(|part| !done.contains(&(W::TABLES[part.table].name.to_owned(), part.number)));
-    copy_parts::<W>(target, population, open.copied().collect(), jobs, told, &mut phases.report).await?;
+    let (to, from) = (target.clone(), population.clone());
+    phases.bring(open, jobs, async move |share: &Share| copy_parts::<W>(&to, &from, share).await).await?;
 
     phases.begin("keys");
-    let clients = try_join_all((0..jobs).map(|_| target.connect(&[]))).await?;
+    let mut clients = try_join_all((0..jobs).map(|_| target.connect(&[]))).await?;
     let keys = script::statements(W::KEYS);
-    let make = async |client: &Client, key: &Named<'_>| declare::<W>(client, key, Declared::Index).await;
-    side_by_side(&clients, &keys, make).await?;
+    let make = async |client: &mut Client, key: &Named<'_>| declare::<W>(client, key, Declared::Index).await;
+    side_by_side(&mut clients, &keys, make).await?;
     if manifest.foreign_keys {
         phases.begin("foreign keys");
         // Each locks two tables, so side by side they would only get in each other's way.
@@ -74,63 +66,26 @@ pub async fn load<W: Port>(
 
     phases.begin("statistics");
     // The rows' visibility is settled now, or it would be by the first readers and by autovacuum, in the middle of a run.
-    let vacuum = async |client: &Client, table: &&str| {
+    let vacuum = async |client: &mut Client, (_, table): &(usize, &str)| {
         let done = client.batch_execute(&format!("VACUUM (ANALYZE) {}.{table}", W::NAME)).await;
         done.map_err(|error| of_command(&format!("cannot analyze {table}"), &error))
     };
-    let mut tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
-    let expected = |name: &str| parts.iter().filter(|part| W::TABLES[part.table].name == name).map(|part| part.rows).sum::<u64>();
-    tables.sort_by_key(|name| std::cmp::Reverse(expected(name)));
-    side_by_side(&clients, &tables, vacuum).await?;
+    let expected = rows_of_tables(&parts);
+    let expected = |table: usize| expected.get(&table).copied().unwrap_or(0);
+    let mut tables: Vec<(usize, &str)> = W::TABLES.iter().map(|table| table.name).enumerate().collect();
+    tables.sort_by_key(|(number, _)| std::cmp::Reverse(expected(*number)));
+    side_by_side(&mut clients, &tables, vacuum).await?;
 
     phases.begin("verify");
-    for table in W::TABLES {
-        let count = count(&client, W::NAME, table.name).await?;
-        if count != expected(table.name) {
-            let expected = expected(table.name);
-            let name = table.name;
-            return Err(Error::Database(format!(
-                "{name} has {count} rows instead of {expected}: someone else wrote to it; remove the tables with graymark drop and load again"
-            )));
-        }
-        phases.report.tables.push((table.name.to_owned(), count));
+    for (number, table) in W::TABLES.iter().enumerate() {
+        let rows = count(&client, W::NAME, table.name).await?;
+        counted_among_others(table.name, rows, expected(number))?;
+        phases.report.tables.push((table.name.to_owned(), rows));
     }
     phases.report.database_bytes = catalog::bytes::<W>(&client).await?;
     catalog::complete::<W>(&client).await?;
     release(&guard).await?;
-    let mut report = phases.end();
-    report.seconds = begun.elapsed().as_secs_f64();
-    Ok(report)
-}
-
-/// Times the phases and tells them.
-struct Phases<'a> {
-    told: Told<'a>,
-    report: LoadReport,
-    current: Option<(&'static str, Instant)>,
-}
-
-impl<'a> Phases<'a> {
-    fn new(told: Told<'a>) -> Self {
-        Phases { told, report: LoadReport::default(), current: None }
-    }
-
-    fn begin(&mut self, name: &'static str) {
-        self.finish();
-        (self.told)(LoadStep::Phase(name));
-        self.current = Some((name, Instant::now()));
-    }
-
-    fn finish(&mut self) {
-        if let Some((name, begun)) = self.current.take() {
-            self.report.phases.push((name.to_owned(), begun.elapsed().as_secs_f64()));
-        }
-    }
-
-    fn end(mut self) -> LoadReport {
-        self.finish();
-        self.report
-    }
+    Ok(phases.end())
 }
 
 /// Makes this process the one that loads or restores, for as long as the client lives. The lock is a transaction's, not a session's, so that a
@@ -191,112 +146,22 @@ async fn step(
 
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
 async fn prepare<W: Port>(client: &Client, manifest: &Manifest) -> Result<(), Error> {
-    match catalog::holding::<W>(client).await? {
-        Holding::Nothing => {
-            let profile = W::profile(&manifest.parameters).unwrap_or_default();
-            catalog::create::<W>(client, W::schema(profile), manifest).await
-        }
-        Holding::Unfinished(there) if there == *manifest => Ok(()),
-        Holding::Unfinished(there) => Err(Error::Usage(format!(
-            "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it with graymark drop",
-            there.scale, there.seed
-        ))),
-        Holding::Complete(there) => Err(Error::Usage(format!(
-            "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
-            there.scale, there.seed
-        ))),
-        Holding::Other { workload } => Err(Error::Usage(format!("it holds the workload {workload}: use another database"))),
-        Holding::Foreign { why } => {
-            Err(Error::Usage(format!("tables are there that Graymark did not load ({why}): remove them, or use another database")))
-        }
+    if goes_on(catalog::holding::<W>(client).await?, manifest)? {
+        return Ok(());
     }
+    let profile = W::profile(&manifest.parameters).unwrap_or_default();
+    catalog::create::<W>(client, W::schema(profile), manifest).await
 }
 
-/// The parts that an earlier load has brought; their rows are told as resumed.
-async fn told_parts<W: Port>(
-    client: &Client,
-    parts: &[Part],
-    told: Told<'_>,
-    report: &mut LoadReport,
-) -> Result<HashSet<(String, u32)>, Error> {
-    let done = catalog::parts::<W>(client).await?;
-    let known = |table: &str, number: u32, rows: u64| {
-        parts.iter().any(|part| W::TABLES[part.table].name == table && part.number == number && part.rows == rows)
-    };
-    if let Some((table, number, rows)) = done.iter().find(|(table, number, rows)| !known(table, *number, *rows)) {
-        return Err(Error::Usage(format!(
-            "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with graymark drop and load again"
-        )));
+/// Copies parts of the population until there are no more, or the load is stopped.
+async fn copy_parts<W: Port>(target: &Target, population: &W::Population, share: &Share) -> Result<(), Error> {
+    let client = target.connect(&[]).await?;
+    let (mut rows, tables) = (population.rows(), population.tables());
+    while let Some(part) = share.take() {
+        let Some(bytes) = copy_part::<W>(&client, &mut rows, &tables[part.table], part, &share.stop).await? else { break };
+        share.brought(part, bytes);
     }
-    report.resumed_rows = done.iter().map(|(_, _, rows)| rows).sum();
-    if report.resumed_rows > 0 {
-        told(LoadStep::Rows { rows: report.resumed_rows, bytes: 0, resumed: true });
-    }
-    Ok(done.into_iter().map(|(table, number, _)| (table, number)).collect())
-}
-
-/// Tells the loading threads to stop, at the latest when the load is given up.
-struct Stopper(Arc<AtomicBool>);
-
-impl Drop for Stopper {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Copies the parts, the biggest first, by `jobs` threads with a connection each: making the rows takes a processor, too.
-async fn copy_parts<W: Port>(
-    target: &Target,
-    population: &W::Population,
-    mut parts: Vec<Part>,
-    jobs: usize,
-    told: Told<'_>,
-    report: &mut LoadReport,
-) -> Result<(), Error> {
-    parts.sort_by_key(|part| std::cmp::Reverse(part.rows));
-    let stop = Stopper(Arc::default());
-    let next = Arc::new(AtomicUsize::new(0));
-    let parts: Arc<[Part]> = parts.into();
-    let (sender, mut steps) = mpsc::unbounded_channel();
-    for number in 0..jobs.min(parts.len()) {
-        let (target, population, parts) = (target.clone(), population.clone(), parts.clone());
-        let (next, stop, sender) = (next.clone(), stop.0.clone(), sender.clone());
-        let work = move || {
-            let copier = async {
-                let client = target.connect(&[]).await?;
-                let mut rows = population.rows();
-                let tables = population.tables();
-                while let Some(part) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let Some(bytes) = copy_part::<W>(&client, &mut rows, &tables[part.table], part, &stop).await? else { break };
-                    let _ = sender.send(Ok((part.rows, bytes)));
-                }
-                Ok(())
-            };
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")));
-            if let Err(error) = runtime.and_then(|runtime| runtime.block_on(copier)) {
-                let _ = sender.send(Err(error));
-            }
-        };
-        let thread = std::thread::Builder::new().name(format!("load-{number}")).spawn(work);
-        thread.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")))?;
-    }
-    drop(sender);
-    let mut failure = None;
-    while let Some(step) = steps.recv().await {
-        match step {
-            Ok((rows, bytes)) => {
-                report.rows += rows;
-                report.bytes += bytes;
-                told(LoadStep::Rows { rows, bytes, resumed: false });
-            }
-            Err(error) => {
-                stop.0.store(true, Ordering::Relaxed);
-                failure.get_or_insert(error);
-            }
-        }
-    }
-    failure.map_or(Ok(()), Err)
+    Ok(())
 }
 
 /// Copies one part in one transaction, and notes it. The bytes that were sent, or none if the load was stopped.
@@ -379,22 +244,6 @@ async fn declare<W: Port>(client: &Client, key: &Named<'_>, kind: Declared) -> R
         client.batch_execute(key.sql).await
     };
     step(client, W::NAME, Lock::Shared, &format!("cannot declare {}", key.name), make).await
-}
-
-/// Works through a list with several clients at a time.
-pub(super) async fn side_by_side<T>(
-    clients: &[Client],
-    items: &[T],
-    work: impl AsyncFn(&Client, &T) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let next = Cell::new(0);
-    let worker = async |client| {
-        while let Some(item) = items.get(next.replace(next.get() + 1)) {
-            work(client, item).await?;
-        }
-        Ok(())
-    };
-    try_join_all(clients.iter().map(worker)).await.map(|_| ())
 }
 
 /// Rows of a table, counted.

@@ -25,6 +25,7 @@ use std::path::PathBuf;
 pub use connection::{Command, Connection};
 use tokio_postgres::Client;
 
+use crate::engine::options::private_settings;
 use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::{self, cpu};
 use crate::engine::{
@@ -81,12 +82,7 @@ impl Postgres {
         let (server, shown, url) = match local::parse(&options.url)? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
-                for (name, value) in options.settings {
-                    if !local::is_setting(&name) {
-                        return Err(Error::Usage(format!("`{name}` is not a setting that a private server can be given here")));
-                    }
-                    wanted.settings.push((name, value));
-                }
+                wanted.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::postgres::Server::start(&wanted)?;
                 let url = server.url();
                 (Some(server), Some(shown), url)
@@ -149,14 +145,6 @@ async fn about(client: &Client) -> Result<(String, i32), Error> {
     Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?))
 }
 
-fn level(isolation: Isolation) -> &'static str {
-    match isolation {
-        Isolation::ReadCommitted => "read committed",
-        Isolation::RepeatableRead => "repeatable read",
-        Isolation::Serializable => "serializable",
-    }
-}
-
 impl<W: Port> Engine<W> for Postgres {
     type Session = <W as Port>::Session;
 
@@ -173,7 +161,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     fn isolation(&self) -> &str {
-        level(self.isolation)
+        self.isolation.words()
     }
 
     fn blocking(&self) -> bool {
@@ -193,7 +181,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
-        let client = self.target.connect(&[("default_transaction_isolation", level(self.isolation))]).await?;
+        let client = self.target.connect(&[("default_transaction_isolation", self.isolation.words())]).await?;
         let mut settings = check::settings(&client).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
@@ -278,7 +266,7 @@ impl<W: Port> Engine<W> for Postgres {
         let commands = W::commands(self.via);
         let commands =
             commands.map_err(|why| Error::Database(format!("PostgreSQL's dialect of {} is incomplete: {why}", W::NAME)))?;
-        let connection = Connection::open(&self.target, &commands, level(self.isolation)).await?;
+        let connection = Connection::open(&self.target, &commands, self.isolation.words()).await?;
         Ok(W::session(connection, self.via))
     }
 }

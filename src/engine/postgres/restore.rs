@@ -14,8 +14,9 @@ use tokio_postgres::error::SqlState;
 use super::connect::Target;
 use super::copy::CopyRows;
 use super::failure::of_command;
-use super::load::{self, Lock, claim, release, side_by_side};
+use super::load::{self, Lock, claim, release};
 use super::{Port, catalog, check};
+use crate::engine::load::side_by_side;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::sql::script::Named;
 use crate::engine::{Error, LoadStep, Manifest, RestoreReport};
@@ -50,37 +51,37 @@ pub async fn restore<W: Port>(
     undo::<W>(&client, &script, &parts, &mut population.rows(), &mut progress).await.map_err(|error| refused(&error))?;
     progress.phase("undo");
 
-    let clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
+    let mut clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
     // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead rows behind.
     progress.step("vacuum");
     let mut tables: Vec<usize> = (0..W::TABLES.len()).collect();
     tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
-    let vacuum = async |client: &Client, table: &usize| {
+    let vacuum = async |client: &mut Client, table: &usize| {
         let name = W::TABLES[*table].name;
         let done = client.batch_execute(&format!("VACUUM (ANALYZE) {}.{name}", W::NAME)).await;
         done.map_err(|error| of_command(&format!("cannot vacuum {name}"), &error))
     };
-    side_by_side(&clients, &tables, vacuum).await?;
+    side_by_side(&mut clients, &tables, vacuum).await?;
     progress.phase("vacuum");
 
     progress.step("verify");
     let began = Instant::now();
     let counted = RefCell::new(vec![0; W::TABLES.len()]);
-    let count = async |client: &Client, table: &usize| {
+    let count = async |client: &mut Client, table: &usize| {
         let rows = load::count(client, W::NAME, W::TABLES[*table].name).await?;
         counted.borrow_mut()[*table] = rows;
         Ok(())
     };
-    side_by_side(&clients, &tables, count).await?;
+    side_by_side(&mut clients, &tables, count).await?;
     progress.found(parts.cardinality::<W>(&counted.borrow(), began.elapsed().as_secs_f64()));
     let found = RefCell::new(BTreeMap::new());
     let conditions: Vec<_> = script.conditions.iter().enumerate().collect();
-    let check = async |client: &Client, (place, condition): &(usize, &Named<'static>)| {
+    let check = async |client: &mut Client, (place, condition): &(usize, &Named<'static>)| {
         let finding = check::condition_holds::<W>(client, condition).await?;
         found.borrow_mut().insert(*place, finding);
         Ok(())
     };
-    side_by_side(&clients, &conditions, check).await?;
+    side_by_side(&mut clients, &conditions, check).await?;
     found.into_inner().into_values().for_each(|finding| progress.found(finding));
     progress.phase("verify");
     release(&guard).await?;

@@ -4,16 +4,14 @@
 //! would write them twice; and whatever kills the program, the next one rolls back the part that was under way. The journal that was
 //! asked for is set at the end.
 
-use std::collections::BTreeMap;
-use std::time::Instant;
-
 use rusqlite::{CachedStatement, Connection};
 
 use super::connection::{self, Bound};
 use super::manifest::{self, Loaded};
 use super::{Port, Sqlite};
+use crate::engine::load::{Phases, Told, counted, goes_on_or_name, rows_of_tables};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, Holding, LoadReport, LoadStep, Manifest};
+use crate::engine::{Error, LoadReport, Manifest};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Rows, Table};
 
@@ -47,12 +45,12 @@ pub(super) async fn load<W: Port>(
     sqlite: &Sqlite,
     manifest: &Manifest,
     population: &W::Population,
-    told: &(dyn Fn(LoadStep) + Send + Sync),
+    told: Told<'_>,
 ) -> Result<LoadReport, Error> {
     let connection = connection::create(&sqlite.options)?;
-    let mut load = Load { connection: &connection, told, report: LoadReport::default(), phase_began: Instant::now() };
+    let mut load = Load { connection: &connection, phases: Phases::new(told) };
     let done = load.run::<W>(manifest, population).await;
-    let report = load.report;
+    let report = load.phases.end();
     // Closing gives the file free again.
     let closed = connection.close().map_err(|(_, error)| Stop::from(error));
     match done.and(closed) {
@@ -67,19 +65,13 @@ pub(super) async fn load<W: Port>(
 
 struct Load<'a> {
     connection: &'a Connection,
-    told: &'a (dyn Fn(LoadStep) + Send + Sync),
-    report: LoadReport,
-    phase_began: Instant,
+    phases: Phases<'a>,
 }
 
 impl Load<'_> {
     async fn run<W: Port>(&mut self, manifest: &Manifest, population: &W::Population) -> Result<(), Stop> {
-        let began = Instant::now();
-        let resumes = match manifest::holding::<W>(self.connection)? {
-            Holding::Nothing => false,
-            Holding::Unfinished(found) if found == *manifest => true,
-            other => return Err(Stop::Said(refuse(&other, manifest))),
-        };
+        let holding = manifest::holding::<W>(self.connection)?;
+        let resumes = goes_on_or_name(&holding, manifest, "another file").map_err(Stop::Said)?;
         self.connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
         self.connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
         self.connection.pragma_update(None, "synchronous", "full")?;
@@ -90,36 +82,23 @@ impl Load<'_> {
             .into_iter()
             .partition(|statement| !statement.notes.contains_key("phase"));
         if !resumes {
-            self.phase("schema", |load| load.create::<W>(&tables, manifest))?;
+            self.phases.begin("schema");
+            self.create::<W>(&tables, manifest)?;
         }
-        self.begin("rows");
+        self.phases.begin("rows");
         self.parts::<W>(population).await?;
-        self.end("rows");
-        self.phase("keys", |load| load.keys(&keys))?;
+        self.phases.begin("keys");
+        self.keys(&keys)?;
         if manifest.foreign_keys {
-            self.phase("foreign keys", Self::foreign_keys)?;
+            self.phases.begin("foreign keys");
+            self.foreign_keys()?;
         }
-        self.phase("statistics", Self::statistics)?;
-        self.phase("verify", |load| load.verify::<W>(population))?;
-        manifest::complete(self.connection)?;
-        self.report.seconds = began.elapsed().as_secs_f64();
-        Ok(())
-    }
-
-    fn begin(&mut self, phase: &'static str) {
-        (self.told)(LoadStep::Phase(phase));
-        self.phase_began = Instant::now();
-    }
-
-    fn end(&mut self, phase: &'static str) {
-        self.report.phases.push((phase.to_owned(), self.phase_began.elapsed().as_secs_f64()));
-    }
-
-    fn phase(&mut self, name: &'static str, work: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
-        self.begin(name);
-        work(self)?;
-        self.end(name);
-        Ok(())
+        self.phases.begin("statistics");
+        self.statistics()?;
+        self.phases.begin("verify");
+        self.verify::<W>(population)?;
+        self.phases.finish();
+        Ok(manifest::complete(self.connection)?)
     }
 
     fn create<W: Port>(&mut self, tables: &[Named<'_>], manifest: &Manifest) -> Result<(), Stop> {
@@ -135,11 +114,7 @@ impl Load<'_> {
 
     async fn parts<W: Port>(&mut self, population: &W::Population) -> Result<(), Stop> {
         let loaded = manifest::parts(self.connection)?;
-        let (rows, bytes) = loaded.values().fold((0, 0), |(rows, bytes), part| (rows + part.rows, bytes + part.bytes));
-        if rows > 0 {
-            self.report.resumed_rows = rows;
-            (self.told)(LoadStep::Rows { rows, bytes, resumed: true });
-        }
+        self.phases.resumed(loaded.values().map(|part| part.rows).sum(), loaded.values().map(|part| part.bytes).sum());
         let mut writer = population.rows();
         for part in population.parts() {
             let table = table::<W>(population.tables(), part.table)?;
@@ -147,9 +122,7 @@ impl Load<'_> {
                 continue;
             }
             let Loaded { rows, bytes } = self.part(table, &part, &mut writer).await?;
-            self.report.rows += rows;
-            self.report.bytes += bytes;
-            (self.told)(LoadStep::Rows { rows, bytes, resumed: false });
+            self.phases.brought(rows, bytes);
         }
         Ok(())
     }
@@ -200,25 +173,16 @@ impl Load<'_> {
     }
 
     fn verify<W: Port>(&mut self, population: &W::Population) -> Result<(), Stop> {
-        let mut wanted: BTreeMap<usize, u64> = BTreeMap::new();
-        for part in population.parts() {
-            *wanted.entry(part.table).or_default() += part.rows;
-        }
-        for (number, wanted) in wanted {
+        for (number, wanted) in rows_of_tables(&population.parts()) {
             let table = table::<W>(population.tables(), number)?;
             let sql = format!("SELECT count(*) FROM {}", table.name);
             let found = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0))? as u64;
-            if found != wanted {
-                return Err(Stop::Said(Error::Database(format!(
-                    "table {} has {found} rows instead of {wanted} after the load: drop the tables and load again",
-                    table.name
-                ))));
-            }
-            self.report.tables.push((table.name.to_owned(), found));
+            counted(table.name, found, wanted).map_err(Stop::Said)?;
+            self.phases.report.tables.push((table.name.to_owned(), found));
         }
         let pages: i64 = self.connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
         let page_size: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-        self.report.database_bytes = Some((pages * page_size) as u64);
+        self.phases.report.database_bytes = Some((pages * page_size) as u64);
         Ok(())
     }
 }
@@ -271,25 +235,4 @@ impl RowSink for Insert<'_> {
             self.failed = self.statement.raw_execute().err();
         }
     }
-}
-
-fn refuse(holding: &Holding, wanted: &Manifest) -> Error {
-    Error::Usage(match holding {
-        Holding::Nothing => "it was emptied just now: try again".to_owned(),
-        Holding::Other { workload } => format!("it holds the workload {workload}; name another file"),
-        Holding::Foreign { why } => format!("{why}; drop the workload's tables first, or name another file"),
-        Holding::Complete(found) => {
-            format!("it is loaded already ({}); use it as it is, drop its tables first, or name another file", describe(found))
-        }
-        Holding::Unfinished(found) => format!(
-            "it holds an unfinished load of {}, not of {}; ask for the former to go on with it, or drop its tables first",
-            describe(found),
-            describe(wanted)
-        ),
-    })
-}
-
-fn describe(manifest: &Manifest) -> String {
-    let keys = if manifest.foreign_keys { "with" } else { "without" };
-    format!("scale {}, seed {}, date {}, {keys} foreign keys", manifest.scale, manifest.seed, manifest.date)
 }

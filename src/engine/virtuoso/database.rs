@@ -87,11 +87,7 @@ impl Engine<Tpcc> for Virtuoso {
     }
 
     fn isolation(&self) -> &str {
-        match self.isolation {
-            Isolation::ReadCommitted => "read committed",
-            Isolation::RepeatableRead => "repeatable read",
-            Isolation::Serializable => "serializable",
-        }
+        self.isolation.words()
     }
 
     fn blocking(&self) -> bool {

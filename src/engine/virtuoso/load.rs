@@ -3,13 +3,13 @@
 //! Nothing is logged while rows come; a checkpoint at the end brings them to disk, and only then is the load complete. One that was
 //! interrupted begins anew.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::time::Instant;
 
 use super::catalog::{self, Trouble};
 use super::target::Target;
 use super::tpcc::{KEYS, SCHEMA};
+use crate::engine::load::{Phases, Told, counted, rows_of_tables};
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::parameter::Param;
@@ -26,8 +26,6 @@ const ARRAY: usize = 200;
 /// Each row is committed by itself, and none is written to the transaction log.
 const UNLOGGED: &str = "log_enable (2, 1)";
 
-type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
-
 /// Loads a population into an empty database, or anew where a load has not ended.
 pub(super) fn load(
     target: &Target,
@@ -39,7 +37,7 @@ pub(super) fn load(
     if manifest.foreign_keys {
         return Err(Error::Usage("foreign keys cannot be declared on Virtuoso: leave --foreign-keys out".to_owned()));
     }
-    let began = Instant::now();
+    let mut phases = Phases::new(told);
     let connection = target.connect()?;
     let refused = |what: &'static str| move |diagnostic: Diagnostic| target.explain(what, &diagnostic);
     match catalog::holding(&connection).map_err(|trouble| explain(target, "cannot look at the tables", trouble))? {
@@ -53,34 +51,33 @@ pub(super) fn load(
             return Err(Error::Usage(format!("{url} holds another population: remove it first with graymark drop tpcc")));
         }
     }
-    let mut report = LoadReport::default();
-    phase(&mut report, told, "schema", || {
-        let text = serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest is no JSON: {error}")))?;
-        catalog::write(&connection, &text).map_err(refused("cannot make a table"))?;
-        for table in script::statements(SCHEMA) {
-            connection.execute(table.sql).map_err(refused("cannot make a table"))?;
-        }
-        Ok(())
-    })?;
-    let loaded = phase(&mut report, told, "rows", || rows(target, population, jobs, told))?;
-    (report.rows, report.bytes) = loaded;
+    phases.begin("schema");
+    let text = serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest is no JSON: {error}")))?;
+    catalog::write(&connection, &text).map_err(refused("cannot make a table"))?;
+    for table in script::statements(SCHEMA) {
+        connection.execute(table.sql).map_err(refused("cannot make a table"))?;
+    }
+    phases.begin("rows");
+    (phases.report.rows, phases.report.bytes) = rows(target, population, jobs, told)?;
+    phases.finish();
     connection.execute(UNLOGGED).map_err(refused("cannot turn the log off"))?;
-    phase(&mut report, told, "keys", || {
-        for key in script::statements(KEYS) {
-            connection.execute(key.sql).map_err(refused("cannot make an index"))?;
-        }
-        Ok(())
-    })?;
-    phase(&mut report, told, "procedures", || catalog::make_procedures(&connection).map_err(refused("cannot make a procedure")))?;
-    phase(&mut report, told, "checkpoint", || connection.execute("checkpoint").map_err(refused("cannot make a checkpoint")))?;
-    report.tables = phase(&mut report, told, "verify", || verify(target, &connection, population))?;
+    phases.begin("keys");
+    for key in script::statements(KEYS) {
+        connection.execute(key.sql).map_err(refused("cannot make an index"))?;
+    }
+    phases.begin("procedures");
+    catalog::make_procedures(&connection).map_err(refused("cannot make a procedure"))?;
+    phases.begin("checkpoint");
+    connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;
+    phases.begin("verify");
+    phases.report.tables = verify(target, &connection, population)?;
+    phases.finish();
     // From here on the log counts again.
     let connection = target.connect()?;
     catalog::complete(&connection).map_err(refused("cannot end the load"))?;
     connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;
-    report.database_bytes = super::check::database_bytes(&connection).ok();
-    report.seconds = began.elapsed().as_secs_f64();
-    Ok(report)
+    phases.report.database_bytes = super::check::database_bytes(&connection).ok();
+    Ok(phases.end())
 }
 
 /// What went wrong, in a line.
@@ -89,19 +86,6 @@ pub(super) fn explain(target: &Target, what: &str, trouble: Trouble) -> Error {
         Trouble::Refused(diagnostic) => target.explain(what, &diagnostic),
         Trouble::Unreadable(failure) => Error::Database(format!("{}: {what}: {failure}", target.url())),
     }
-}
-
-fn phase<T>(
-    report: &mut LoadReport,
-    told: Told<'_>,
-    name: &'static str,
-    work: impl FnOnce() -> Result<T, Error>,
-) -> Result<T, Error> {
-    told(LoadStep::Phase(name));
-    let began = Instant::now();
-    let done = work()?;
-    report.phases.push((name.to_owned(), began.elapsed().as_secs_f64()));
-    Ok(done)
 }
 
 /// All parts, by as many connections as there are jobs. Rows and bytes.
@@ -224,19 +208,10 @@ fn text(time: Timestamp) -> String {
 }
 
 fn verify(target: &Target, connection: &Connection, population: &Population) -> Result<Vec<(String, u64)>, Error> {
-    let mut wanted: BTreeMap<usize, u64> = BTreeMap::new();
-    for part in population.parts() {
-        *wanted.entry(part.table).or_default() += part.rows;
-    }
     let mut tables = Vec::new();
-    for (table, wanted) in Tpcc::TABLES.iter().zip(wanted.into_values()) {
+    for (table, wanted) in Tpcc::TABLES.iter().zip(rows_of_tables(&population.parts()).into_values()) {
         let found = count(connection, table.name).map_err(|trouble| explain(target, "cannot count rows", trouble))?;
-        if found != wanted {
-            return Err(Error::Database(format!(
-                "table {} has {found} rows instead of {wanted} after the load: drop the tables and load again",
-                table.name
-            )));
-        }
+        counted(table.name, found, wanted)?;
         tables.push((table.name.to_owned(), found));
     }
     Ok(tables)

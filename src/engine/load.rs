@@ -1,0 +1,260 @@
+//! What the loads of several engines have in common: phases and their times, what a database may hold before, the parts and the threads that
+//! bring them.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use futures_util::future::try_join_all;
+use tokio::sync::mpsc;
+
+use super::{Error, Holding, LoadReport, LoadStep, Manifest};
+use crate::workload::{Part, Table};
+
+/// Whom a load tells what it does.
+pub type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
+
+/// Times the phases and tells them, and gathers the report.
+pub struct Phases<'a> {
+    told: Told<'a>,
+    begun: Instant,
+    /// What is reported so far.
+    pub report: LoadReport,
+    current: Option<(&'static str, Instant)>,
+}
+
+impl<'a> Phases<'a> {
+    /// Of a load that begins now.
+    pub fn new(told: Told<'a>) -> Self {
+        Phases { told, begun: Instant::now(), report: LoadReport::default(), current: None }
+    }
+
+    /// Ends the phase that was, if one was, and begins another.
+    pub fn begin(&mut self, name: &'static str) {
+        self.finish();
+        (self.told)(LoadStep::Phase(name));
+        self.current = Some((name, Instant::now()));
+    }
+
+    /// Ends the phase that was, if one was.
+    pub fn finish(&mut self) {
+        if let Some((name, begun)) = self.current.take() {
+            self.report.phases.push((name.to_owned(), begun.elapsed().as_secs_f64()));
+        }
+    }
+
+    /// Ends the load.
+    pub fn end(mut self) -> LoadReport {
+        self.finish();
+        self.report.seconds = self.begun.elapsed().as_secs_f64();
+        self.report
+    }
+
+    /// Tells rows that this load has brought.
+    pub fn brought(&mut self, rows: u64, bytes: u64) {
+        self.report.rows += rows;
+        self.report.bytes += bytes;
+        (self.told)(LoadStep::Rows { rows, bytes, resumed: false });
+    }
+
+    /// Tells rows that were there, if there are any.
+    pub fn resumed(&mut self, rows: u64, bytes: u64) {
+        if rows > 0 {
+            self.report.resumed_rows += rows;
+            (self.told)(LoadStep::Rows { rows, bytes, resumed: true });
+        }
+    }
+
+    /// The parts that are still to be brought, when those of `done` (table, number, rows) are there; their rows are told as resumed.
+    ///
+    /// An error if one of them is not of this population.
+    pub fn open_parts(&mut self, tables: &[Table], parts: &[Part], done: &[(String, u32, u64)]) -> Result<Vec<Part>, Error> {
+        let is = |part: &Part, table: &str, number: u32| tables[part.table].name == table && part.number == number;
+        let known =
+            |(table, number, rows): &(String, u32, u64)| parts.iter().any(|part| is(part, table, *number) && part.rows == *rows);
+        if let Some((table, number, rows)) = done.iter().find(|done| !known(done)) {
+            return Err(Error::Usage(format!(
+                "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with graymark drop and load again"
+            )));
+        }
+        self.resumed(done.iter().map(|(_, _, rows)| rows).sum(), 0);
+        let is_open = |part: &&Part| !done.iter().any(|(table, number, _)| is(part, table, *number));
+        Ok(parts.iter().filter(is_open).copied().collect())
+    }
+
+    /// Brings parts, the biggest first, by `jobs` threads with a connection each: making the rows takes a processor, too.
+    ///
+    /// `work` is done once by each thread: it connects, and brings parts until its share gives no more.
+    pub async fn bring<W>(&mut self, mut parts: Vec<Part>, jobs: usize, work: W) -> Result<(), Error>
+    where
+        W: AsyncFn(&Share) -> Result<(), Error> + Send + Sync + 'static,
+    {
+        parts.sort_by_key(|part| std::cmp::Reverse(part.rows));
+        let stop = Stopper(Arc::default());
+        let next = Arc::new(AtomicUsize::new(0));
+        let (parts, work): (Arc<[Part]>, _) = (parts.into(), Arc::new(work));
+        let (sender, mut steps) = mpsc::unbounded_channel();
+        for number in 0..jobs.min(parts.len()) {
+            let share = Share { parts: parts.clone(), next: next.clone(), stop: stop.0.clone(), sender: sender.clone() };
+            let work = work.clone();
+            let thread = move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let runtime = runtime.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")));
+                if let Err(error) = runtime.and_then(|runtime| runtime.block_on(work(&share))) {
+                    let _ = share.sender.send(Err(error));
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("load-{number}")).spawn(thread);
+            thread.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")))?;
+        }
+        drop(sender);
+        let mut failure = None;
+        while let Some(step) = steps.recv().await {
+            match step {
+                Ok(Step { rows, bytes, resumed: false }) => self.brought(rows, bytes),
+                Ok(Step { rows, bytes, resumed: true }) => self.resumed(rows, bytes),
+                Err(error) => {
+                    stop.0.store(true, Ordering::Relaxed);
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+struct Step {
+    rows: u64,
+    bytes: u64,
+    resumed: bool,
+}
+
+/// What a loading thread has of the load.
+pub struct Share {
+    parts: Arc<[Part]>,
+    next: Arc<AtomicUsize>,
+    /// Set when the load is given up.
+    pub stop: Arc<AtomicBool>,
+    sender: mpsc::UnboundedSender<Result<Step, Error>>,
+}
+
+impl Share {
+    /// The next part, which no other thread gets.
+    pub fn take(&self) -> Option<&Part> {
+        self.parts.get(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// A part has been brought, in so many bytes.
+    pub fn brought(&self, part: &Part, bytes: u64) {
+        self.tell(Step { rows: part.rows, bytes, resumed: false });
+    }
+
+    /// A part was there.
+    pub fn resumed(&self, part: &Part) {
+        self.tell(Step { rows: part.rows, bytes: 0, resumed: true });
+    }
+
+    fn tell(&self, step: Step) {
+        // Nobody hears it when the load is given up.
+        let _ = self.sender.send(Ok(step));
+    }
+}
+
+/// Tells the loading threads to stop, at the latest when the load is given up.
+struct Stopper(Arc<AtomicBool>);
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Works through a list with several connections at a time.
+pub async fn side_by_side<C, T>(
+    connections: &mut [C],
+    items: &[T],
+    work: impl AsyncFn(&mut C, &T) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let next = Cell::new(0);
+    let worker = async |connection: &mut C| {
+        while let Some(item) = items.get(next.replace(next.get() + 1)) {
+            work(connection, item).await?;
+        }
+        Ok(())
+    };
+    try_join_all(connections.iter_mut().map(worker)).await.map(|_| ())
+}
+
+/// Rows that the parts bring to each table, by the table's number.
+pub fn rows_of_tables(parts: &[Part]) -> BTreeMap<usize, u64> {
+    let mut rows = BTreeMap::new();
+    for part in parts {
+        *rows.entry(part.table).or_default() += part.rows;
+    }
+    rows
+}
+
+/// Whether what a server's database holds is an unfinished load to go on with; it is an error if it is neither that nor nothing.
+pub fn goes_on(holding: Holding, manifest: &Manifest) -> Result<bool, Error> {
+    Err(Error::Usage(match holding {
+        Holding::Nothing => return Ok(false),
+        Holding::Unfinished(there) if there == *manifest => return Ok(true),
+        Holding::Unfinished(there) => format!(
+            "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it with graymark drop",
+            there.scale, there.seed
+        ),
+        Holding::Complete(there) => format!(
+            "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
+            there.scale, there.seed
+        ),
+        Holding::Other { workload } => format!("it holds the workload {workload}: use another database"),
+        Holding::Foreign { why } => {
+            format!("tables are there that Graymark did not load ({why}): remove them, or use another database")
+        }
+    }))
+}
+
+/// As [`goes_on`], where a database is one of many that are easily had; `other` says what to name instead, such as `another file`.
+pub fn goes_on_or_name(holding: &Holding, wanted: &Manifest, other: &str) -> Result<bool, Error> {
+    Err(Error::Usage(match holding {
+        Holding::Nothing => return Ok(false),
+        Holding::Unfinished(found) if found == wanted => return Ok(true),
+        Holding::Unfinished(found) => format!(
+            "it holds an unfinished load of {}, not of {}; ask for the former to go on with it, or drop its tables first",
+            describe(found),
+            describe(wanted)
+        ),
+        Holding::Complete(found) => {
+            format!("it is loaded already ({}); use it as it is, drop its tables first, or name {other}", describe(found))
+        }
+        Holding::Other { workload } => format!("it holds the workload {workload}; name {other}"),
+        Holding::Foreign { why } => format!("{why}; drop the workload's tables first, or name {other}"),
+    }))
+}
+
+fn describe(manifest: &Manifest) -> String {
+    let keys = if manifest.foreign_keys { "with" } else { "without" };
+    format!("scale {}, seed {}, date {}, {keys} foreign keys", manifest.scale, manifest.seed, manifest.date)
+}
+
+/// A table's rows were counted right after the load: an error if others than wanted are there.
+pub fn counted(table: &str, found: u64, wanted: u64) -> Result<(), Error> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::Database(format!(
+        "table {table} has {found} rows instead of {wanted} after the load: drop the tables and load again"
+    )))
+}
+
+/// As [`counted`], in a server's database, where others may have written.
+pub fn counted_among_others(table: &str, found: u64, wanted: u64) -> Result<(), Error> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::Database(format!(
+        "{table} has {found} rows instead of {wanted}: someone else wrote to it; remove the tables with graymark drop and load again"
+    )))
+}
