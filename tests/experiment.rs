@@ -6,7 +6,7 @@ mod support;
 use graymark::engine::server;
 use serde_json::Value;
 use support::command::{Done, json_file, loaded, new_record, open_directory, run, succeed};
-use support::require_postgres;
+use support::{require_mariadb, require_postgres};
 use tempfile::TempDir;
 
 /// Rows of each table of a population of one warehouse.
@@ -93,6 +93,16 @@ fn a_private_server_is_restarted_for_the_cold_read() {
     let server = server::postgres::Server::start(&options).unwrap();
     let scan = scanned(&succeed(place.path(), &["scan", "--db", &server.url(), "--json"]), "first");
     assert!(scan["caches"]["how"].as_str().unwrap().contains("restart it before"), "{scan}");
+}
+
+#[test]
+fn a_private_mariadb_is_restarted_for_the_cold_read() {
+    let Some(()) = require_mariadb() else { return };
+    let place = open_directory();
+    let url = format!("mysql:local?data={}&innodb_flush_log_at_trx_commit=0", place.path().join("data").display());
+    succeed(place.path(), &["load", "--db", &url]);
+    let scan = scanned(&succeed(place.path(), &["scan", "--db", &url, "--json"]), "cold");
+    assert!(scan["caches"]["how"].as_str().unwrap().contains("restarted"), "{scan}");
 }
 
 #[cfg(not(feature = "odbc"))]

@@ -1,11 +1,13 @@
 //! The serial read: tables read from end to end by one reader, with cold caches and with warm ones.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, files::forget};
+use super::Error;
+use super::files::{self, forget};
+use super::server::{Kind, Server};
 
 /// What was done to the caches between the tables and their storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,32 @@ pub struct Scanned {
     pub bytes: Option<u64>,
     /// Seconds from asking to the last row.
     pub seconds: f64,
+}
+
+/// Empties the caches of a private server: its own by a restart, and the system's.
+///
+/// # Errors
+/// If the server does not stop or start, or as [`drop_pages`].
+pub fn chill_by_restart<K: Kind>(server: &Server<K>, all: bool) -> Result<Chill, Error> {
+    server.stop()?;
+    let files =
+        files::below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
+    let dropped = drop_pages(&files, all)?;
+    server.restart()?;
+    let (Ok(what) | Err(what)) = &dropped;
+    Ok(Chill { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") })
+}
+
+/// Empties the system's page cache of the data of a server that is not Graymark's, where that is on this machine.
+///
+/// # Errors
+/// As [`drop_pages`].
+pub fn chill_of_others(data: Option<&Path>, all: bool) -> Result<Chill, Error> {
+    let files = data.map(files::below).transpose().ok().flatten().unwrap_or_default();
+    let (Ok(what) | Err(what)) = drop_pages(&files, all)?;
+    let how =
+        format!("{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan");
+    Ok(Chill { cold: false, how })
 }
 
 /// Empties the system's page cache: of some files, or with `all` of everything, which needs root. Says what was done.

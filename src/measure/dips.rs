@@ -2,7 +2,7 @@
 //!
 //! The level of a second is the median of the seconds around it, so that load that is changed on purpose is no dip. Below
 //! [`DIP`] of it for at least [`SHORTEST_S`] is a dip; what of it is below [`BLACKOUT`] is a blackout. A slow run has seconds of few
-//! transactions by chance alone: its seconds are taken together until [`EXPECTED`] transactions are to be expected, and only what chance
+//! transactions by chance alone: its seconds are taken together until `EXPECTED` transactions are to be expected, and only what chance
 //! does not explain is told.
 
 use std::ops::Range;

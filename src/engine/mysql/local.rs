@@ -2,34 +2,20 @@
 
 use std::path::PathBuf;
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-
 use crate::engine::Error;
 use crate::engine::server::mariadb::Options;
-use crate::size;
-
-/// What cannot stand in a value as it is.
-const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
+use crate::engine::server::url;
 
 /// What private server a URL asks for; none if it names a server that is there.
 pub fn parse(url: &str) -> Result<Option<Options>, Error> {
-    let Some(rest) = url.strip_prefix("mysql:local").or_else(|| url.strip_prefix("mariadb:local")) else { return Ok(None) };
-    let query = match rest.split_at_checked(1) {
-        None => "",
-        Some(("?", query)) => query,
-        Some(_) => return Err(Error::Usage("a private server is asked for by mysql:local?NAME=VALUE&NAME=VALUE".to_owned())),
-    };
+    let Some(values) = url::values(url, &["mysql", "mariadb"])? else { return Ok(None) };
     let mut options = Options::default();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let value = percent_decode_str(value).decode_utf8();
-        let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?.into_owned();
-        match name {
+    for (name, value) in values {
+        match &*name {
             "cpus" if !value.is_empty() => options.cpus = Some(value),
-            "memory" => options.memory = Some(size::parse(&value).map_err(|why| Error::Usage(format!("memory: {why}")))?),
+            "memory" => options.memory = Some(url::bytes("memory", &value)?),
             "buffers" => {
-                let bytes = size::parse(&value).map_err(|why| Error::Usage(format!("buffers: {why}")))?;
-                options.settings.push(("innodb_buffer_pool_size".to_owned(), bytes.to_string()));
+                options.settings.push(("innodb_buffer_pool_size".to_owned(), url::bytes("buffers", &value)?.to_string()));
             }
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
@@ -45,13 +31,7 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
 
 /// The URL that starts the same server again.
 pub fn url(options: &Options) -> String {
-    let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
-    let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
-    let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
-    let memory = options.memory.map(|bytes| format!("memory={}", size::text(bytes)));
-    let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
-    let pairs: Vec<String> = data.chain(cpus).chain(memory).chain(settings).collect();
-    if pairs.is_empty() { "mysql:local".to_owned() } else { format!("mysql:local?{}", pairs.join("&")) }
+    url::of("mysql", url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings))
 }
 
 /// A system variable's name, as `SHOW VARIABLES` writes it; not one whose value could hold a password, for settings are recorded.

@@ -13,6 +13,7 @@ mod observe;
 mod option_file;
 mod restore;
 mod rows;
+mod scan;
 mod tls;
 mod tpcc;
 mod value;
@@ -26,13 +27,14 @@ use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
 use crate::engine::options::private_settings;
+use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::{self, cpu};
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
-use crate::workload::Workload;
+use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on MySQL: its SQL, and its transactions over a connection.
 pub trait Port: Workload {
@@ -249,6 +251,18 @@ impl<W: Port> Engine<W> for Mysql {
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Upkeep, Error> {
         warm::at_random::<W>(&mut self.conn::<W>().await?, population, seed, told).await
+    }
+
+    async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
+        scan::chill(self, all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        scan::scan(&mut self.conn::<W>().await?, table).await
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        scan::table_bytes::<W>(&mut self.conn::<W>().await?).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

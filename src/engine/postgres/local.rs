@@ -2,36 +2,22 @@
 
 use std::path::PathBuf;
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-
 use crate::engine::Error;
 use crate::engine::server::postgres::Options;
-use crate::size;
-
-/// What cannot stand in a value as it is.
-const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
+use crate::engine::server::url;
 
 /// What private server a URL asks for; none if it names a server that is there.
 pub fn parse(url: &str) -> Result<Option<Options>, Error> {
-    let Some(rest) = url.strip_prefix("postgres:local").or_else(|| url.strip_prefix("postgresql:local")) else { return Ok(None) };
-    let query = match rest.split_at_checked(1) {
-        None => "",
-        Some(("?", query)) => query,
-        Some(_) => return Err(Error::Usage("a private server is asked for by postgres:local?NAME=VALUE&NAME=VALUE".to_owned())),
-    };
+    let Some(values) = url::values(url, &["postgres", "postgresql"])? else { return Ok(None) };
     let mut options = Options::default();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let value = percent_decode_str(value).decode_utf8();
-        let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?.into_owned();
-        match name {
+    for (name, value) in values {
+        match &*name {
             "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => options.version = Some(value),
             "version" => return Err(Error::Usage(format!("version={value} is not a major version such as 15"))),
             "cpus" if !value.is_empty() => options.cpus = Some(value),
-            "memory" => options.memory = Some(size::parse(&value).map_err(|why| Error::Usage(format!("memory: {why}")))?),
+            "memory" => options.memory = Some(url::bytes("memory", &value)?),
             "buffers" => {
-                let bytes = size::parse(&value).map_err(|why| Error::Usage(format!("buffers: {why}")))?;
-                options.settings.push(("shared_buffers".to_owned(), format!("{}kB", bytes >> 10)));
+                options.settings.push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
             }
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
@@ -47,14 +33,9 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
 
 /// The URL that starts the same server again.
 pub fn url(options: &Options) -> String {
-    let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
-    let version = options.version.iter().map(|version| format!("version={version}"));
-    let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
-    let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
-    let memory = options.memory.map(|bytes| format!("memory={}", size::text(bytes)));
-    let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
-    let pairs: Vec<String> = version.chain(data).chain(cpus).chain(memory).chain(settings).collect();
-    if pairs.is_empty() { "postgres:local".to_owned() } else { format!("postgres:local?{}", pairs.join("&")) }
+    let version = options.version.iter().map(|version| ("version".to_owned(), version.clone()));
+    let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
+    url::of("postgres", version.chain(common))
 }
 
 /// A setting's name; not one whose value could hold a password, for settings are recorded.

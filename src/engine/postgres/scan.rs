@@ -7,8 +7,8 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Postgres;
 use super::failure::of_command;
-use crate::engine::scan::{Chill, Scanned, drop_pages};
-use crate::engine::{Error, files};
+use crate::engine::Error;
+use crate::engine::scan::{self, Chill, Scanned};
 use crate::workload::{Table, Workload};
 
 /// One process reads the pages of the table in their order.
@@ -18,20 +18,10 @@ const SERIAL: &str = "SET max_parallel_workers_per_gather = 0; SET enable_indexs
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
 pub(super) fn chill(postgres: &Postgres, all: bool) -> Result<Chill, Error> {
     if let Some(server) = postgres.server() {
-        server.stop()?;
-        let files =
-            files::below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
-        let dropped = drop_pages(&files, all)?;
-        server.restart()?;
-        let (Ok(what) | Err(what)) = &dropped;
-        return Ok(Chill { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") });
+        return scan::chill_by_restart(server, all);
     }
     let data = postgres.postmaster.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
-    let files = data.as_deref().map(files::below).transpose().ok().flatten().unwrap_or_default();
-    let (Ok(what) | Err(what)) = drop_pages(&files, all)?;
-    let how =
-        format!("{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan");
-    Ok(Chill { cold: false, how })
+    scan::chill_of_others(data.as_deref(), all)
 }
 
 /// Reads all of a table.

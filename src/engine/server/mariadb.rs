@@ -112,6 +112,9 @@ impl Kind for MariaDb {
             ("innodb_buffer_pool_size", format!("{}M", memory::usual_buffers_mib())),
             ("innodb_log_file_size", "2G".to_owned()),
             ("innodb_flush_log_at_trx_commit", "1".to_owned()),
+            // A start is a cold one, and does not read what the buffers held before.
+            ("innodb_buffer_pool_dump_at_shutdown", "OFF".to_owned()),
+            ("innodb_buffer_pool_load_at_startup", "OFF".to_owned()),
             ("innodb_doublewrite", "ON".to_owned()),
         ];
         command.arg("--no-defaults").arg(format!("--datadir={}", home.data.display()));

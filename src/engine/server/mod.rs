@@ -10,6 +10,7 @@ pub mod memory;
 mod owner;
 pub mod postgres;
 mod process;
+pub mod url;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;
 

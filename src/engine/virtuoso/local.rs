@@ -3,14 +3,11 @@
 
 use std::path::PathBuf;
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-
 use crate::engine::Error;
+use crate::engine::server::url;
 use crate::engine::server::virtuoso::{FEWEST_BUFFERS, Options, PAGE};
 use crate::size;
 
-/// What cannot stand in a value as it is.
-const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
 /// The fewest buffers that a server has, and the most whose bytes anyone can mean: 8 TiB. Version 7.2.5 makes more of a smaller number in its ini
 /// file and does not say so.
 const BUFFERS: std::ops::RangeInclusive<u32> = FEWEST_BUFFERS..=1_073_741_824;
@@ -19,18 +16,10 @@ const STRIPES: std::ops::RangeInclusive<u32> = 1..=64;
 
 /// What private server a URL asks for; none if it names a server that is there.
 pub(super) fn parse(url: &str) -> Result<Option<Options>, Error> {
-    let Some(rest) = url.strip_prefix("virtuoso:local") else { return Ok(None) };
-    let query = match rest.split_at_checked(1) {
-        None => "",
-        Some(("?", query)) => query,
-        Some(_) => return Err(Error::Usage("a private server is asked for by virtuoso:local?NAME=VALUE&NAME=VALUE".to_owned())),
-    };
+    let Some(values) = url::values(url, &["virtuoso"])? else { return Ok(None) };
     let mut options = Options::default();
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let value = percent_decode_str(value).decode_utf8();
-        let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?.into_owned();
-        set(&mut options, name, value)?;
+    for (name, value) in values {
+        set(&mut options, &name, value)?;
     }
     Ok(Some(options))
 }
@@ -39,7 +28,7 @@ pub(super) fn parse(url: &str) -> Result<Option<Options>, Error> {
 pub(super) fn set(options: &mut Options, name: &str, value: String) -> Result<(), Error> {
     match name {
         "buffers" => options.buffers = Some(buffers(&value)?),
-        "memory" => options.memory = Some(size::parse(&value).map_err(|why| Error::Usage(format!("memory: {why}")))?),
+        "memory" => options.memory = Some(url::bytes(name, &value)?),
         "dirty" => options.dirty = Some(number(name, &value, 1..=*BUFFERS.end())?),
         "checkpoint" => options.checkpoint = Some(number(name, &value, 0..=100_000)?),
         "stripes" => options.stripes = Some(number(name, &value, STRIPES)?),
@@ -80,16 +69,13 @@ fn number(name: &str, value: &str, allowed: std::ops::RangeInclusive<u32>) -> Re
 
 /// The URL that starts the same server again.
 pub(super) fn url(options: &Options) -> String {
-    let encoded = |value: &str| utf8_percent_encode(value, VALUE).to_string();
     let numbers =
         [("buffers", options.buffers), ("dirty", options.dirty), ("checkpoint", options.checkpoint), ("stripes", options.stripes)];
-    let numbers = numbers.into_iter().filter_map(|(name, number)| Some(format!("{name}={}", number?)));
-    let cpus = options.cpus.iter().map(|cpus| format!("cpus={}", encoded(cpus)));
-    let memory = options.memory.map(|bytes| format!("memory={}", size::text(bytes)));
-    let data = options.data.iter().map(|data| format!("data={}", encoded(&data.to_string_lossy())));
-    let settings = options.settings.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
-    let pairs: Vec<String> = numbers.chain(cpus).chain(memory).chain(data).chain(settings).collect();
-    if pairs.is_empty() { "virtuoso:local".to_owned() } else { format!("virtuoso:local?{}", pairs.join("&")) }
+    let numbers = numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), number?.to_string())));
+    url::of(
+        "virtuoso",
+        numbers.chain(url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings)),
+    )
 }
 
 /// A setting's name as Virtuoso writes them, with a capital. Where a server listens is Graymark's matter.
@@ -106,7 +92,7 @@ mod tests {
     fn a_private_server_is_asked_for_with_its_options() {
         assert_eq!(parse("virtuoso://dba@localhost:1111"), Ok(None));
         assert_eq!(parse("virtuoso:local"), Ok(Some(Options::default())));
-        let text = "virtuoso:local?buffers=22000&dirty=1500&checkpoint=20&stripes=2&cpus=0,2-3&memory=1GB&data=/var/bench%20data&O_DIRECT=1";
+        let text = "virtuoso:local?buffers=22000&dirty=1500&checkpoint=20&stripes=2&data=/var/bench%20data&cpus=0,2-3&memory=1GB&O_DIRECT=1";
         let options = parse(text).unwrap().unwrap();
         assert_eq!(
             (options.buffers, options.dirty, options.checkpoint, options.stripes),

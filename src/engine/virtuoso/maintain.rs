@@ -10,10 +10,10 @@ use super::target::Target;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::statement::Statement;
-use crate::engine::scan::{Chill, Scanned, drop_pages};
+use crate::engine::scan::{Chill, Scanned, chill_by_restart, chill_of_others};
 use crate::engine::server::virtuoso::PAGE;
 use crate::engine::warm::{self, Reader};
-use crate::engine::{Error, Upkeep, files};
+use crate::engine::{Error, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
@@ -47,22 +47,10 @@ pub(super) fn maintain(target: &Target, kind: MaintenanceKind) -> Result<Upkeep,
 
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
 pub(super) fn chill(virtuoso: &Virtuoso, all: bool) -> Result<Chill, Error> {
-    let Some(server) = virtuoso.server() else {
-        let (Ok(what) | Err(what)) = drop_pages(&[], all)?;
-        let how = format!(
-            "{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan"
-        );
-        return Ok(Chill { cold: false, how });
-    };
+    let Some(server) = virtuoso.server() else { return chill_of_others(None, all) };
     // What stands in the log would be worked again by the new server, which warms its cache.
     maintain(virtuoso.target(), MaintenanceKind::Checkpoint)?;
-    server.stop()?;
-    let files =
-        files::below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
-    let dropped = drop_pages(&files, all)?;
-    server.restart()?;
-    let (Ok(what) | Err(what)) = &dropped;
-    Ok(Chill { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") })
+    chill_by_restart(server, all)
 }
 
 /// Reads all of a table, row by row of its primary key.
