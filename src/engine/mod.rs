@@ -3,6 +3,7 @@
 //! An engine knows nothing of terminals, phases, histograms or reports. It is asked to load a population, to open
 //! sessions that execute whole transactions, to count, to check and to describe itself.
 
+pub mod address;
 pub mod failure;
 pub mod files;
 mod load;

@@ -85,7 +85,7 @@ pub struct Hits {
     pub logical: u64,
     /// Of these, pages that were not in the buffers.
     pub physical: u64,
-    /// Percent of the pages asked for that were in the buffers; none if none was asked for.
+    /// Percent of the pages asked for that were in the buffers; none if none was asked for, or more were read than asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_percent: Option<f64>,
 }
@@ -144,7 +144,9 @@ impl Hits {
     fn between(earlier: Option<Reads>, later: Option<Reads>) -> Option<Hits> {
         let Reads { logical, physical } = later?.since(earlier?)?;
         // Two counters that are not read at one instant can leave a few more misses than reads.
-        let hit_percent = (logical > 0).then(|| 100.0 * (1.0 - physical as f64 / logical as f64).max(0.0));
+        // A database that reads ahead may read more pages than anyone asked for: then nobody knows how many of these it found.
+        let known = logical > 0 && physical <= logical;
+        let hit_percent = known.then(|| 100.0 * (1.0 - physical as f64 / logical as f64));
         Some(Hits { logical, physical, hit_percent })
     }
 }
@@ -204,6 +206,8 @@ mod tests {
         let found = PagesSummary::between((10.0, &before), (70.0, &after)).unwrap();
         assert_eq!(found.data, Some(Hits { logical: 100, physical: 20, hit_percent: Some(80.0) }));
         assert_eq!(found.index, Some(Hits { logical: 200, physical: 5, hit_percent: Some(97.5) }));
+        let ahead = |physical| Hits::between(Some(Reads::default()), Some(Reads { logical: 10, physical }));
+        assert_eq!((ahead(10).unwrap().hit_percent, ahead(11).unwrap().hit_percent), (Some(0.0), None));
         assert_eq!(found.overall.map(|hits| (hits.logical, hits.physical)), Some((300, 25)));
         assert_eq!((found.logical_index_per_data, found.physical_data_per_index), (Some(2.0), Some(4.0)));
         assert_eq!((found.seconds, found.grown_pages), (60.0, Some(3)));

@@ -1,51 +1,31 @@
 //! Where a MySQL or MariaDB server is and how to get in: URL, environment, option file, TLS.
 
 use std::io;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, IoError, OptsBuilder, SslOpts};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::failure::{self, UNKNOWN_DATABASE, told};
 use super::option_file;
 use super::tls::{self, Mode};
 use crate::engine::Error;
-use crate::engine::postgres::connect::one_line;
+use crate::engine::address::{self, Environment, Form, Host, Parts, Password, encoded, encoded_path, one_line, own_name};
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
 const CONNECT_SECONDS: u64 = 30;
 const DEFAULT_PORT: u16 = 3306;
-const PARAMETERS: &str = "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout";
-/// What a part of a URL may hold as it is.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+const FORM: Form = Form {
+    schemes: &["mysql", "mariadb"],
+    database: "database",
+    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout",
+};
 /// Statements that the driver may keep prepared. It closes further ones behind the back of who holds them.
 const MOST_STATEMENTS: usize = 1_000;
 /// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are errors.
 const SESSION: &str = "SET SESSION time_zone = '+00:00', \
     sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_IN_DATE,NO_ZERO_DATE'";
-
-/// The environment that is looked at, by name.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// Where the server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Host {
-    Tcp(String),
-    Socket(PathBuf),
-}
-
-/// A password. It is never shown.
-#[derive(Clone, PartialEq, Eq)]
-struct Password(String);
-
-impl std::fmt::Debug for Password {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
-}
 
 /// A server to connect to, and perhaps a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,25 +46,19 @@ pub struct Target {
 impl Target {
     /// Reads a `mysql://` URL; what it leaves open comes from the environment and the option file.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
-        let parts = Parts::of(url)?;
-        let given = |name: &str, variable: &str| {
-            parts.last(name).map(str::to_owned).or_else(|| environment(variable)).filter(|value| !value.is_empty())
-        };
-        let port = match given("port", "MYSQL_TCP_PORT") {
-            Some(text) => text.parse().map_err(|_| Error::Usage(format!("the port `{text}` is not a number from 1 to 65535")))?,
-            None => DEFAULT_PORT,
-        };
+        let parts = Parts::of(url, &FORM)?;
+        if let Some(database) = parts.last("database").filter(|name| name.contains('`') || name.contains('\0')) {
+            return Err(Error::Usage(format!("`{database}` is no name for a database")));
+        }
+        let given = |name: &str, variable: &str| parts.given(name, variable, environment);
+        let port = given("port", "MYSQL_TCP_PORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
         let host = match (parts.last("socket"), parts.last("host")) {
             (Some(socket), _) => Host::Socket(PathBuf::from(socket)),
-            (None, Some(host)) if host.contains(',') => {
-                return Err(Error::Usage(format!("`{host}` names several hosts: give the one that is to be measured")));
-            }
-            (None, host) => Host::Tcp(host.unwrap_or("localhost").to_owned()),
+            (None, host) => Host::Tcp(Parts::one_host(host.unwrap_or("localhost"))?.to_owned()),
         };
         let file = environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();
-        let own = || nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.name);
         // A password of the file is meant for the file's user.
-        let user = parts.last("user").map(str::to_owned).or_else(|| file.user.clone()).or_else(own);
+        let user = parts.last("user").map(str::to_owned).or_else(|| file.user.clone()).or_else(own_name);
         let user = user.ok_or_else(|| Error::Usage("who connects? Give a user: mysql://USER@HOST/DATABASE".to_owned()))?;
         let of_file = file.password.filter(|_| file.user.is_none_or(|name| name == user));
         let ssl_mode = match parts.last("ssl-mode") {
@@ -112,13 +86,11 @@ impl Target {
 
     /// The URL without password.
     pub fn url(&self) -> String {
-        let encode = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
-        let name = |text: &str| encode(text).replace('/', "%2F");
-        let (user, database) = (name(&self.user), self.database.as_deref().map(name).unwrap_or_default());
+        let (user, database) = (encoded(&self.user), self.database.as_deref().map(encoded).unwrap_or_default());
         match &self.host {
             Host::Tcp(host) if host.contains(':') => format!("mysql://{user}@[{host}]:{}/{database}", self.port),
-            Host::Tcp(host) => format!("mysql://{user}@{}:{}/{database}", name(host), self.port),
-            Host::Socket(path) => format!("mysql://{user}@localhost/{database}?socket={}", encode(&path.to_string_lossy())),
+            Host::Tcp(host) => format!("mysql://{user}@{}:{}/{database}", encoded(host), self.port),
+            Host::Socket(path) => format!("mysql://{user}@localhost/{database}?socket={}", encoded_path(&path.to_string_lossy())),
         }
     }
 
@@ -134,10 +106,7 @@ impl Target {
 
     /// Whether the server is on this machine, as far as the address tells.
     pub fn is_local(&self) -> bool {
-        match &self.host {
-            Host::Tcp(host) => is_loopback(host),
-            Host::Socket(_) => true,
-        }
+        self.host.is_local()
     }
 
     fn place(&self) -> String {
@@ -297,58 +266,8 @@ impl Target {
 fn default_ssl_mode(host: &Host) -> Mode {
     match host {
         Host::Socket(_) => Mode::Disabled,
-        Host::Tcp(host) if is_loopback(host) => Mode::Preferred,
+        host if host.is_local() => Mode::Preferred,
         Host::Tcp(_) => Mode::VerifyIdentity,
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// What a URL says, decoded, as parameters in their order.
-struct Parts(Vec<(String, String)>);
-
-impl Parts {
-    fn of(url: &str) -> Result<Parts, Error> {
-        let wrong = |why: &str| Error::Usage(format!("the database URL is not mysql://USER@HOST:PORT/DATABASE: {why}"));
-        let rest = url.strip_prefix("mysql://").or_else(|| url.strip_prefix("mariadb://"));
-        let rest = rest.ok_or_else(|| wrong("it does not begin with mysql://"))?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (host, port) = match address.strip_prefix('[') {
-            Some(address) => {
-                let (host, after) = address.split_once(']').ok_or_else(|| wrong("a `]` is missing"))?;
-                (host, after.strip_prefix(':').unwrap_or(after))
-            }
-            None => address.split_once(':').unwrap_or((address, "")),
-        };
-        let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from).map_err(|_| wrong("it is not UTF-8"));
-        let mut parts = Vec::new();
-        for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port), ("database", database)] {
-            if !value.is_empty() {
-                parts.push((name.to_owned(), decode(value)?));
-            }
-        }
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').ok_or_else(|| wrong("a parameter has no `=`"))?;
-            let name = decode(name)?;
-            if !PARAMETERS.split(", ").any(|known| known == name) {
-                return Err(Error::Usage(format!("the database URL has an unknown parameter `{name}`; known are {PARAMETERS}")));
-            }
-            parts.push((name, decode(value)?));
-        }
-        let parts = Parts(parts);
-        if let Some(database) = parts.last("database").filter(|name| name.contains('`') || name.contains('\0')) {
-            return Err(Error::Usage(format!("`{database}` is no name for a database")));
-        }
-        Ok(parts)
-    }
-
-    fn last(&self, name: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(other, value)| other == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
 }
 

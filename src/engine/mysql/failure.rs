@@ -2,7 +2,7 @@
 
 use mysql_async::{DriverError, IoError, ServerError};
 
-use crate::engine::postgres::connect::one_line;
+use crate::engine::address::one_line;
 use crate::engine::{Error, Failure, RetryReason};
 
 /// A row or gap was not to be had within `innodb_lock_wait_timeout`. Only the statement is rolled back then; Graymark rolls back the rest.

@@ -26,6 +26,7 @@ pub use connection::{Command, Connection};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
+use crate::engine::address;
 use crate::engine::options::private_settings;
 use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::{self, cpu};
@@ -95,7 +96,7 @@ impl Mysql {
         // A private server is told nothing by the environment that is meant for others.
         let target = match &server {
             Some(_) => connect::Target::parse(&url, &|_| None)?,
-            None => connect::Target::parse(&url, &super::postgres::connect::environment)?,
+            None => connect::Target::parse(&url, &address::environment)?,
         };
         let mut conn = target.connect(None, &[]).await?;
         let about = about(&mut conn).await.map_err(|error| failure::of_command("cannot ask for the server's version", &error))?;

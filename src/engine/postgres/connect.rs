@@ -2,51 +2,26 @@
 
 use std::error::Error as _;
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, config};
 
 use super::pgpass;
 use super::tls::{self, Mode};
 use crate::engine::Error;
+use crate::engine::address::{self, Environment, Form, Host, Parts, Password, encoded, encoded_path, one_line, own_name};
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
 const CONNECT_SECONDS: u64 = 30;
 const DEFAULT_PORT: u16 = 5432;
 const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
-const PARAMETERS: &str =
-    "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler";
-/// What a part of a URL may hold as it is.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-
-/// The environment that libpq looks at, by name.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The process's environment; what is not Unicode is taken as not set.
-pub fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-/// Where the server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Host {
-    Tcp(String),
-    Socket(PathBuf),
-}
-
-/// A password. It is never shown.
-#[derive(Clone, PartialEq, Eq)]
-struct Password(String);
-
-impl std::fmt::Debug for Password {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("…")
-    }
-}
+const FORM: Form = Form {
+    schemes: &["postgres", "postgresql"],
+    database: "dbname",
+    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler",
+};
 
 /// A database to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,20 +45,12 @@ pub struct Target {
 impl Target {
     /// Reads a `postgres://` URL; what it leaves open comes from the environment and the password file, as with libpq.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
-        let parts = Parts::of(url)?;
-        let given = |name: &str, variable: &str| {
-            parts.last(name).map(str::to_owned).or_else(|| environment(variable)).filter(|value| !value.is_empty())
-        };
-        let port = match given("port", "PGPORT") {
-            Some(text) => text.parse().map_err(|_| Error::Usage(format!("the port `{text}` is not a number from 1 to 65535")))?,
-            None => DEFAULT_PORT,
-        };
+        let parts = Parts::of(url, &FORM)?;
+        let given = |name: &str, variable: &str| parts.given(name, variable, environment);
+        let port = given("port", "PGPORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
         let host = match given("host", "PGHOST") {
             Some(host) if host.starts_with('/') => Host::Socket(PathBuf::from(host)),
-            Some(host) if host.contains(',') => {
-                return Err(Error::Usage(format!("`{host}` names several hosts: give the one that is to be measured")));
-            }
-            Some(host) => Host::Tcp(host),
+            Some(host) => Host::Tcp(Parts::one_host(&host)?.to_owned()),
             None => default_host(port),
         };
         let user = given("user", "PGUSER").or_else(own_name);
@@ -152,24 +119,19 @@ impl Target {
 
     /// The URL without password.
     pub fn url(&self) -> String {
-        let encode = |text: &str| utf8_percent_encode(text, PLAIN).to_string();
-        let name = |text: &str| encode(text).replace('/', "%2F");
-        let (user, database) = (name(&self.user), name(&self.database));
+        let (user, database) = (encoded(&self.user), encoded(&self.database));
         match &self.host {
             Host::Tcp(host) if host.contains(':') => format!("postgres://{user}@[{host}]:{}/{database}", self.port),
-            Host::Tcp(host) => format!("postgres://{user}@{}:{}/{database}", name(host), self.port),
+            Host::Tcp(host) => format!("postgres://{user}@{}:{}/{database}", encoded(host), self.port),
             Host::Socket(path) => {
-                format!("postgres://{user}@/{database}?host={}&port={}", encode(&path.to_string_lossy()), self.port)
+                format!("postgres://{user}@/{database}?host={}&port={}", encoded_path(&path.to_string_lossy()), self.port)
             }
         }
     }
 
     /// Whether the server is on this machine, as far as the address tells.
     pub fn is_local(&self) -> bool {
-        match &self.host {
-            Host::Tcp(host) => is_loopback(host),
-            Host::Socket(_) => true,
-        }
+        self.host.is_local()
     }
 
     fn place(&self) -> String {
@@ -351,15 +313,6 @@ pub fn chain(error: &tokio_postgres::Error) -> String {
     std::iter::once(one_line(&error.to_string())).chain(causes).collect::<Vec<_>>().join(": ")
 }
 
-/// A text with its line breaks made blanks.
-pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn own_name() -> Option<String> {
-    nix::unistd::User::from_uid(nix::unistd::Uid::effective()).ok().flatten().map(|user| user.name)
-}
-
 fn default_host(port: u16) -> Host {
     let socket = SOCKET_DIRECTORIES.iter().map(Path::new).find(|path| path.join(format!(".s.PGSQL.{port}")).exists());
     socket.map_or_else(|| Host::Tcp("localhost".to_owned()), |path| Host::Socket(path.to_owned()))
@@ -368,54 +321,8 @@ fn default_host(port: u16) -> Host {
 fn default_ssl_mode(host: &Host) -> Mode {
     match host {
         Host::Socket(_) => Mode::Disable,
-        Host::Tcp(host) if is_loopback(host) => Mode::Prefer,
+        host if host.is_local() => Mode::Prefer,
         Host::Tcp(_) => Mode::VerifyFull,
-    }
-}
-
-fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// What a URL says, decoded, as parameters in their order. The `url` crate does not serve here: it refuses `user@` without a host.
-struct Parts(Vec<(String, String)>);
-
-impl Parts {
-    fn of(url: &str) -> Result<Parts, Error> {
-        let wrong = |why: &str| Error::Usage(format!("the database URL is not postgres://USER@HOST:PORT/DATABASE: {why}"));
-        let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
-        let rest = rest.ok_or_else(|| wrong("it does not begin with postgres://"))?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (host, port) = match address.strip_prefix('[') {
-            Some(address) => {
-                let (host, after) = address.split_once(']').ok_or_else(|| wrong("a `]` is missing"))?;
-                (host, after.strip_prefix(':').unwrap_or(after))
-            }
-            None => address.split_once(':').unwrap_or((address, "")),
-        };
-        let decode = |text: &str| percent_decode_str(text).decode_utf8().map(String::from).map_err(|_| wrong("it is not UTF-8"));
-        let mut parts = Vec::new();
-        for (name, value) in [("user", user), ("password", password), ("host", host), ("port", port), ("dbname", database)] {
-            if !value.is_empty() {
-                parts.push((name.to_owned(), decode(value)?));
-            }
-        }
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').ok_or_else(|| wrong("a parameter has no `=`"))?;
-            let name = decode(name)?;
-            if !PARAMETERS.split(", ").any(|known| known == name) {
-                return Err(Error::Usage(format!("the database URL has an unknown parameter `{name}`; known are {PARAMETERS}")));
-            }
-            parts.push((name, decode(value)?));
-        }
-        Ok(Parts(parts))
-    }
-
-    fn last(&self, name: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 }
 

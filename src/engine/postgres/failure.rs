@@ -2,7 +2,8 @@
 
 use tokio_postgres::error::{DbError, SqlState};
 
-use super::connect::{chain, one_line};
+use super::connect::chain;
+use crate::engine::address::one_line;
 use crate::engine::{Error, Failure, RetryReason};
 
 /// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection is gone.

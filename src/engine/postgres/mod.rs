@@ -25,6 +25,7 @@ use std::path::PathBuf;
 pub use connection::{Command, Connection};
 use tokio_postgres::Client;
 
+use crate::engine::address;
 use crate::engine::options::private_settings;
 use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::{self, cpu};
@@ -98,7 +99,7 @@ impl Postgres {
         // A private server is told nothing by the environment that is meant for others.
         let target = match &server {
             Some(_) => connect::Target::parse(&url, &|_| None)?,
-            None => connect::Target::parse(&url, &connect::environment)?,
+            None => connect::Target::parse(&url, &address::environment)?,
         };
         if target.pooler && options.isolation != Isolation::ReadCommitted {
             return Err(Error::Usage(
