@@ -4,19 +4,19 @@
 //! would write them twice; and whatever kills the program, the next one rolls back the part that was under way. The journal that was
 //! asked for is set at the end.
 
+use std::sync::mpsc::Receiver;
+
 use rusqlite::{CachedStatement, Connection};
 
 use super::connection::{self, Bound};
+use super::making::{self, Batch};
 use super::manifest::{self, Loaded};
 use super::{Port, Sqlite};
 use crate::engine::load::{Phases, Told, counted, goes_on_or_name, rows_of_tables};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, LoadReport, Manifest};
 use crate::workload::value::{RowSink, Value};
-use crate::workload::{Part, Population, Rows, Table};
-
-/// Units written before others on this thread, such as an interrupt, get their turn.
-const UNITS_PER_TURN: u32 = 5_000;
+use crate::workload::{Part, Population, Table};
 
 /// Page cache while loading, in KiB. Rows come in the order of their keys, so a large one would only hold what is written once; indexes
 /// are sorted in as much memory again.
@@ -115,29 +115,35 @@ impl Load<'_> {
     async fn parts<W: Port>(&mut self, population: &W::Population) -> Result<(), Stop> {
         let loaded = manifest::parts(self.connection)?;
         self.phases.resumed(loaded.values().map(|part| part.rows).sum(), loaded.values().map(|part| part.bytes).sum());
-        let mut writer = population.rows();
-        for part in population.parts() {
+        let is_open = |part: &Part| {
             let table = table::<W>(population.tables(), part.table)?;
-            if loaded.contains_key(&(table.name.to_owned(), part.number)) {
-                continue;
-            }
-            let Loaded { rows, bytes } = self.part(table, &part, &mut writer).await?;
+            Ok::<_, Stop>((!loaded.contains_key(&(table.name.to_owned(), part.number))).then_some((table, *part)))
+        };
+        let open: Vec<(&Table, Part)> =
+            population.parts().iter().filter_map(|part| is_open(part).transpose()).collect::<Result<_, _>>()?;
+        let made = making::start(population, open.iter().map(|(_, part)| *part).collect()).map_err(Stop::Said)?;
+        for (table, part) in &open {
+            let Loaded { rows, bytes } = self.part(table, part, &made).await?;
             self.phases.brought(rows, bytes);
         }
         Ok(())
     }
 
-    async fn part(&self, table: &Table, part: &Part, writer: &mut impl Rows) -> Result<Loaded, Stop> {
+    async fn part(&self, table: &Table, part: &Part, made: &Receiver<Batch>) -> Result<Loaded, Stop> {
         let transaction = self.connection.unchecked_transaction()?;
         let mut sink = Insert::new(self.connection.prepare_cached(&insert(table))?);
-        for unit in 0..part.units {
-            writer.write(part, unit, &mut sink);
+        loop {
+            let gone = |_| Stop::Said(Error::Database("the thread that makes rows has ended: load again".to_owned()));
+            let batch = made.recv().map_err(gone)?;
+            batch.pour(&mut sink);
             if let Some(error) = sink.failed.take() {
                 return Err(error.into());
             }
-            if unit % UNITS_PER_TURN == UNITS_PER_TURN - 1 {
-                tokio::task::yield_now().await;
+            if batch.is_last {
+                break;
             }
+            // Others on this thread, such as an interrupt, get their turn.
+            tokio::task::yield_now().await;
         }
         let loaded = sink.loaded;
         drop(sink);

@@ -6,6 +6,7 @@ mod debitcredit;
 mod failure;
 mod load;
 mod maintain;
+mod making;
 mod manifest;
 mod observe;
 mod options;
