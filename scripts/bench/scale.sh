@@ -58,7 +58,7 @@ if figure:
     panels = [("load, seconds a warehouse", [(1, "")]), ("client CPU a transaction, µs", [(5, "procedures"), (9, "statements")]),
               ("client memory, MB", [(3, "load"), (7, "run")])]
     wide, high, left, top = 280, 170, 46, 34
-    svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide * len(panels)} {high + 60}" font-family="sans-serif" font-size="11">']
+    svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide * len(panels)} {high + 70}" font-family="sans-serif" font-size="11">']
     position = lambda scale: math.log(scale / scales[0]) / (math.log(scales[-1] / scales[0]) or 1)
     for p, (title, lines) in enumerate(panels):
         most = max(row[column] for row in rows for column, _ in lines) * 1.15
