@@ -22,7 +22,8 @@ command -v mariadbd mariadb-install-db mariadb >/dev/null || { echo "no MariaDB 
 
 WORK=$(mktemp -d -t graymark-bench.XXXXXX)
 SOCKET=$WORK/my.sock
-stop() { [ -z "${SERVER:-}" ] || { kill -9 "$SERVER"; wait "$SERVER" 2>/dev/null; } || true; rm -rf "$WORK"; }
+# The server is a child of the background job, which would leave it behind.
+stop() { [ ! -f "$WORK/pid" ] || kill -9 "$(cat "$WORK/pid")" || true; wait 2>/dev/null || true; rm -rf "$WORK"; }
 trap stop EXIT
 # MariaDB refuses to run as root.
 unprivileged() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=mysql --regid=mysql --clear-groups "$@"; else "$@"; fi; }
@@ -32,7 +33,6 @@ unprivileged mariadb-install-db --no-defaults --datadir="$WORK/data" --auth-root
 unprivileged mariadbd --no-defaults --datadir="$WORK/data" --socket="$SOCKET" --skip-networking --pid-file="$WORK/pid" --local-infile=ON \
   --character-set-server=utf8mb4 --collation-server=utf8mb4_bin --innodb-buffer-pool-size=4G --innodb-log-file-size=2G \
   --innodb-flush-log-at-trx-commit=1 >"$WORK/log" 2>&1 &
-SERVER=$!
 sql() { mariadb --no-defaults -uroot -S "$SOCKET" "$@"; }
 for _ in $(seq 300); do sql -e 'SELECT 1' >/dev/null 2>&1 && break; sleep 0.1; done
 
