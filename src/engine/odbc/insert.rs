@@ -83,12 +83,7 @@ impl Insert {
 
 impl RowSink for Insert {
     fn put(&mut self, value: Value<'_>) {
-        self.loaded.bytes += match value {
-            Value::Null => 0,
-            Value::Int(_) | Value::Rate(_) => 4,
-            Value::Money(_) | Value::Time(_) => 8,
-            Value::Text(text) => text.len() as u64,
-        };
+        self.loaded.bytes += value.bytes();
         if self.failed.is_none() {
             self.failed = match self.arrays.get_mut(self.column) {
                 Some(array) => append(array, value).err().map(Diagnostic::of_driver_manager),

@@ -36,7 +36,7 @@ pub struct Options {
     pub cpus: Option<String>,
     /// Bytes of memory that it and its page cache may use together; what the machine has if none.
     pub memory: Option<u64>,
-    /// Buffers of 8 KiB (`NumberOfBuffers`); a quarter of the memory, from 128 MiB to 4 GiB, if none.
+    /// Buffers of 8 KiB (`NumberOfBuffers`); a quarter of the memory, from [`FEWEST_BUFFERS`] to 4 GiB, if none.
     pub buffers: Option<u32>,
     /// Buffers that may wait to be written (`MaxDirtyBuffers`); three quarters of all if none.
     pub dirty: Option<u32>,

@@ -223,12 +223,7 @@ impl<'a> Insert<'a> {
 impl RowSink for Insert<'_> {
     fn put(&mut self, value: Value<'_>) {
         self.column += 1;
-        self.loaded.bytes += match value {
-            Value::Null => 0,
-            Value::Int(_) | Value::Rate(_) => 4,
-            Value::Money(_) | Value::Time(_) => 8,
-            Value::Text(text) => text.len() as u64,
-        };
+        self.loaded.bytes += value.bytes();
         if self.failed.is_none() {
             self.failed = self.statement.raw_bind_parameter(self.column, Bound(value)).err();
         }

@@ -174,12 +174,7 @@ impl Insert {
 
 impl RowSink for Insert {
     fn put(&mut self, value: Value<'_>) {
-        self.bytes += match value {
-            Value::Null => 0,
-            Value::Int(_) | Value::Rate(_) => 4,
-            Value::Money(_) | Value::Time(_) => 8,
-            Value::Text(text) => text.len() as u64,
-        };
+        self.bytes += value.bytes();
         if self.failed.is_none() {
             let (set, column) = (self.set, self.column);
             self.failed = match value {

@@ -42,12 +42,7 @@ struct Bytes(u64);
 
 impl RowSink for Bytes {
     fn put(&mut self, value: Value<'_>) {
-        self.0 += match value {
-            Value::Null => 0,
-            Value::Int(_) | Value::Rate(_) => 4,
-            Value::Money(_) | Value::Time(_) => 8,
-            Value::Text(text) => text.len() as u64,
-        };
+        self.0 += value.bytes();
     }
 
     fn end_row(&mut self) {}
