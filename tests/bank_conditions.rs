@@ -279,12 +279,16 @@ fn every_condition_has_a_fault_of_its_own() {
     }
 }
 
+/// Clients of a run on a database that has been tampered with.
+const CLIENTS: u32 = 2;
+
 /// A second of work on a database that has been tampered with; the exit code and the summary.
 fn worked(place: &Path, tampering: &str, check: &str) -> (Option<i32>, Value) {
     let db = "sqlite:bank.db?synchronous=off";
     load(place, db);
     rusqlite::Connection::open(place.join("bank.db")).unwrap().execute_batch(tampering).unwrap();
-    let plan = ["--clients", "2", "--ramp-up", "0s", "--duration", "1s", "--json", "--check", check];
+    let clients = CLIENTS.to_string();
+    let plan = ["--clients", &clients, "--ramp-up", "0s", "--duration", "1s", "--json", "--check", check];
     let done = run(place, &[&["run", "debitcredit", "--db", db], &plan[..]].concat());
     (done.code, done.json())
 }
@@ -351,6 +355,9 @@ fn a_lost_teller_is_told_by_the_run() {
     let (code, summary) = worked(place.path(), "DELETE FROM teller WHERE teller_id = 3", "after");
     assert_eq!(code, Some(1), "{summary}");
     assert!(failed(&summary).is_superset(&BTreeSet::from(["tellers", "history-tellers"])), "{summary}");
-    let connections = &summary["connections"];
-    assert!(connections["ambiguous"].as_u64().unwrap() > 0 && connections["lost"] == connections["restored"], "{connections}");
+    let count = |name: &str| summary["connections"][name].as_u64().unwrap();
+    assert!(count("ambiguous") > 0, "{summary}");
+    // Each lost session is sought again at once, but for one that a client loses with its last transaction: by then the interval may be over.
+    let not_sought = count("lost").checked_sub(count("restored")).expect("no more are restored than were lost");
+    assert!(not_sought <= u64::from(CLIENTS), "{summary}");
 }
