@@ -163,6 +163,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         think: Factor::ONE,
         ramp_up: 0,
         duration,
+        patience: 60,
     };
     let run = || {
         Ok(drive::run::<Tpcc, _>(

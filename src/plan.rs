@@ -243,6 +243,11 @@ pub struct Plan {
     #[arg(long, value_name = "N", requires = "vacuum")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
+    /// How long transactions under way are waited for beyond the end of the interval, and any other answer of the database; a load that goes on
+    /// is not cut off [default: 60s; load: none as long as the server answers]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u32>,
     /// Read the tables before the run, timed: from end to end, or rows at random until it helps no more [default: none]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -278,6 +283,8 @@ const MOST_JOBS: u32 = 256;
 const MOST_STAGES: usize = 100;
 /// Thirty days: no time is longer.
 const LONGEST: u64 = 30 * 86_400;
+/// Seconds that an answer of the database may take when nothing else is asked for; in a run, beyond the interval's end.
+pub const TIMEOUT: u32 = 60;
 /// Seconds of a stage when none are asked for.
 const STAGE_SECONDS: u32 = 30;
 
@@ -346,6 +353,7 @@ impl Plan {
             vacuums: self.vacuums.or(other.vacuums),
             warm: self.warm.or(other.warm),
             steady: self.steady.or(other.steady),
+            timeout: self.timeout.or(other.timeout),
             jobs: self.jobs.or(other.jobs),
             foreign_keys: self.foreign_keys || other.foreign_keys,
             date: self.date.or(other.date),

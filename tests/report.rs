@@ -170,6 +170,7 @@ impl Run {
                     lost: 8,
                     restored: 8,
                     ambiguous: 1,
+                    abandoned: 0,
                     outage_s: length.into(),
                     outages: vec![(from.into(), length.into())],
                 },

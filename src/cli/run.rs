@@ -19,7 +19,7 @@ use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Finding, Holding, Manifest};
 use crate::measure::process;
-use crate::plan::{Check, Factor, Pace, Plan, Warm, default_record};
+use crate::plan::{Check, Factor, Pace, Plan, TIMEOUT, Warm, default_record};
 use crate::record::environment::Environment;
 use crate::record::summary::Summary;
 use crate::record::{Record, RecordWriter, Status, file};
@@ -300,6 +300,7 @@ impl Job {
             ramp_up: preset.ramp_up.or(Some(if paced { 60 } else { 10 })),
             checkpoint: preset.checkpoint.or(paced.then_some(20 * 60)),
             duration: preset.duration.or(Some(60)),
+            timeout: Some(TIMEOUT),
             stage_duration,
             seed: Some(seed::drawn()),
             check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
@@ -381,6 +382,7 @@ fn schedule<W: Workload>(plan: &Plan, stages: &Stages, scale: u32) -> Schedule {
         keying,
         think,
         ramp_up: plan.ramp_up.unwrap_or_default(),
+        patience: plan.timeout.unwrap_or(TIMEOUT),
         duration: if stages.is_empty() { plan.duration.unwrap_or(1) } else { stages.clients().len() as u32 * stages.seconds() },
     }
 }

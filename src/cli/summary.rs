@@ -103,6 +103,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
             lost: totals.lost,
             restored: totals.restored,
             ambiguous: totals.ambiguous,
+            abandoned: totals.abandoned,
             // The sum of no floats is -0.
             outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
             outages: totals.outages.clone(),

@@ -69,6 +69,7 @@ pub(super) async fn client<W: Workload, E: Engine<W>>(
             let transaction = W::transaction(&input);
             if let Some(output) = worker.work(transaction, &input).await {
                 desk.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
+                worker.settled();
             }
         }
         if !worker.alive() {
@@ -99,6 +100,7 @@ mod tests {
             think: Factor::ONE,
             ramp_up: 0,
             duration: 1,
+            patience: 60,
         };
         let parameters = [("c_load".to_owned(), 7)].into();
         let terminals = Tpcc::terminals(3, &parameters, 1).unwrap();

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::event::{Event, Phase};
-use super::{Report, Schedule, Stages, Stop, Totals};
+use super::ledger::Ledger;
+use super::{GRACE, MARGIN, PAUSE, Report, Schedule, Stages, Stop, Totals};
 use crate::measure::Interval;
 use crate::workload::Workload;
 
@@ -18,6 +19,8 @@ pub(super) struct Running<'a> {
     pub(super) schedule: Schedule,
     pub(super) stages: &'a Stages,
     pub(super) begin: Instant,
+    /// One for each thread that measures.
+    pub(super) ledgers: &'a [Ledger],
 }
 
 struct Collector<'a> {
@@ -36,14 +39,14 @@ struct Collector<'a> {
     totals: Totals,
 }
 
-/// Listens until all threads of a run have ended.
+/// Listens until all threads of a run have ended, or are not waited for any longer; false if they are not.
 pub(super) fn collect<W: Workload>(
     inbox: &Receiver<Report>,
     run: Running<'_>,
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
-) -> Totals {
-    let Running { threads, others, schedule, stages, begin } = run;
+) -> (Totals, bool) {
+    let Running { threads, others, schedule, stages, begin, ledgers } = run;
     let none = vec![0; W::EFFECTS.len()];
     let totals = Totals { effects: none.clone(), ambiguous_effects: none, threads, ..Totals::default() };
     let mut collector = Collector {
@@ -60,28 +63,35 @@ pub(super) fn collect<W: Workload>(
     };
     let mut stopped_at = None;
     let mut running = threads + others;
-    while running > 0 {
+    let mut last = Duration::from_secs(u64::from(schedule.seconds()) + u64::from(schedule.patience)) + MARGIN;
+    while running > 0 && begin.elapsed() < last {
         let now = begin.elapsed().as_secs_f64();
         if stopped_at.is_none() && stop.requested() {
             stopped_at = Some(now);
+            last = last.min(begin.elapsed() + GRACE + MARGIN);
         }
         if stopped_at.is_none() {
             collector.enter(now);
         }
-        match inbox.recv_timeout(Duration::from_millis(100)) {
+        match inbox.recv_timeout(PAUSE) {
             Ok(Report::Measured(second, interval)) => collector.measured(second, interval),
             Ok(Report::Happened(event)) => collector.happened(event),
-            Ok(Report::Ended(part)) => {
-                running -= 1;
-                collector.add(&part);
-            }
+            Ok(Report::Ended) => running -= 1,
             Ok(Report::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
+    for ledger in ledgers {
+        for transaction in ledger.under_way() {
+            collector.totals.abandoned += 1;
+            collector.totals.ambiguous += 1;
+            W::count_at_most(transaction, &mut collector.totals.ambiguous_effects);
+        }
+        collector.add(&ledger.totals());
+    }
     let end = begin.elapsed().as_secs_f64();
     collector.finish(end, stopped_at);
-    collector.totals
+    (collector.totals, running == 0)
 }
 
 impl Collector<'_> {

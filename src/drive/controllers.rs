@@ -42,7 +42,7 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
     reports: &mpsc::Sender<Report>,
     started: &mpsc::Receiver<Instant>,
 ) {
-    // The collector outlives all threads.
+    // Nobody listens any more if the run was given up.
     let _ = reports.send(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
     if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -54,7 +54,11 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
                     () = tokio::time::sleep_until((begin + Duration::from_secs(u64::from(*at))).into()) => {}
                 }
                 let asked = Instant::now();
-                let upkeep = engine.maintain(*kind).await;
+                let upkeep = tokio::select! {
+                    biased;
+                    upkeep = engine.maintain(*kind) => upkeep,
+                    () = stop.wait() => break,
+                };
                 let maintenance = |work, rows| Maintenance {
                     rows,
                     kind: *kind,
@@ -72,7 +76,6 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
             }
         });
     }
-    let _ = reports.send(Report::Ended(Box::default()));
 }
 
 #[cfg(test)]
@@ -95,6 +98,7 @@ mod tests {
             think: Factor::ONE,
             ramp_up,
             duration,
+            patience: 60,
         }
     }
 

@@ -5,12 +5,13 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::event::Event;
+use super::ledger::Ledger;
 use super::{Report, Schedule};
 use crate::measure::{Interval, note};
 use crate::workload::{Outcome, Workload};
 
 /// What a thread counted over the whole run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ThreadTotals {
     pub(super) completed: u64,
     pub(super) effects: Vec<u64>,
@@ -33,10 +34,17 @@ pub(super) struct Desk<'a> {
     pub(super) interval: Box<Interval>,
     pub(super) totals: ThreadTotals,
     failures: u64,
+    /// Where the totals are seen by others, also if this thread never comes back.
+    pub(super) ledger: &'a Ledger,
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new<W: Workload>(schedule: Schedule, begin: Instant, reports: &'a mpsc::Sender<Report>) -> Self {
+    pub(super) fn new<W: Workload>(
+        schedule: Schedule,
+        begin: Instant,
+        reports: &'a mpsc::Sender<Report>,
+        ledger: &'a Ledger,
+    ) -> Self {
         let effects = vec![0; W::EFFECTS.len()];
         Desk {
             schedule,
@@ -46,6 +54,7 @@ impl<'a> Desk<'a> {
             interval: Box::new(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len())),
             totals: ThreadTotals { ambiguous_effects: effects.clone(), effects, ..ThreadTotals::default() },
             failures: 0,
+            ledger,
         }
     }
 
@@ -77,13 +86,13 @@ impl<'a> Desk<'a> {
         let empty = Interval::new(self.interval.transactions.len(), self.interval.tallies.len());
         let measured = std::mem::replace(&mut self.interval, Box::new(empty));
         let _ = self.reports.send(Report::Measured(self.second, measured));
+        self.ledger.copy(&self.totals);
     }
 
     /// Hands over what is left at the end.
     pub(super) fn close(&mut self) {
         self.turn(Instant::now());
         self.hand_over();
-        let _ = self.reports.send(Report::Ended(Box::new(std::mem::take(&mut self.totals))));
     }
 
     /// A transaction completed while its user waited. `intended` is when the user meant to send it, `taken` when the session took it.
@@ -98,6 +107,7 @@ impl<'a> Desk<'a> {
         self.turn(now);
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
+        self.ledger.count(&self.totals);
         let transaction = W::transaction(input);
         let same_phase = self.same_phase(intended, now);
         let measured = &mut self.interval.transactions[transaction];
@@ -132,6 +142,7 @@ impl<'a> Desk<'a> {
         self.turn(now);
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
+        self.ledger.count(&self.totals);
         if self.same_phase(queued, now) {
             note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
             note(&mut self.interval.pacing().deferred, micros(queued, now));

@@ -8,6 +8,7 @@ mod collector;
 mod controllers;
 mod desk;
 pub mod event;
+mod ledger;
 mod paced;
 mod queue;
 mod sampler;
@@ -19,8 +20,9 @@ mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc;
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Error};
 use crate::plan::Factor;
@@ -66,7 +68,17 @@ pub struct Schedule {
     pub ramp_up: u32,
     /// Whole seconds of the measurement interval.
     pub duration: u32,
+    /// Whole seconds that opening a session may take, and that transactions under way have beyond the interval's end. Then they are given up, and
+    /// their fate is unknown.
+    pub patience: u32,
 }
+
+/// How long transactions under way have when someone asks to stop. Then they are given up, and their fate is unknown.
+pub const GRACE: Duration = Duration::from_secs(3);
+/// What a thread that gives up in time has to say so, before it is given up itself.
+const MARGIN: Duration = Duration::from_millis(500);
+/// From one look at the wish to stop to the next.
+const PAUSE: Duration = Duration::from_millis(100);
 
 impl Schedule {
     fn seconds(&self) -> u32 {
@@ -119,6 +131,8 @@ pub struct Totals {
     pub outages: Vec<(f64, f64)>,
     /// Transactions that paced terminals had sent and no session ever worked.
     pub unfinished: u64,
+    /// Transactions that did not come back in time at the end of the run. Their fate is unknown.
+    pub abandoned: u64,
     /// Length of the measurement interval in seconds, as it was.
     pub interval_s: f64,
     /// Driver threads.
@@ -132,7 +146,7 @@ pub fn driver_threads(clients: u32, blocking: bool) -> u32 {
     if blocking { clients } else { (processors / 4).clamp(1, clients.max(1)) }
 }
 
-/// What a driver thread reports.
+/// What a thread reports.
 enum Report {
     /// Its sessions are open, or cannot be opened.
     Ready(Result<(), Error>),
@@ -141,13 +155,64 @@ enum Report {
     /// Something happened.
     Happened(Event),
     /// It has ended.
-    Ended(Box<desk::ThreadTotals>),
+    Ended,
+}
+
+/// Tells that a thread has ended, however it ends.
+struct Last(mpsc::Sender<Report>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        // Nobody listens any more if the run was given up.
+        let _ = self.0.send(Report::Ended);
+    }
+}
+
+/// The threads of a run. None of them is waited for without end: a call that blocks its thread may never come back.
+struct Threads {
+    reports: mpsc::Sender<Report>,
+    starters: Vec<mpsc::Sender<Instant>>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    fn spawn(
+        &mut self,
+        name: String,
+        work: impl FnOnce(&mpsc::Sender<Report>, &mpsc::Receiver<Instant>) + Send + 'static,
+    ) -> Result<(), Error> {
+        let (start, started) = mpsc::channel::<Instant>();
+        let reports = self.reports.clone();
+        let told = name.clone();
+        let thread = move || {
+            let last = Last(reports);
+            work(&last.0, &started);
+        };
+        let handle = std::thread::Builder::new().name(name).spawn(thread).map_err(|error| {
+            Error::Usage(format!("cannot start the thread {told}: {error}; ask for fewer clients with --clients"))
+        })?;
+        self.starters.push(start);
+        self.handles.push(handle);
+        Ok(())
+    }
+
+    /// Waits for the threads that have ended, or are about to if `all` of them are; the others are left alone.
+    fn join(self, all: bool) {
+        for handle in self.handles {
+            if (all || handle.is_finished())
+                && let Err(panic) = handle.join()
+            {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
 }
 
 /// Runs a workload on a loaded database.
 ///
 /// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval. Blocks the calling
-/// thread until the run has ended. `tell` hears of every event, on the calling thread; sessions never wait for it.
+/// thread until the run has ended, but not for ever: see [`Schedule::patience`] and [`GRACE`]. `tell` hears of every event, on the calling
+/// thread; sessions never wait for it.
 pub fn run<W: Workload, E: Engine<W>>(
     engine: &Arc<E>,
     terminals: &W::Terminals,
@@ -162,61 +227,79 @@ pub fn run<W: Workload, E: Engine<W>>(
     } else {
         schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, false)).clamp(1, schedule.clients)
     };
-    let monitor = queue::Monitor::new();
-    let run = thread::Run::<W, E> { engine, terminals, schedule, stages, stop, monitor: &monitor };
-    let (reports, inbox) = mpsc::channel();
     // Terminals have a thread of their own where sessions block theirs.
     let floor_apart = schedule.load == Load::Paced && engine.blocking();
     let all = threads + u32::from(floor_apart);
-    std::thread::scope(|scope| {
-        let mut starters = Vec::new();
-        for number in 0..all {
-            let (start, started) = mpsc::channel::<Instant>();
-            starters.push(start);
-            let reports = reports.clone();
-            let sessions = (number..schedule.clients).step_by(threads as usize).filter(|_| number < threads).collect::<Vec<_>>();
-            let floor = schedule.load == Load::Paced && number == if floor_apart { threads } else { 0 };
-            std::thread::Builder::new()
-                .name(format!("driver-{number}"))
-                .spawn_scoped(scope, move || run.thread(&sessions, floor, &reports, &started))
-                .map_err(|error| {
-                    Error::Usage(format!("cannot start driver thread {number}: {error}; ask for fewer clients with --clients"))
-                })?;
-        }
-        let agenda = controllers.agenda(&schedule);
-        let controllers = u32::from(!agenda.is_empty());
-        if controllers > 0 {
-            let (start, started) = mpsc::channel::<Instant>();
-            starters.push(start);
-            let reports = reports.clone();
-            scope.spawn(move || controllers::thread::<W, E>(engine, &agenda, stop, &reports, &started));
-        }
-        let (start, started) = mpsc::channel::<Instant>();
-        starters.push(start);
-        let sampled = reports.clone();
-        std::thread::Builder::new()
-            .name("sampler".to_owned())
-            .spawn_scoped(scope, move || sampler::thread::<W, E>(engine, schedule, stop, &sampled, &started))
-            .map_err(|error| Error::Usage(format!("cannot start the thread that reads counters: {error}")))?;
-        let others = controllers + 1;
-        drop(reports);
-        for _ in 0..all + others {
-            match inbox.recv() {
-                Ok(Report::Ready(Ok(()))) => {}
-                Ok(Report::Ready(Err(error))) => return Err(error),
-                _ => {
-                    return Err(Error::Database(
-                        "a driver thread ended before it had its sessions; see the messages above".to_owned(),
-                    ));
-                }
+    let share = |number: u32| (number..schedule.clients).step_by(threads as usize).filter(move |_| number < threads);
+    let run = Arc::new(thread::Run::<W, E> {
+        engine: Arc::clone(engine),
+        terminals: terminals.clone(),
+        schedule,
+        stages: stages.clone(),
+        stop: stop.clone(),
+        monitor: queue::Monitor::new(),
+        ledgers: (0..all).map(|number| ledger::Ledger::new::<W>(share(number).count())).collect(),
+    });
+    let (reports, inbox) = mpsc::channel();
+    let mut spawned = Threads { reports, starters: Vec::new(), handles: Vec::new() };
+    for number in 0..all {
+        let sessions = share(number).collect::<Vec<_>>();
+        let floor = schedule.load == Load::Paced && number == if floor_apart { threads } else { 0 };
+        let run = Arc::clone(&run);
+        spawned.spawn(format!("driver-{number}"), move |reports, started| {
+            run.thread(number as usize, &sessions, floor, reports, started);
+        })?;
+    }
+    let agenda = controllers.agenda(&schedule);
+    let controllers = u32::from(!agenda.is_empty());
+    if controllers > 0 {
+        let run = Arc::clone(&run);
+        spawned.spawn("controllers".to_owned(), move |reports, started| {
+            controllers::thread::<W, E>(&*run.engine, &agenda, &run.stop, reports, started);
+        })?;
+    }
+    let of_sampler = Arc::clone(&run);
+    spawned.spawn("sampler".to_owned(), move |reports, started| {
+        sampler::thread::<W, E>(&*of_sampler.engine, schedule, &of_sampler.stop, reports, started);
+    })?;
+    let others = controllers + 1;
+    // A call that blocks its thread cannot be cut off there.
+    let last = engine.blocking().then(|| Instant::now() + Duration::from_secs(schedule.patience.into()) + MARGIN);
+    let ready = wait_until_ready(&inbox, all + others, last.as_ref(), stop)?;
+    let begin = Instant::now();
+    if !ready {
+        tell(&Event::RunEnded { at: 0.0, interrupted: true });
+        let nothing = || vec![0; W::EFFECTS.len()];
+        return Ok(Totals { effects: nothing(), ambiguous_effects: nothing(), threads: all, ..Totals::default() });
+    }
+    for start in &spawned.starters {
+        // A thread that is gone reports nothing more, which the collector sees.
+        let _ = start.send(begin);
+    }
+    let running = collector::Running { threads: all, others, schedule, stages, begin, ledgers: &run.ledgers };
+    let (totals, whole) = collector::collect::<W>(&inbox, running, stop, tell);
+    spawned.join(whole);
+    Ok(totals)
+}
+
+/// Waits until all threads have what they need; false if someone asks to stop before.
+fn wait_until_ready(inbox: &mpsc::Receiver<Report>, threads: u32, last: Option<&Instant>, stop: &Stop) -> Result<bool, Error> {
+    let mut ready = 0;
+    while ready < threads {
+        match inbox.recv_timeout(PAUSE) {
+            Ok(Report::Ready(result)) => {
+                result?;
+                ready += 1;
+            }
+            Err(RecvTimeoutError::Timeout) if stop.requested() => return Ok(false),
+            Err(RecvTimeoutError::Timeout) if last.is_some_and(|last| Instant::now() > *last) => {
+                return Err(Error::Database("the database gave no sessions in time; --timeout waits longer".to_owned()));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => {
+                return Err(Error::Database("a driver thread ended before it had its sessions; see the messages above".to_owned()));
             }
         }
-        let begin = Instant::now();
-        for start in starters {
-            // A thread that is gone reports nothing more, which the collector sees.
-            let _ = start.send(begin);
-        }
-        let running = collector::Running { threads: all, others, schedule, stages, begin };
-        Ok(collector::collect::<W>(&inbox, running, stop, tell))
-    })
+    }
+    Ok(true)
 }

@@ -179,6 +179,7 @@ pub(super) async fn session<W: Workload, E: Engine<W>>(
                 None => {}
             }
         }
+        worker.settled();
         if !request.deferred {
             monitor.answer(request.terminal, now);
         }

@@ -27,7 +27,7 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
     started: &mpsc::Receiver<Instant>,
 ) {
     let tell = |report| {
-        // The collector outlives all threads.
+        // Nobody listens any more if the run was given up.
         let _ = reports.send(report);
     };
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -38,7 +38,6 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
             tell(Report::Happened(Event::NotCounted { why: format!("counters: {error}") }));
         }
     }
-    tell(Report::Ended(Box::default()));
 }
 
 async fn samples<W: Workload, E: Engine<W>>(

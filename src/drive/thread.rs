@@ -9,36 +9,38 @@ use tokio::task::LocalSet;
 
 use super::closed_loop::{self, Crowd};
 use super::desk::Desk;
+use super::ledger::Ledger;
 use super::paced::{self, Floor};
 use super::queue::Monitor;
 use super::worker::Worker;
-use super::{Load, Report, Schedule, Stages, Stop};
+use super::{GRACE, Load, Report, Schedule, Stages, Stop};
 use crate::engine::{Engine, Error};
 use crate::workload::Workload;
 
 /// What all threads of a run share.
-pub(super) struct Run<'a, W: Workload, E: Engine<W>> {
-    pub(super) engine: &'a Arc<E>,
-    pub(super) terminals: &'a W::Terminals,
+pub(super) struct Run<W: Workload, E: Engine<W>> {
+    pub(super) engine: Arc<E>,
+    pub(super) terminals: W::Terminals,
     pub(super) schedule: Schedule,
-    pub(super) stages: &'a Stages,
-    pub(super) stop: &'a Stop,
-    pub(super) monitor: &'a Monitor<W::Input>,
+    pub(super) stages: Stages,
+    pub(super) stop: Stop,
+    pub(super) monitor: Monitor<W::Input>,
+    /// One for each driver thread.
+    pub(super) ledgers: Vec<Ledger>,
 }
 
-impl<W: Workload, E: Engine<W>> Clone for Run<'_, W, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<W: Workload, E: Engine<W>> Copy for Run<'_, W, E> {}
-
-impl<W: Workload, E: Engine<W>> Run<'_, W, E> {
-    /// Opens the thread's sessions, waits for the start, and drives them, and the terminals if it has the `floor`, to the end.
-    pub(super) fn thread(self, sessions: &[u32], floor: bool, reports: &mpsc::Sender<Report>, started: &mpsc::Receiver<Instant>) {
+impl<W: Workload, E: Engine<W>> Run<W, E> {
+    /// Opens the sessions of the thread of a number, waits for the start, and drives them, and the terminals if it has the `floor`, to the end.
+    pub(super) fn thread(
+        &self,
+        number: usize,
+        sessions: &[u32],
+        floor: bool,
+        reports: &mpsc::Sender<Report>,
+        started: &mpsc::Receiver<Instant>,
+    ) {
         let ready = |result| {
-            // The collector outlives all threads.
+            // Nobody listens any more if the run was given up.
             let _ = reports.send(Report::Ready(result));
         };
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
@@ -52,7 +54,7 @@ impl<W: Workload, E: Engine<W>> Run<'_, W, E> {
         let opened = tasks.block_on(&runtime, async {
             let mut opened = Vec::with_capacity(sessions.len());
             for number in sessions {
-                opened.push((*number, self.engine.open_session().await?));
+                opened.push((*number, self.open().await?));
             }
             Ok(opened)
         });
@@ -63,34 +65,70 @@ impl<W: Workload, E: Engine<W>> Run<'_, W, E> {
         ready(Ok(()));
         // No start is given when another thread could not open its sessions.
         let Ok(begin) = started.recv() else { return };
-        let desk = RefCell::new(Desk::new::<W>(self.schedule, begin, reports));
+        let ledger = &self.ledgers[number];
+        let desk = RefCell::new(Desk::new::<W>(self.schedule, begin, reports, ledger));
         tasks.block_on(&runtime, async {
             tokio::select! {
                 biased;
                 () = self.drive(&desk, opened, floor, begin) => {}
                 () = tick(&desk) => {}
+                // What is under way then stays so in the ledger.
+                () = self.out_of_patience(begin) => {}
             }
         });
         desk.borrow_mut().close();
     }
 
-    async fn drive(self, desk: &RefCell<Desk<'_>>, opened: Vec<(u32, E::Session)>, floor: bool, begin: Instant) {
-        let Run { engine, terminals, schedule, stages, stop, monitor } = self;
+    async fn open(&self) -> Result<E::Session, Error> {
+        let patience = Duration::from_secs(self.schedule.patience.into());
+        tokio::select! {
+            biased;
+            opened = self.engine.open_session() => opened,
+            () = tokio::time::sleep(patience) => {
+                Err(Error::Database(format!(
+                    "{} gave no session within {} s; --timeout waits longer",
+                    self.engine.identity().url,
+                    patience.as_secs()
+                )))
+            }
+            // Nobody waits for this session.
+            () = self.stop.wait() => Err(Error::Database("stopped before the sessions were open".to_owned())),
+        }
+    }
+
+    /// Returns when transactions under way are not waited for any longer.
+    async fn out_of_patience(&self, begin: Instant) {
+        let last = begin + Duration::from_secs(u64::from(self.schedule.seconds()) + u64::from(self.schedule.patience));
+        let stopped = async {
+            self.stop.wait().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            () = tokio::time::sleep_until(last.into()) => {}
+            () = stopped => {}
+        }
+    }
+
+    async fn drive(&self, desk: &RefCell<Desk<'_>>, opened: Vec<(u32, E::Session)>, floor: bool, begin: Instant) {
+        let Run { engine, terminals, schedule, stages, stop, monitor, .. } = self;
+        let schedule = *schedule;
         let at = |second: u32| begin + Duration::from_secs(u64::from(second));
         let end = at(schedule.seconds());
-        let worker = |(number, session)| Worker::<'_, '_, W, E>::new(engine, desk, stop, end, number, session);
+        let worker = |(place, (number, session))| Worker::<'_, '_, W, E>::new(engine, desk, stop, end, (place, number), session);
+        let opened = opened.into_iter().enumerate();
         match schedule.load {
             Load::ClosedLoop => {
-                let clients = opened.into_iter().map(|opened| {
-                    let crowd = Crowd::<W>::new(terminals, schedule, stages, opened.0);
-                    let shifts = stages.shifts(opened.0, schedule.ramp_up, schedule.seconds());
+                let clients = opened.map(|opened| {
+                    let number = opened.1.0;
+                    let crowd = Crowd::<W>::new(terminals, schedule, stages, number);
+                    let shifts = stages.shifts(number, schedule.ramp_up, schedule.seconds());
                     let shifts = shifts.into_iter().map(|(from, to)| (at(from), at(to))).collect();
                     closed_loop::client(worker(opened), desk, stop, shifts, crowd)
                 });
                 futures_util::future::join_all(clients).await;
             }
             Load::Paced => {
-                let sessions = opened.into_iter().map(|opened| paced::session(worker(opened), monitor, desk));
+                let sessions = opened.map(|opened| paced::session(worker(opened), monitor, desk));
                 let sessions = futures_util::future::join_all(sessions);
                 if floor {
                     let floor = Floor::<W>::new(terminals, schedule, begin).run(monitor, desk, stop, end, schedule.clients);

@@ -26,6 +26,8 @@ pub(super) struct Worker<'a, 'd, W: Workload, E: Engine<W>> {
     stop: &'a Stop,
     /// When a lost connection is not sought any longer.
     end: Instant,
+    /// The session's place in its thread.
+    place: usize,
     number: u32,
     session: Option<E::Session>,
 }
@@ -36,10 +38,10 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
         desk: &'a RefCell<Desk<'d>>,
         stop: &'a Stop,
         end: Instant,
-        number: u32,
+        (place, number): (usize, u32),
         session: E::Session,
     ) -> Self {
-        Worker { engine, desk, stop, end, number, session: Some(session) }
+        Worker { engine, desk, stop, end, place, number, session: Some(session) }
     }
 
     /// Whether it still has a session, or the run ended before it could get one again.
@@ -52,9 +54,15 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
     pub(super) async fn work(&mut self, transaction: usize, input: &W::Input) -> Option<W::Output> {
         let mut attempts = 0;
         loop {
-            match self.session.as_mut()?.execute(input).await {
+            let session = self.session.as_mut()?;
+            self.desk.borrow().ledger.sent(self.place, transaction);
+            let failure = match session.execute(input).await {
                 Ok(output) => return Some(output),
-                Err(Failure::Retry { reason, detail }) => {
+                Err(failure) => failure,
+            };
+            match failure {
+                Failure::Retry { reason, detail } => {
+                    self.settled();
                     attempts += 1;
                     self.desk.borrow_mut().retried(transaction, reason.name());
                     if attempts > MOST_RETRIES {
@@ -65,11 +73,12 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                         tokio::time::sleep(Duration::from_millis(u64::from(attempts.min(50)))).await;
                     }
                 }
-                Err(Failure::Invalid(why)) => {
+                Failure::Invalid(why) => {
+                    self.settled();
                     self.failed(transaction, why).await;
                     return None;
                 }
-                Err(Failure::Disconnected { ambiguous, detail }) => {
+                Failure::Disconnected { ambiguous, detail } => {
                     self.reconnect(input, ambiguous, detail).await;
                     if ambiguous {
                         return None;
@@ -77,6 +86,11 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                 }
             }
         }
+    }
+
+    /// What came of the transaction has been counted.
+    pub(super) fn settled(&self) {
+        self.desk.borrow().ledger.settled(self.place);
     }
 
     async fn failed(&self, transaction: usize, why: String) {
@@ -92,8 +106,10 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
             let mut desk = self.desk.borrow_mut();
             if ambiguous {
                 desk.totals.ambiguous += 1;
-                W::count_at_most(input, &mut desk.totals.ambiguous_effects);
+                W::count_at_most(W::transaction(input), &mut desk.totals.ambiguous_effects);
+                desk.ledger.copy(&desk.totals);
             }
+            desk.ledger.settled(self.place);
             desk.tell(Event::SessionLost { at: desk.at(lost), session: self.number, why, ambiguous });
         }
         let mut pause = Duration::from_millis(10);

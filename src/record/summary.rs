@@ -403,6 +403,9 @@ pub struct Connections {
     pub restored: u64,
     /// Transactions whose commit the client could not learn.
     pub ambiguous: u64,
+    /// Of these, transactions that did not come back in time at the end of the run and were given up.
+    #[serde(default)]
+    pub abandoned: u64,
     /// Seconds in which no session completed anything because connections were gone.
     pub outage_s: f64,
     /// Outages: start in seconds since the run's start, and length in seconds.

@@ -138,13 +138,13 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// Its initial database.
     type Population: Population;
     /// The input of one transaction.
-    type Input: Send;
+    type Input: Send + 'static;
     /// All that the user of the transaction is shown.
     type Output: Send;
     /// Draws the inputs of one emulated user.
     type Terminal: Terminal<Input = Self::Input> + Send;
     /// What the terminals of a run have in common.
-    type Terminals: Clone + Send + Sync;
+    type Terminals: Clone + Send + Sync + 'static;
 
     /// The transaction type whose rate is the headline figure, as an index into [`Workload::TRANSACTIONS`].
     const HEADLINE: usize;
@@ -202,8 +202,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn count(output: &Self::Output, effects: &mut [u64]);
     /// Adds what a completed transaction's input and result were to `tallies`, which has the length of [`Workload::TALLIES`].
     fn tally(input: &Self::Input, output: &Self::Output, tallies: &mut [u64]);
-    /// The most that one transaction of this input can add to each effect, for bounding the unknown.
-    fn count_at_most(input: &Self::Input, effects: &mut [u64]);
+    /// The most that one transaction of this type can add to each effect, for bounding the unknown.
+    fn count_at_most(transaction: usize, effects: &mut [u64]);
 }
 
 /// One emulated user: an endless stream of transactions.

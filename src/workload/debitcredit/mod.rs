@@ -134,7 +134,7 @@ impl Workload for DebitCredit {
         }
     }
 
-    fn count_at_most(_: &Input, effects: &mut [u64]) {
+    fn count_at_most(_: usize, effects: &mut [u64]) {
         effects[0] += 1;
     }
 }

@@ -1,0 +1,103 @@
+//! What is known of a driver thread that does not come back: it may hang in a call to a database that answers no more.
+//!
+//! The thread alone writes, with plain stores; the collector reads once, at the end. So nothing of it costs a transaction a lock.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::desk::ThreadTotals;
+use crate::workload::Workload;
+
+/// The counts of one driver thread, and what each of its sessions is at.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    completed: AtomicU64,
+    effects: Box<[AtomicU64]>,
+    /// For each session of the thread: the type of the transaction under way, from 1; 0 is none.
+    under_way: Box<[AtomicU32]>,
+    /// What is rare, as it was at the last full second or after the last transaction of unknown fate.
+    rare: Mutex<ThreadTotals>,
+}
+
+impl Ledger {
+    /// Of a thread of so many sessions.
+    pub(super) fn new<W: Workload>(sessions: usize) -> Self {
+        let nothing = || W::EFFECTS.iter().map(|_| 0).collect();
+        let rare = ThreadTotals { effects: nothing(), ambiguous_effects: nothing(), ..ThreadTotals::default() };
+        Ledger {
+            completed: AtomicU64::new(0),
+            effects: W::EFFECTS.iter().map(|_| AtomicU64::new(0)).collect(),
+            under_way: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
+            rare: Mutex::new(rare),
+        }
+    }
+
+    /// A session of the thread, counted from 0 within it, sends a transaction of a type.
+    pub(super) fn sent(&self, session: usize, transaction: usize) {
+        self.set(session, transaction as u32 + 1);
+    }
+
+    /// The session's transaction has been counted, whatever came of it: after this, what [`Ledger::count`] published is seen.
+    pub(super) fn settled(&self, session: usize) {
+        self.set(session, 0);
+    }
+
+    fn set(&self, session: usize, value: u32) {
+        if let Some(place) = self.under_way.get(session) {
+            place.store(value, Ordering::Release);
+        }
+    }
+
+    /// A transaction completed.
+    pub(super) fn count(&self, totals: &ThreadTotals) {
+        self.completed.store(totals.completed, Ordering::Relaxed);
+        for (published, count) in self.effects.iter().zip(&totals.effects) {
+            published.store(*count, Ordering::Relaxed);
+        }
+    }
+
+    /// Publishes what is rare.
+    pub(super) fn copy(&self, totals: &ThreadTotals) {
+        *self.rare.lock().unwrap_or_else(PoisonError::into_inner) = totals.clone();
+    }
+
+    /// The types of the transactions that were under way when their thread was given up.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = usize> {
+        self.under_way.iter().filter_map(|place| (place.load(Ordering::Acquire) as usize).checked_sub(1))
+    }
+
+    /// What the thread counted. To be read after [`Ledger::under_way`].
+    pub(super) fn totals(&self) -> ThreadTotals {
+        let rare = self.rare.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        ThreadTotals {
+            completed: self.completed.load(Ordering::Relaxed),
+            effects: self.effects.iter().map(|count| count.load(Ordering::Relaxed)).collect(),
+            ..rare
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::tpcc::Tpcc;
+
+    #[test]
+    fn a_thread_that_is_given_up_leaves_its_counts_and_what_was_under_way() {
+        let ledger = Ledger::new::<Tpcc>(2);
+        let mut totals = ledger.totals();
+        assert_eq!((totals.effects.len(), totals.ambiguous_effects.len()), (3, 3));
+        totals.ambiguous = 1;
+        totals.errors.insert("no".to_owned(), 2);
+        ledger.copy(&totals);
+        ledger.sent(0, 3);
+        ledger.sent(1, 0);
+        (totals.completed, totals.effects[0]) = (7, 5);
+        ledger.count(&totals);
+        ledger.settled(1);
+        assert_eq!(ledger.under_way().collect::<Vec<_>>(), [3]);
+        let read = ledger.totals();
+        assert_eq!((read.completed, &read.effects[..], read.ambiguous), (7, &[5, 0, 0][..], 1));
+        assert_eq!(read.errors["no"], 2);
+    }
+}
