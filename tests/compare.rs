@@ -79,6 +79,37 @@ fn runs_that_are_not_alike_are_compared_under_protest() {
     }
 }
 
+/// A commit that does not wait for the disk is faster, and no better for it.
+#[test]
+fn runs_that_differ_in_durability_are_ranked_only_if_asked_for() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    runs(place, &[("a", "24ms"), ("b", "20ms")]);
+    assert_eq!(compare(place, &["a", "b"])["throughput"]["finding"], "faster");
+    let path = place.join("b/summary.json");
+    let mut summary: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let lost = serde_json::json!({"class": "may lose commits", "risks": ["fsync=off: never"], "settings": {"fsync": "off"}});
+    summary["durability"] = lost;
+    fs::write(&path, summary.to_string()).unwrap();
+
+    let refused = compare(place, &["a", "b"]);
+    assert_eq!(refused["throughput"]["finding"], "not_ranked", "{refused}");
+    assert_eq!(refused["not_ranked"], "not known in A, may lose commits (fsync=off) in B");
+    let told = succeed(place, &["compare", "a", "b"]);
+    assert!(told.out.contains("Not ranked: they differ in durability") && !told.out.contains("faster"), "{told:?}");
+    assert!(told.out.contains("--across-durability"), "{told:?}");
+    // A gate must not pass what nobody judged.
+    assert_eq!(run(place, &["compare", "a", "b", "--fail-if-slower", "5%"]).code, Some(1));
+    // Neither may one set hold both kinds.
+    assert_eq!(compare(place, &["a", "--with", "a", "b"])["throughput"]["finding"], "not_ranked");
+
+    let asked = succeed(place, &["compare", "a", "b", "--across-durability", "--fail-if-slower", "5%"]);
+    assert!(
+        asked.out.contains("B is faster than A") && asked.err.contains("they differ in durability: not known in A"),
+        "{asked:?}"
+    );
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused_in_one_line() {
     let place = TempDir::new().unwrap();

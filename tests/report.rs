@@ -152,6 +152,7 @@ impl Run {
                 ]),
             },
             consistency: Consistency { held: 12, failed: Vec::new(), before: findings(), after: findings() },
+            durability: Durability::default(),
             price: None,
             stages: Vec::new(),
             verdict: Verdict { valid: false, clauses: clauses() },

@@ -1,13 +1,21 @@
 //! A user asks whether the number is honest: every rule is broken once and seen broken, and the driver is held against a database
 //! whose behaviour is known.
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use assert_cmd::Command;
+use graymark::engine::server::postgres;
 use graymark::engine::{Finding, Identity, Manifest, Via};
 use graymark::judge;
 use graymark::measure::maintenance::{Maintenance, MaintenanceKind};
 use graymark::record::summary::*;
+use mysql_async::prelude::Queryable;
+use serde_json::Value;
+use support::command::{loaded, succeed};
+use support::{mysql_client, require_mariadb, require_postgres, small_mariadb};
 use tempfile::TempDir;
 
 const TYPES: [(&str, u64); 5] =
@@ -103,6 +111,7 @@ fn valid() -> Summary {
             before: vec![finding("3.3.2.1"), finding("cardinality")],
             after: vec![finding("3.3.2.1"), finding("cardinality")],
         },
+        durability: Durability { class: DurabilityClass::WaitsForTheDisk, ..Durability::default() },
         price: None,
         stages: vec![StageSummary { clients: 20, ..StageSummary::default() }; 2],
         verdict: Verdict::default(),
@@ -276,6 +285,13 @@ fn breaches() -> Vec<(Told, Change)> {
             }),
         ),
         (
+            ("3.5", "survive a loss of power"),
+            change(|summary| {
+                summary.durability =
+                    Durability { class: DurabilityClass::MayLoseCommits, risks: vec!["fsync=off".into()], ..Durability::default() };
+            }),
+        ),
+        (
             ("5.1.2", "the database counts"),
             change(|summary| {
                 summary.database.effects.get_mut("payments").unwrap().database -= 1;
@@ -300,11 +316,33 @@ fn find<'a>(verdict: &'a Verdict, id: &str, rule: &str) -> &'a Clause {
     verdict.clauses.iter().find(|clause| clause.id == id && clause.rule.contains(rule)).unwrap_or_else(|| panic!("{id} {rule}"))
 }
 
+/// Ids of rules that were not tested, but for durability, which no run alone can test.
+fn untested(verdict: &Verdict) -> Vec<&str> {
+    of_state(verdict, State::NotTested).into_iter().map(|clause| clause.id.as_str()).filter(|id| *id != "3.5").collect()
+}
+
 #[test]
-fn a_run_that_keeps_every_rule_is_valid() {
+fn a_run_that_keeps_every_rule_lacks_only_the_test_of_durability() {
     let verdict = judge::judge(&valid());
     let others = verdict.clauses.iter().filter(|clause| clause.state != State::Held).collect::<Vec<_>>();
-    assert!(verdict.valid && others.is_empty(), "{others:#?}");
+    let [durability] = &others[..] else { panic!("{others:#?}") };
+    assert!(durability.id == "3.5" && durability.state == State::NotTested && !verdict.valid, "{durability:?}");
+    assert_eq!(durability.value, "commit waits for the disk");
+}
+
+#[test]
+fn settings_alone_never_show_that_commits_are_kept() {
+    for class in [DurabilityClass::WaitsForTheDisk, DurabilityClass::NotKnown] {
+        let mut summary = valid();
+        summary.durability.class = class;
+        let verdict = judge::judge(&summary);
+        assert_eq!(find(&verdict, "3.5", "survive").state, State::NotTested, "{class:?}");
+    }
+    // A record of a time that did not look at it.
+    let mut record = serde_json::to_value(valid()).unwrap();
+    record.as_object_mut().unwrap().remove("durability").unwrap();
+    let old: Summary = serde_json::from_value(record).unwrap();
+    assert_eq!(old.durability.class, DurabilityClass::NotKnown);
 }
 
 #[test]
@@ -317,7 +355,7 @@ fn every_rule_can_be_broken_alone() {
         let broken = of_state(&verdict, State::Broken);
         let [only] = broken.as_slice() else { panic!("{id} {rule}: {broken:#?}") };
         assert!(only.id == id && only.rule.contains(rule), "{id} {rule}: {only:?}");
-        assert!(!verdict.valid && of_state(&verdict, State::NotTested).is_empty(), "{id} {rule}");
+        assert!(!verdict.valid && untested(&verdict).is_empty(), "{id} {rule}");
         seen.insert((only.id.clone(), only.rule.clone()));
     }
     let all = judge::judge(&valid()).clauses.into_iter().map(|clause| (clause.id, clause.rule)).collect::<BTreeSet<_>>();
@@ -336,7 +374,8 @@ fn at_the_limits_all_is_well() {
     summary.maintenance[2].start_s = 3_000.0;
     summary.connections = Connections { lost: 3, restored: 3, outages: vec![(10.0, 90.0)], ..Connections::default() };
     let verdict = judge::judge(&summary);
-    assert!(verdict.valid, "{:#?}", of_state(&verdict, State::Broken));
+    let broken = of_state(&verdict, State::Broken);
+    assert!(broken.is_empty() && untested(&verdict).is_empty(), "{broken:#?}");
 }
 
 #[test]
@@ -491,4 +530,100 @@ fn a_run_without_think_time_is_judged_by_the_same_rules() {
     assert!(remote.state == State::Broken && remote.note.contains("single warehouse"), "{remote:?}");
     assert_eq!(summary.metric, "NOPM");
     assert!(!report.contains("PASSED") && !report.contains("FAILED: clauses"), "{report}");
+}
+
+/// A run of a second: what it says of durability, its first lines of text and its rule.
+fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
+    let run = ["run", "--db", url, "--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--check", "none", "--out", record];
+    let text = succeed(place, &run).out;
+    let summary = support::command::json_file(&place.join(record), "summary.json");
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    let rule = clauses.iter().find(|clause| clause["id"] == "3.5").unwrap().clone();
+    let page = std::fs::read_to_string(place.join(record).join("report.html")).unwrap();
+    let (class, banner) =
+        (&summary["durability"]["class"], page.contains("<p class=\"banner bad\">A loss of power may lose commits"));
+    assert_eq!(class == "may lose commits", banner, "{class}");
+    (summary["durability"].clone(), text.lines().take(12).map(str::to_owned).collect(), rule)
+}
+
+/// Commits of this run may be lost, for this reason, and it is told before any figure.
+fn loses(found: (Value, Vec<String>, Value), why: &str) {
+    let (durability, first, rule) = found;
+    assert_eq!(durability["class"], "may lose commits", "{durability}");
+    assert!(durability["risks"].as_array().unwrap().iter().any(|risk| risk.as_str().unwrap().contains(why)), "{durability}");
+    let warned = first.iter().position(|line| line.starts_with("! A loss of power may lose commits")).expect("a warning");
+    assert!(warned <= 5 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
+    assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
+}
+
+/// Nothing of the settings speaks against its commits, which shows nothing.
+fn waits(found: (Value, Vec<String>, Value)) {
+    let (durability, first, rule) = found;
+    // Where temporary files are in memory, that is told, and nothing else.
+    let in_memory = |risk: &Value| risk.as_str().unwrap().contains("in memory");
+    let risks = durability["risks"].as_array().unwrap();
+    assert!(risks.iter().all(in_memory), "{durability}");
+    if risks.is_empty() {
+        assert_eq!((&durability["class"], &rule["state"]), (&"commit waits for the disk".into(), &"not tested".into()));
+        assert!(!first.concat().contains("may lose commits"), "{first:?}");
+    }
+}
+
+#[test]
+fn sqlite_that_does_not_wait_at_each_commit_is_told() {
+    let place = loaded();
+    waits(durability(place.path(), "sqlite:loaded.db", "full"));
+    loses(durability(place.path(), "sqlite:loaded.db?synchronous=normal", "normal"), "synchronous=normal");
+    loses(durability(place.path(), "sqlite:loaded.db?synchronous=off", "off"), "synchronous=off");
+    loses(durability(place.path(), "sqlite:loaded.db?journal=delete", "delete"), "journal_mode=delete");
+}
+
+/// What matters is what the run's own sessions have: a role may be set otherwise than the server, and a table otherwise than all.
+#[test]
+fn postgresql_that_does_not_wait_for_the_disk_is_told() {
+    let Some(()) = require_postgres() else { return };
+    let start = |more: &[(&str, &str)]| {
+        let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
+        let settings = settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        postgres::Server::start(&postgres::Options { settings, ..Default::default() }).unwrap()
+    };
+    let server = start(&[]);
+    let (place, url) = (TempDir::new().unwrap(), server.url());
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    waits(durability(place.path(), &url, "durable"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let does = |sql: &str| {
+        runtime.block_on(async { support::client(&url).await.batch_execute(sql).await.unwrap() });
+    };
+    does("ALTER ROLE CURRENT_USER SET synchronous_commit = off");
+    loses(durability(place.path(), &url, "role"), "synchronous_commit=off");
+    does("ALTER ROLE CURRENT_USER RESET synchronous_commit; ALTER TABLE tpcc.history SET UNLOGGED");
+    loses(durability(place.path(), &url, "table"), "UNLOGGED tables, which a crash empties: history");
+    drop(server);
+
+    let server = start(&[("fsync", "off"), ("full_page_writes", "off")]);
+    let url = server.url();
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    loses(durability(place.path(), &url, "fsync"), "fsync=off");
+    loses(durability(place.path(), &url, "pages"), "full_page_writes=off");
+}
+
+#[test]
+fn mariadb_that_does_not_wait_for_the_disk_is_told() {
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]);
+    let (place, url) = (TempDir::new().unwrap(), server.url());
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    waits(durability(place.path(), &url, "durable"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let does = |sql: &str| {
+        runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
+    };
+    for value in ["0", "2"] {
+        does(&format!("SET GLOBAL innodb_flush_log_at_trx_commit = {value}"));
+        loses(durability(place.path(), &url, value), &format!("innodb_flush_log_at_trx_commit={value}"));
+    }
+    does("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    does("ALTER TABLE history ENGINE = Aria");
+    loses(durability(place.path(), &url, "engines"), "tables that InnoDB does not keep: history (Aria)");
 }

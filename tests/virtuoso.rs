@@ -72,6 +72,7 @@ fn the_experiment_runs_and_its_counts_agree() {
     let summary = succeed(place.path(), &bench).json();
     assert_eq!((&summary["clients"], &summary["via"]), (&Value::from(2), &Value::from("procedures")));
     assert_eq!((&summary["database"]["agrees"], &summary["consistency"]["failed"]), (&Value::Bool(true), &Value::Array(vec![])));
+    assert_eq!(summary["durability"]["class"], "may lose commits");
     assert!(summary["database"]["new_orders"].as_i64() > Some(0), "{}", summary["database"]);
     let pages = &summary["counters"]["pages"];
     assert_eq!(pages["buffer_bytes"], 24_000 * 8_192);

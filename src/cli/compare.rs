@@ -21,9 +21,12 @@ pub(super) struct CompareArgs {
     /// The records of B
     #[arg(long = "with", value_name = "RECORD", num_args = 1..)]
     with: Vec<PathBuf>,
-    /// Exit with 1 if B is slower than A by so much, and the difference is beyond the errors of measurement
+    /// Exit with 1 if B is slower than A by so much, and the difference is beyond the errors of measurement; also if they are not ranked
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     fail_if_slower: Option<f64>,
+    /// Call one faster although they differ in durability: a commit that does not wait for the disk is faster, and may be lost
+    #[arg(long)]
+    across_durability: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -45,13 +48,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
         }
         (a, b) => (open(a)?, open(b)?),
     };
-    let comparison = compare::compare(&a, &b).map_err(Error::Usage)?;
+    let comparison = compare::compare(&a, &b, args.across_durability).map_err(Error::Usage)?;
     if args.json {
         answer!("{}", serde_json::json!(comparison));
     } else {
         show(&comparison);
     }
-    let failed = args.fail_if_slower.is_some_and(|percent| comparison.slower_by(percent));
+    // What could not be ranked has not passed.
+    let failed = args.fail_if_slower.is_some_and(|percent| comparison.not_ranked.is_some() || comparison.slower_by(percent));
     Ok(if failed { Ended::Failed } else { Ended::Held })
 }
 

@@ -18,6 +18,7 @@ use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Finding, Holding, Manifest};
+use crate::judge;
 use crate::measure::process;
 use crate::plan::{Check, Factor, Pace, Plan, TIMEOUT, Warm, default_record};
 use crate::record::environment::Environment;
@@ -218,6 +219,7 @@ impl Job {
             interrupted,
             maintenance,
             maintenance_notes,
+            durability: judge::durability::of(&environment),
         };
         // A result that took hours is kept before a check that takes minutes and may be interrupted.
         let mut summary = self.priced(summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory()));

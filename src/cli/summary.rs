@@ -15,8 +15,8 @@ use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan};
 use crate::record::environment;
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, EffectCount, PacingSummary, Range, ServerCost, Spread, StageSummary,
-    Summary, TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, PacingSummary, Range, ServerCost, Spread,
+    StageSummary, Summary, TransactionSummary, Verdict,
 };
 use crate::workload::{Headline, Workload};
 
@@ -37,6 +37,7 @@ pub(super) struct Measurements {
     pub(super) maintenance: Vec<Maintenance>,
     pub(super) stages: Vec<StageSummary>,
     pub(super) maintenance_notes: Vec<String>,
+    pub(super) durability: Durability,
 }
 
 /// Errors that are named in a summary; the others are counted together.
@@ -90,6 +91,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         errors: errors(&totals.errors),
         database: database::<W>(measured),
         consistency: consistency(&measured.findings),
+        durability: measured.durability.clone(),
         price: None,
         stages: measured.stages.clone(),
         verdict: Verdict::default(),

@@ -63,6 +63,7 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
         unfinished(summary),
         interval(summary),
         consistency(summary),
+        super::durability::rule("durability", summary),
         count(summary),
     ]
 }

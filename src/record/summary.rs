@@ -93,6 +93,9 @@ pub struct Summary {
     pub database: DatabaseCount,
     /// The consistency conditions before and after the run.
     pub consistency: Consistency,
+    /// Whether a commit waits for the disk, by the settings of the run's sessions (clause 3.5).
+    #[serde(default)]
+    pub durability: Durability,
     /// What the result costs, where a price file was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceSummary>,
@@ -298,6 +301,44 @@ impl EffectCount {
     pub fn agrees(&self) -> bool {
         let excess = i128::from(self.database) - i128::from(self.client);
         (0..=i128::from(self.ambiguous)).contains(&excess)
+    }
+}
+
+/// Whether a commit waits for the disk, as far as settings tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Durability {
+    /// In a word.
+    pub class: DurabilityClass,
+    /// Why commits may be lost, a reason each.
+    pub risks: Vec<String>,
+    /// The settings behind it, as the run's sessions have them.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What a loss of power may do to commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DurabilityClass {
+    /// Each commit is answered when the disk is said to have it.
+    #[serde(rename = "commit waits for the disk")]
+    WaitsForTheDisk,
+    /// Commits that were answered may be lost, or the database with them.
+    #[serde(rename = "may lose commits")]
+    MayLoseCommits,
+    /// The settings do not tell.
+    #[default]
+    #[serde(rename = "not known", other)]
+    NotKnown,
+}
+
+impl DurabilityClass {
+    /// As in records.
+    pub fn words(self) -> &'static str {
+        match self {
+            DurabilityClass::WaitsForTheDisk => "commit waits for the disk",
+            DurabilityClass::MayLoseCommits => "may lose commits",
+            DurabilityClass::NotKnown => "not known",
+        }
     }
 }
 

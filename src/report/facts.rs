@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::accounting::{self, Accounting};
 use super::course::{self, Course};
+use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::price;
 use super::stages::{self, Stages};
@@ -253,6 +254,7 @@ fn warnings(record: &Record) -> Vec<String> {
         if !summary.consistency.failed.is_empty() {
             warnings.push("The database is inconsistent: see the failed conditions.".to_owned());
         }
+        warnings.extend(durability::warning(summary));
         if summary.database.agrees == Some(false) {
             warnings.push("Client and database disagree about what was done: see the counts.".to_owned());
         }
@@ -317,6 +319,7 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Via", format!("{via}, isolation {}", plain(&summary.isolation))),
         ("Pace", pace),
         ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
+        ("Durability", durability::line(&summary.durability)),
         ("Seed", summary.seed.to_string()),
     ];
     lines.retain(|(_, value)| !value.is_empty());

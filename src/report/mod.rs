@@ -3,6 +3,7 @@
 pub mod accounting;
 pub mod chart;
 pub mod course;
+mod durability;
 pub mod facts;
 pub mod format;
 mod html;

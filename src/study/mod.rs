@@ -152,6 +152,7 @@ pub(crate) mod tests {
             errors: BTreeMap::new(),
             database: DatabaseCount { agrees: Some(true), ..DatabaseCount::default() },
             consistency: Consistency::default(),
+            durability: Default::default(),
             price: None,
             stages: Vec::new(),
             verdict: Verdict::default(),

@@ -46,6 +46,10 @@ const CHANGED: &str = "SELECT LOWER(variable_name), global_value FROM informatio
     WHERE global_value_origin IN ('CONFIG', 'COMMAND-LINE', 'SQL') AND variable_name NOT REGEXP \
     '(PASSWORD|KEY|AUTH|DIR$|FILE$|SOCKET|^PORT$|BIND_ADDRESS|HOSTNAME|CHARACTER_SET|COLLATION|^PID|LOG_ERROR|TIMESTAMP|USER|SSL|TLS)'";
 
+/// Tables of a database that InnoDB does not keep.
+const ENGINES: &str = "SELECT table_name AS name, engine AS kept_by FROM information_schema.tables \
+    WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (engine IS NULL OR engine <> 'InnoDB') ORDER BY table_name";
+
 /// Runs the workload's conditions one after the other.
 pub async fn check<W: Port>(conn: &mut Conn, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
@@ -107,7 +111,7 @@ pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
 }
 
 /// The settings of a session that matter to the result.
-pub async fn settings(conn: &mut Conn) -> Result<BTreeMap<String, String>, Error> {
+pub async fn settings<W: Port>(conn: &mut Conn, database: &str) -> Result<BTreeMap<String, String>, Error> {
     let failed = |error| of_command("cannot read the settings", &error);
     let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
     let sql = format!("SHOW SESSION VARIABLES WHERE variable_name IN ({names})");
@@ -117,6 +121,12 @@ pub async fn settings(conn: &mut Conn) -> Result<BTreeMap<String, String>, Error
     let changed: Vec<(String, Option<String>)> = conn.query(CHANGED).await.unwrap_or_default();
     for (name, value) in changed {
         settings.entry(name).or_insert_with(|| value.unwrap_or_default());
+    }
+    let kept: Vec<(String, Option<String>)> = conn.exec(ENGINES, (database,)).await.map_err(failed)?;
+    let foreign = kept.into_iter().filter(|(table, _)| W::TABLES.iter().any(|known| known.name == *table));
+    let foreign: Vec<String> = foreign.map(|(table, engine)| format!("{table} ({})", engine.unwrap_or_default())).collect();
+    if !foreign.is_empty() {
+        settings.insert("tables_of_other_engines".to_owned(), foreign.join(", "));
     }
     Ok(settings)
 }

@@ -186,7 +186,8 @@ impl<W: Port> Engine<W> for Mysql {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let level = format!("TRANSACTION ISOLATION LEVEL {}", self.isolation.words());
-        let mut settings = check::settings(&mut self.target.connect(None, &[&level]).await?).await?;
+        let mut conn = self.target.connect(None, &[&level]).await?;
+        let mut settings = check::settings::<W>(&mut conn, self.target.database(W::NAME)).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
     }

@@ -91,6 +91,7 @@ pub static DIALECTS: [Dialect; 4] = [
         ],
         drop: &["SET foreign_key_checks = 0", "DROP TABLE IF EXISTS {table}", "SET foreign_key_checks = 1"],
         statistics: Some("ANALYZE TABLE {table}"),
+        catalog: concat!(include_str!("dialect/plain.sql"), include_str!("dialect/mariadb.sql")),
         ..PLAIN
     },
     Dialect {

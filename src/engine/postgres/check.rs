@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::time::Instant;
 
 use futures_util::TryStreamExt;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Port;
@@ -26,6 +27,11 @@ const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
            AND category NOT LIKE 'Reporting and Logging%' AND category NOT LIKE 'Connections and Authentication%' \
            AND name !~ '(command|conninfo|passphrase|password|application_name)') \
     ORDER BY name";
+
+/// Tables of a schema whose changes are not in the log: a crash empties them. Null if there are none.
+const UNLOGGED: &str = "SELECT string_agg(relname::text, ', ' ORDER BY relname) \
+    FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace \
+    WHERE nspname::text = $1::text AND relname::text = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relpersistence <> 'p'";
 
 /// Runs the workload's conditions one after the other.
 pub async fn check<W: Port>(client: &Client, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
@@ -94,8 +100,15 @@ pub async fn effects<W: Port>(client: &Client) -> Result<Vec<i64>, Error> {
 }
 
 /// The settings of a session that matter to the result.
-pub async fn settings(client: &Client) -> Result<BTreeMap<String, String>, Error> {
+pub async fn settings<W: Port>(client: &Client) -> Result<BTreeMap<String, String>, Error> {
     let failed = |error| of_command("cannot read the settings", &error);
     let rows = client.query_typed(SETTINGS, &[]).await.map_err(failed)?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, _>>().map_err(failed)
+    let settings = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, _>>();
+    let mut settings: BTreeMap<String, String> = settings.map_err(failed)?;
+    let tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
+    let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&W::NAME, Type::TEXT), (&tables, Type::TEXT_ARRAY)];
+    let rows = client.query_typed(UNLOGGED, &parameters).await.map_err(failed)?;
+    let unlogged: Option<String> = rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)?.flatten();
+    settings.extend(unlogged.map(|tables| ("unlogged_tables".to_owned(), tables)));
+    Ok(settings)
 }

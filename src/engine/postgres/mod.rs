@@ -183,7 +183,7 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", self.isolation.words())]).await?;
-        let mut settings = check::settings(&client).await?;
+        let mut settings = check::settings::<W>(&client).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
     }

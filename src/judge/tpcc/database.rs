@@ -1,12 +1,16 @@
-//! Clauses 3.3 and 5.1.2: what the database itself says after the run.
+//! Clauses 3.3, 3.5 and 5.1.2: what the database itself says of what it keeps.
 
 use super::Rule;
 use super::scale::CARDINALITY;
 use crate::record::summary::{Clause, Summary};
 
-/// Clause 3.3.2 and the invariants that follow from it, cardinalities being clause 4's; and clause 5.1.2.
+/// Clause 3.3.2 and the invariants that follow from it, cardinalities being clause 4's; clause 3.5 by settings; and clause 5.1.2.
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let conditions = Rule::new("3.3.2", "the consistency conditions hold before and after the run", "0 failed");
     let counts = Rule::new("5.1.2", "the database counts what the client was told is committed", "equal");
-    vec![crate::judge::consistency(conditions, summary, &[CARDINALITY]), crate::judge::count(counts, summary)]
+    vec![
+        crate::judge::consistency(conditions, summary, &[CARDINALITY]),
+        crate::judge::durability::rule("3.5", summary),
+        crate::judge::count(counts, summary),
+    ]
 }

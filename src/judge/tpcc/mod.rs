@@ -1,5 +1,5 @@
-//! TPC-C's rules: what a run can show of its clauses 2 to 5. Durability and isolation need tests of their own, and a price is no matter of
-//! ours.
+//! TPC-C's rules: what a run can show of its clauses 2 to 5. Isolation needs tests of its own, and so does durability where settings do not tell
+//! already that it is not there. A price is no matter of ours.
 
 mod database;
 mod input;

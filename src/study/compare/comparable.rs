@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::record::summary::Durability;
 use crate::record::{Record, Status};
 
 /// What a run was, by name; values as they are shown.
@@ -21,6 +22,7 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         fact("scale", Some(summary.scale.to_string()));
         fact("clients", Some(summary.clients.to_string()));
         fact("stages", Some(summary.stages.len().to_string()));
+        fact("durability", Some(durability(&summary.durability)));
     }
     if let Some(environment) = &record.environment {
         fact("host", environment.host.clone());
@@ -36,6 +38,23 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         }
     }
     facts
+}
+
+fn durability(of: &Durability) -> String {
+    let risks = of.risks.iter().map(|risk| risk.split(':').next().unwrap_or(risk)).collect::<Vec<_>>();
+    if risks.is_empty() { of.class.words().to_owned() } else { format!("{} ({})", of.class.words(), risks.join(", ")) }
+}
+
+/// How the sets differ in what a loss of power may do to their commits; none if they do not. A commit that does not wait for the disk is
+/// faster, and no other figure shows why.
+pub fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
+    let of = |records: &[Record]| -> BTreeSet<String> {
+        let told = |record: &Record| record.summary.as_ref().map(|summary| durability(&summary.durability));
+        records.iter().map(|record| told(record).unwrap_or_else(|| durability(&Durability::default()))).collect()
+    };
+    let (in_a, in_b) = (of(a), of(b));
+    let words = |classes: &BTreeSet<String>| classes.iter().cloned().collect::<Vec<_>>().join(" and ");
+    (in_a != in_b || in_a.len() > 1).then(|| format!("{} in A, {} in B", words(&in_a), words(&in_b)))
 }
 
 /// Differences between the sets, and runs that are no good for comparing, each in a line.

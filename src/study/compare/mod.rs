@@ -31,6 +31,8 @@ pub enum Finding {
     Slower,
     /// The runs do not tell them apart.
     NoDifference,
+    /// Neither is called faster: what the sets do for durability differs.
+    NotRanked,
 }
 
 /// A set of runs.
@@ -93,6 +95,9 @@ pub struct Comparison {
     pub throughput: Difference,
     /// Response times by transaction type, of A and of B; none where a side has none.
     pub responses: BTreeMap<String, [Option<Responses>; 2]>,
+    /// Why neither is called faster than the other; none if they are ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_ranked: Option<String>,
     /// What else differs between them, and what the reader should know.
     pub warnings: Vec<String>,
 }
@@ -121,11 +126,11 @@ pub fn seconds(record: &Record) -> Result<Vec<f64>, String> {
     Ok(seconds)
 }
 
-/// Compares two sets of records.
+/// Compares two sets of records. Those that differ in durability are ranked only if asked for (`across_durability`).
 ///
 /// # Errors
 /// If one of them has nothing to compare, in one line.
-pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, String> {
+pub fn compare(a: &[Record], b: &[Record], across_durability: bool) -> Result<Comparison, String> {
     let series = |of: &[Record]| of.iter().map(seconds).collect::<Result<Vec<_>, _>>();
     let (first, second) = (series(a)?, series(b)?);
     let (Some(mean_a), Some(mean_b)) = (means::of_runs(&first), means::of_runs(&second)) else {
@@ -152,13 +157,12 @@ pub fn compare(a: &[Record], b: &[Record]) -> Result<Comparison, String> {
         let of = [responses(a, &name), responses(b, &name)];
         (name, of)
     });
-    Ok(Comparison {
-        throughput: difference(&mean_a, &mean_b),
-        responses: responses.collect(),
-        warnings,
-        a: side(a, mean_a),
-        b: side(b, mean_b),
-    })
+    let mut throughput = difference(&mean_a, &mean_b);
+    let not_ranked = comparable::durabilities(a, b).filter(|_| !across_durability);
+    if not_ranked.is_some() {
+        throughput.finding = Finding::NotRanked;
+    }
+    Ok(Comparison { throughput, responses: responses.collect(), not_ranked, warnings, a: side(a, mean_a), b: side(b, mean_b) })
 }
 
 fn side(records: &[Record], mean: Mean) -> Side {
@@ -234,6 +238,10 @@ impl Comparison {
             Finding::Faster => format!("B is faster than A by {percent:.2} % ({interval})."),
             Finding::Slower => format!("B is slower than A by {:.2} % ({interval}).", -percent),
             Finding::NoDifference => format!("No difference seen ({interval}). {}", more()),
+            Finding::NotRanked => format!(
+                "Not ranked: they differ in durability, {}. Set both alike, or compare them all the same with --across-durability.",
+                self.not_ranked.as_deref().unwrap_or_default()
+            ),
         }
     }
 

@@ -36,4 +36,8 @@ SELECT name, current_setting(name)
 FROM pg_catalog.pg_settings
 WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', 'checkpoint_timeout',
                'effective_cache_size', 'max_connections', 'autovacuum', 'data_checksums', 'block_size', 'jit')
-ORDER BY name;
+UNION ALL
+SELECT 'unlogged_tables', string_agg(relname::text, ', ' ORDER BY relname)
+FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname = current_schema() AND relkind IN ('r', 'p') AND relpersistence <> 'p'
+HAVING count(*) > 0;
