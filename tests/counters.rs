@@ -99,7 +99,8 @@ fn sqlite_names_what_its_settings_leave_uncounted() {
 fn postgresql_counts_what_its_clients_do() {
     let Some(()) = require_postgres() else { return };
     let server =
-        Server::start(&Options { settings: vec![("shared_buffers".into(), "64MB".into())], ..Options::default() }).unwrap();
+        Server::start(&Options { settings: vec![("shared_buffers".into(), "64MB".into())], tcp: true, ..Options::default() })
+            .unwrap();
     let url = server.tcp_url();
     let place = TempDir::new().unwrap();
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);

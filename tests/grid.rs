@@ -80,6 +80,10 @@ fn each_point_begins_with_the_same_database() {
     let db = "sqlite:tpcc.db?synchronous=off";
     let arguments = ["sweep", "grid", "clients=1,2", "--db", db, "-w", "1", "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
     let arguments = [&arguments[..], &["--duration", "1s", "--check", "both", "--out", "grid"]].concat();
+    // Someone else's, by names that a point's copy could have.
+    std::fs::create_dir(place.path().join("tpcc-w1-point")).unwrap();
+    std::fs::write(place.path().join("tpcc-w1-point/letter"), "dear").unwrap();
+    std::fs::write(place.path().join("tpcc-w1-point.db"), "a letter").unwrap();
     let sweep = succeed(place.path(), &[&arguments[..], &["--keep-databases", "--json"]].concat()).json();
     let points = sweep["series"][0]["points"].as_array().unwrap();
     assert_eq!(points.iter().map(|point| point["clients"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
@@ -89,13 +93,17 @@ fn each_point_begins_with_the_same_database() {
     let whole = std::fs::read_to_string(&table).unwrap();
     let (before, _) = whole.trim_end().rsplit_once('\n').unwrap();
     std::fs::write(&table, format!("{before}\n")).unwrap();
-    std::fs::copy(place.path().join("tpcc-w1.db"), place.path().join("tpcc-w1-point.db")).unwrap();
+    let state = std::fs::read_to_string(place.path().join("grid/sweep.toml")).unwrap();
+    let ending = state.lines().find_map(|line| line.strip_prefix("copies = \"")?.strip_suffix('"')).unwrap();
+    std::fs::copy(place.path().join("tpcc-w1.db"), place.path().join(format!("tpcc-w1-{ending}.db"))).unwrap();
     succeed(place.path(), &["sweep", "resume", "grid"]);
     assert_eq!(std::fs::read_to_string(&table).unwrap(), whole, "no point is lost");
     let files = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
     let mut files = files.filter(|name| name != "grid").collect::<Vec<_>>();
     files.sort();
-    assert_eq!(files, ["tpcc-w1.db"], "the copies are gone");
+    assert_eq!(files, ["tpcc-w1-point", "tpcc-w1-point.db", "tpcc-w1.db"], "the copies are gone, and only they");
+    assert_eq!(std::fs::read_to_string(place.path().join("tpcc-w1-point/letter")).unwrap(), "dear");
+    assert_eq!(std::fs::read_to_string(place.path().join("tpcc-w1-point.db")).unwrap(), "a letter");
     // The loaded database was never worked on: nothing is to be restored.
     let restored = succeed(place.path(), &["restore", "--db", "sqlite:tpcc-w1.db", "--json"]).json();
     let undone = restored["restore"]["undone"].as_array().unwrap();
@@ -118,6 +126,10 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
         ["sweep", "grid", "buffers=2MB,256MB", "cpus=1", "--bound-memory", "--db", "postgres:local?fsync=off", "-w", "1"];
     let run = ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "4s", "--out", "grid"];
     let arguments = [&dimensions[..], &run].concat();
+    // Someone else's, by the name that a point's copy could have.
+    let letter = place.path().join("grid/databases/graymark-w1-point/letter");
+    std::fs::create_dir_all(letter.parent().unwrap()).unwrap();
+    std::fs::write(&letter, "dear").unwrap();
     // Killed with its server at work: the second attempt finds one point that is whole, and a copy that is not.
     let mut first = start(graymark(place.path(), &arguments));
     first.wait_for("sweep: 1 point done");
@@ -132,7 +144,8 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
     let after = finished(&sweep);
     assert!(after.len() == 2 && before.iter().all(|(point, began)| after.get(point) == Some(began)), "{before:?} {after:?}");
     let left = std::fs::read_dir(sweep.join("databases")).unwrap().count();
-    assert_eq!(left, 0, "databases and copies are removed");
+    assert_eq!(left, 1, "databases and copies are removed");
+    assert_eq!(std::fs::read_to_string(&letter).unwrap(), "dear");
 
     let mut points = points(&sweep);
     points.sort_by_key(|point| point.buffer_bytes);

@@ -388,7 +388,7 @@ fn a_postgres_with_a_password() {
     wrong.refused(DATABASE, &["`ann`", "PGPASSWORD"]);
     assert!(!wrong.err.contains("tiger"), "{wrong:?}");
     no_home(graymark(place.path(), &["run", "--db", &url("")])).refused(DATABASE, &["asks for the password", "PGPASSWORD"]);
-    let nowhere = format!("postgres://postgres@127.0.0.1:{}/nowhere", server.port());
+    let nowhere = support::with_database(&server.tcp_url(), "nowhere");
     run(place.path(), &["run", "--db", &nowhere]).refused(DATABASE, &["no database `nowhere`", "createdb nowhere"]);
 
     // The right one works and is nowhere to be seen: `open:secret`, percent-encoded in the URL.

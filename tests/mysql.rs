@@ -1,10 +1,12 @@
 //! A user measures MariaDB: a private one, one of their own, with TLS, with a password, with locks in the way.
 
+#[path = "support/stranger.rs"]
+mod stranger;
 mod support;
 
 use std::fs::Permissions;
 use std::io::Write;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -50,6 +52,93 @@ async fn broken(engine: &Mysql) -> Vec<String> {
     findings.into_iter().filter(|finding| !finding.held()).map(|finding| finding.id).collect()
 }
 
+/// Neither without a password nor with a wrong one does anyone get in, by the socket or by TCP, and nobody else sees the files.
+fn is_closed(server: &Server) {
+    let url = server.url();
+    let socket = percent_encoding::percent_decode_str(url.split_once("socket=").unwrap().1).decode_utf8().unwrap().into_owned();
+    let socket = std::path::PathBuf::from(socket);
+    let port = server.port().to_string();
+    let client = |how: &[&str], password: &str, words: &[&str]| {
+        let arguments = [&["--no-defaults", "-u", "root", "-e", "SELECT 1"], how].concat();
+        let Some(mut command) = stranger::try_it("mariadb", &arguments) else { return };
+        command.env("MYSQL_PWD", password);
+        stranger::fails(command, words);
+    };
+    client(&["-S", socket.to_str().unwrap()], server.password(), &["(13)"]);
+    let listens = TcpStream::connect(("127.0.0.1", server.port())).is_ok();
+    if listens {
+        for password in ["", "root"] {
+            client(&["-h", "127.0.0.1", "-P", &port], password, &["Access denied"]);
+        }
+    }
+    stranger::sees_nothing(
+        &[server.data(), socket.parent().unwrap()],
+        &[&server.data().join("graymark.password"), &server.data().join("ibdata1")],
+    );
+    runtime().block_on(async {
+        mysql_client(&url, None).await.query_drop("SELECT 1").await.unwrap();
+        let mut doors = vec![url.replace(server.password(), "wrong"), url.replace(server.password(), "")];
+        if listens {
+            doors.extend(["wrong", ""].map(|other| server.tcp_url().replace(server.password(), other)));
+        }
+        doors.push(url.replace(&format!("root:{}", server.password()), "nobody"));
+        for door in doors {
+            let refused = refused(&door, &[]).await;
+            assert!(refused.contains("password"), "{door}: {refused}");
+        }
+    });
+}
+
+#[test]
+fn no_one_else_gets_into_a_private_server() {
+    let Some(()) = require_mariadb() else { return };
+    let place = stranger::Plant::new();
+    let settings =
+        vec![("innodb_buffer_pool_size".to_owned(), "64M".to_owned()), ("innodb_log_file_size".to_owned(), "16M".to_owned())];
+    let start = |data: &std::path::Path, tcp| {
+        Server::start(&Options { data: Some(data.to_owned()), tcp, settings: settings.clone(), ..Default::default() })
+    };
+    let first = start(&place.data(), false).unwrap();
+    assert!(TcpStream::connect(("127.0.0.1", first.port())).is_err(), "nobody asked for TCP");
+    is_closed(&first);
+    let password = first.password().to_owned();
+    runtime().block_on(async {
+        // As an earlier version left it: no password, and from each of its addresses.
+        let open = "CREATE DATABASE kept; UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.authentication_string', ''); \
+                    CREATE USER ''@'%'; FLUSH PRIVILEGES";
+        mysql_client(&first.url(), None).await.query_drop(open).await.unwrap();
+        mysql_client(&first.url().replace(&password, ""), None).await;
+    });
+    assert_eq!(std::fs::metadata(first.data()).unwrap().permissions().mode() & 0o777, 0o700);
+    drop(first);
+    let file = |name: &str| place.data().join(name);
+    std::fs::remove_file(file("graymark.password")).unwrap();
+    std::fs::set_permissions(place.data(), Permissions::from_mode(0o755)).unwrap();
+    let second = start(&place.data(), true).unwrap();
+    assert_ne!(second.password(), password);
+    is_closed(&second);
+    runtime().block_on(async {
+        let mut user = mysql_client(&second.tcp_url(), Some("kept")).await;
+        // Its SQL reaches no file but those of a directory of its own.
+        assert_eq!(user.query_first::<Option<String>, _>("SELECT LOAD_FILE('/etc/passwd')").await.unwrap(), Some(None));
+        let outside = place.data().parent().unwrap().join("outside");
+        let written = user.query_drop(format!("SELECT 1 INTO OUTFILE '{}'", outside.display())).await.unwrap_err().to_string();
+        assert!(written.contains("secure"), "{written}");
+    });
+    // The password is in its file, and in no other.
+    let password = second.password().to_owned();
+    second.restart().unwrap();
+    is_closed(&second);
+    let log = std::fs::read_to_string(file("graymark.log")).unwrap();
+    assert!(!log.contains(&password) && !format!("{second:?}").contains(&password), "{log}");
+    let commands = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap().stdout;
+    let commands = String::from_utf8_lossy(&commands).into_owned();
+    assert!(commands.contains(place.data().to_str().unwrap()) && !commands.contains(&password), "{commands}");
+    drop(second);
+    assert_eq!(std::fs::read_to_string(file("graymark.password")).unwrap().trim_end(), password);
+    place.is_never_followed(&["graymark.log", "graymark.password"], |data| start(data, false));
+}
+
 #[test]
 fn a_private_server_keeps_what_it_is_told_to_keep_and_leaves_nothing_else() {
     let Some(()) = require_mariadb() else { return };
@@ -57,7 +146,7 @@ fn a_private_server_keeps_what_it_is_told_to_keep_and_leaves_nothing_else() {
     // The server's user has to get through.
     std::fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     let data = place.path().join("data");
-    let url = format!("mysql:local?data={}&innodb_buffer_pool_size=64M&innodb_log_file_size=16M", data.display());
+    let url = format!("mysql:local?tcp=on&data={}&innodb_buffer_pool_size=64M&innodb_log_file_size=16M", data.display());
     runtime().block_on(async {
         let first = open_mysql(&url, Via::Procedures).await.unwrap();
         let server = first.server().unwrap();
@@ -277,7 +366,7 @@ fn tls_is_verified_against_the_given_authority() {
     let server = small_mariadb(&[("ssl_cert", &certificate), ("ssl_key", &key)]);
     assert_ne!(std::fs::metadata(server.data()).unwrap().uid(), 0, "no server runs as root");
     runtime().block_on(async {
-        let url = |host: &str, more: &str| format!("mysql://root@{host}:{}/{more}", server.port());
+        let url = |host: &str, more: &str| server.tcp_url().replace("127.0.0.1", host) + more;
         for (url, expected) in [
             (url("localhost", &format!("?ssl-mode=VERIFY_IDENTITY&ssl-ca={good}")), true),
             (url("127.0.0.1", "?ssl-mode=REQUIRED"), true),

@@ -1,11 +1,14 @@
 //! A user measures PostgreSQL: a private one, one of their own, with TLS, with a password, behind a pooler.
 
+#[path = "support/stranger.rs"]
+mod stranger;
 mod support;
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
 use std::sync::Mutex;
 
 use graymark::engine::Isolation;
@@ -37,6 +40,83 @@ fn manifest(scale: u32) -> (Manifest, <Tpcc as Workload>::Population) {
 async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::engine::LoadReport, Error> {
     let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date), 0);
     engine.load(manifest, &population, 2, &|_| ()).await
+}
+
+/// Neither without a password nor with a wrong one does anyone get in, by the socket or by TCP, and nobody else sees the files.
+fn is_closed(server: &Server) {
+    let url = server.url();
+    let directory = percent_encoding::percent_decode_str(url.split_once("host=").unwrap().1.split('&').next().unwrap());
+    let directory = std::path::PathBuf::from(directory.decode_utf8().unwrap().into_owned());
+    let port = server.port().to_string();
+    let psql = |host: &str, password: &str, words: &[&str]| {
+        let arguments = ["-w", "-h", host, "-p", &port, "-U", "postgres", "-c", "SELECT 1", "postgres"];
+        let Some(mut command) = stranger::try_it("psql", &arguments) else { return };
+        command.env("PGPASSWORD", password);
+        stranger::fails(command, words);
+    };
+    psql(directory.to_str().unwrap(), server.password(), &["Permission denied"]);
+    let listens = TcpStream::connect(("127.0.0.1", server.port())).is_ok();
+    if listens {
+        psql("127.0.0.1", "", &["no password supplied"]);
+        psql("127.0.0.1", "postgres", &["password authentication failed"]);
+    }
+    stranger::sees_nothing(
+        &[server.data(), &directory],
+        &[&server.data().join("graymark.password"), &server.data().join("PG_VERSION")],
+    );
+    runtime().block_on(async {
+        client(&url).await.batch_execute("SELECT 1").await.unwrap();
+        let socket = url.replace(server.password(), "wrong");
+        let mut doors = vec![socket.clone(), socket.replace(":wrong@", "@")];
+        if listens {
+            doors.extend([server.tcp_url().replace(server.password(), "wrong"), server.tcp_url().replace(server.password(), "")]);
+        }
+        for door in doors {
+            let refused = Target::parse(&door, &|_| None).unwrap().connect(&[]).await.err().unwrap().to_string();
+            assert!(refused.contains("password"), "{door}: {refused}");
+        }
+    });
+}
+
+#[test]
+fn no_one_else_gets_into_a_private_server() {
+    let Some(()) = require_postgres() else { return };
+    let place = stranger::Plant::new();
+    let start = |tcp| Server::start(&Options { data: Some(place.data()), tcp, ..Default::default() });
+    let first = start(false).unwrap();
+    assert!(TcpStream::connect(("127.0.0.1", first.port())).is_err(), "nobody asked for TCP");
+    is_closed(&first);
+    let password = first.password().to_owned();
+    runtime().block_on(async {
+        client(&first.url()).await.batch_execute("CREATE TABLE kept (); ALTER ROLE postgres PASSWORD NULL").await.unwrap();
+    });
+    let mode = std::fs::metadata(first.data()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    drop(first);
+
+    // As an earlier version made it: everyone was trusted, there is no password, and the directory is open.
+    let file = |name: &str| place.data().join(name);
+    std::fs::write(file("pg_hba.conf"), "local all all trust\nhost all all 0.0.0.0/0 trust\n").unwrap();
+    std::fs::remove_file(file("graymark.password")).unwrap();
+    std::fs::set_permissions(place.data(), Permissions::from_mode(0o750)).unwrap();
+    let second = start(true).unwrap();
+    assert_ne!(second.password(), password);
+    is_closed(&second);
+    runtime().block_on(async { client(&second.url()).await.batch_execute("SELECT FROM kept").await.unwrap() });
+    // The password is in its file, and in no other.
+    let password = second.password().to_owned();
+    second.restart().unwrap();
+    runtime().block_on(async { client(&second.tcp_url()).await.batch_execute("SELECT FROM kept").await.unwrap() });
+    let log = std::fs::read_to_string(file("graymark.log")).unwrap();
+    assert!(!log.contains(&password) && !format!("{second:?}").contains(&password), "{log}");
+    let commands = Command::new("ps").args(["-eo", "args"]).output().unwrap().stdout;
+    let commands = String::from_utf8_lossy(&commands).into_owned();
+    assert!(commands.contains(place.data().to_str().unwrap()) && !commands.contains(&password), "{commands}");
+    drop(second);
+    assert_eq!(std::fs::read_to_string(file("graymark.password")).unwrap().trim_end(), password);
+    place.is_never_followed(&["graymark.log", "graymark.password"], |data| {
+        Server::start(&Options { data: Some(data.to_owned()), ..Default::default() })
+    });
 }
 
 #[test]
@@ -333,7 +413,7 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
     let names = |via, pooler: &str| {
         runtime().block_on(async {
             let (port, relay) = relay(server.port());
-            let url = format!("postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable&pooler={pooler}");
+            let url = server.tcp_url().replace(&server.port().to_string(), &port.to_string()) + "?sslmode=disable&pooler=" + pooler;
             let target = Target::parse(&url, &|_| None).unwrap();
             let commands = <Tpcc as Port>::commands(via).unwrap();
             let connection = Connection::open(&target, &commands, "read committed").await.unwrap();
@@ -382,7 +462,7 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
         assert!(wrong.contains("`ann`") && wrong.contains("PGPASSWORD"), "{wrong}");
         let missing = refused(&url("ann", "postgres"), &[]).await;
         assert!(missing.contains("asks for the password of user `ann`"), "{missing}");
-        let database = refused(&url("postgres", "nowhere"), &[]).await;
+        let database = refused(&support::with_database(&server.tcp_url(), "nowhere"), &[]).await;
         assert!(database.contains("createdb nowhere"), "{database}");
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let port = refused(&format!("postgres://ann:secret@127.0.0.1:{free}/postgres"), &[]).await;
@@ -463,7 +543,7 @@ fn tls_is_verified_against_the_given_authority() {
         client(&server.url()).await.batch_execute("ALTER SYSTEM SET ssl = on").await.unwrap();
         server.restart().unwrap();
         let url = |host: &str, mode: &str, root: &str| {
-            format!("postgres://postgres@{host}:{}/postgres?sslmode={mode}&sslrootcert={root}", server.port())
+            server.tcp_url().replace("127.0.0.1", host) + &format!("?sslmode={mode}&sslrootcert={root}")
         };
         let encrypted = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
         for (url, expected) in [
@@ -584,8 +664,9 @@ fn a_database_that_may_not_be_written_says_so() {
     let (manifest, _) = manifest(1);
     runtime().block_on(async {
         let user = client(&server.url()).await;
-        user.batch_execute("CREATE ROLE bob LOGIN").await.unwrap();
-        let bob = open(&server.url().replace("postgres@", "bob@"), Via::Procedures).await.unwrap();
+        user.batch_execute("CREATE ROLE bob LOGIN PASSWORD 'open'").await.unwrap();
+        let bob =
+            open(&server.url().replace(&format!("postgres:{}@", server.password()), "bob:open@"), Via::Procedures).await.unwrap();
         let denied = load(&bob, &manifest).await.unwrap_err().to_string();
         assert!(denied.contains("permission denied") && denied.contains("CREATE granted"), "{denied}");
         user.batch_execute("ALTER DATABASE postgres SET default_transaction_read_only = on").await.unwrap();

@@ -18,6 +18,7 @@ use rusqlite::types::ValueRef;
 use support::command::{graymark, start, succeed};
 use support::{
     checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server,
+    with_database,
 };
 use tempfile::TempDir;
 
@@ -129,7 +130,7 @@ fn a_killed_load_goes_on_in_postgres() {
     let Some(()) = require_postgres() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = small_server();
-    let url = |database: &str| format!("postgres://postgres@127.0.0.1:{}/{database}", server.port());
+    let url = |database: &str| with_database(&server.tcp_url(), database);
     let (whole, killed) = (url("whole"), url("killed"));
     runtime.block_on(async {
         let user = client(&server.url()).await;
@@ -159,7 +160,7 @@ fn a_killed_load_goes_on_in_mariadb() {
     let Some(()) = require_mariadb() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = small_mariadb(&[]);
-    let url = |database: &str| format!("mysql://root@127.0.0.1:{}/{database}", server.port());
+    let url = |database: &str| with_database(&server.tcp_url(), database);
     let (whole, killed) = (url("whole"), url("killed"));
     runtime.block_on(async {
         mysql_client(&server.url(), None).await.query_drop("CREATE DATABASE whole; CREATE DATABASE killed").await.unwrap();
@@ -203,7 +204,7 @@ fn a_killed_load_of_a_bank_goes_on() {
     let Some(()) = require_postgres() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let server = small_server();
-    let (whole, killed) = (server.url(), format!("postgres://postgres@127.0.0.1:{}/killed", server.port()));
+    let (whole, killed) = (server.url(), with_database(&server.tcp_url(), "killed"));
     runtime.block_on(async { client(&whole).await.batch_execute("CREATE DATABASE killed").await.unwrap() });
     let rows = in_one_go(place.path(), &load(&whole));
     killed_while_it_fills(place.path(), &load(&killed), rows);
@@ -213,7 +214,7 @@ fn a_killed_load_of_a_bank_goes_on() {
 
     let Some(()) = require_mariadb() else { return };
     let server = small_mariadb(&[]);
-    let (whole, killed) = (server.url(), format!("mysql://root@127.0.0.1:{}/killed", server.port()));
+    let (whole, killed) = (server.url(), with_database(&server.tcp_url(), "killed"));
     runtime.block_on(async { mysql_client(&whole, None).await.query_drop("CREATE DATABASE killed").await.unwrap() });
     let rows = in_one_go(place.path(), &load(&whole));
     killed_while_it_fills(place.path(), &load(&killed), rows);

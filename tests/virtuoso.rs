@@ -1,10 +1,13 @@
 //! What is particular to Virtuoso: its private server, its isolation levels, loads, counters and checkpoints.
 #![cfg(feature = "odbc")]
 
+#[path = "support/stranger.rs"]
+mod stranger;
 mod support;
 #[path = "support/virtuoso.rs"]
 mod virtuoso;
 
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -102,6 +105,73 @@ fn the_experiment_runs_and_its_counts_agree() {
     let told = succeed(place.path(), &["drop", "--db", &url]);
     assert!(told.err.contains("are gone"), "{told:?}");
     run(place.path(), &["check", "--db", &url]).refused(3, &["holds no tpcc tables"]);
+}
+
+/// Neither with the first password nor with another one does anyone get in, and nobody else sees the files.
+fn is_closed(engine: &Virtuoso) {
+    let server = engine.server().unwrap();
+    for password in ["dba", "wrong"] {
+        let Some(command) = stranger::try_it("isql-vt", &[&server.address(), "dba", password, "exec=SELECT 1;"]) else { break };
+        stranger::fails(command, &["CL034"]);
+    }
+    let data = server.data();
+    stranger::sees_nothing(&[data], &[&data.join("graymark.password"), &data.join("graymark.ini"), &data.join("graymark.db")]);
+    assert_eq!(engine.target().connect().unwrap().query("SELECT 1").unwrap().rows.len(), 1);
+    for password in ["dba", "wrong"] {
+        let url = format!("virtuoso://dba:{password}@{}", server.address());
+        let refused = Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures)).unwrap_err().to_string();
+        assert!(refused.contains("user and password"), "{refused}");
+    }
+}
+
+#[test]
+fn no_one_else_gets_into_a_private_server() {
+    let Some(()) = virtuoso::require() else { return };
+    let place = stranger::Plant::new();
+    let start = |data: &std::path::Path| {
+        let url = format!("virtuoso:local?buffers=20000&data={}", data.display());
+        Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures))
+    };
+    let first = start(&place.data()).unwrap();
+    is_closed(&first);
+    let (pid, password) = (first.server().unwrap().pid().unwrap(), first.server().unwrap().password().to_owned());
+    let uid = |path: &str| std::fs::metadata(path).unwrap().uid();
+    let ours = uid("/proc/self");
+    assert_eq!(uid(&format!("/proc/{pid}")) == ours, ours != 0, "Virtuoso does not run as root");
+    assert_eq!(std::fs::metadata(place.data()).unwrap().mode() & 0o777, 0o700);
+    // What its SQL writes, a user writes who owns nothing else: a directory of root's stays as it is.
+    let closed = place.data().parent().unwrap().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(if ours == 0 { 0o700 } else { 0o500 })).unwrap();
+    let file = closed.join("file");
+    let connection = first.target().connect().unwrap();
+    let write = format!("string_to_file ('{}', 'written', -2)", file.display());
+    let refused = connection.execute(&write).unwrap_err().to_string();
+    assert!(!file.exists(), "{refused}");
+    // As an earlier version left it: the first password, and a directory that was root's.
+    connection.execute(&format!("SET PASSWORD \"{password}\" \"dba\"")).unwrap();
+    // A new password is not in the log.
+    connection.execute("CHECKPOINT").unwrap();
+    drop((connection, first));
+    for entry in std::fs::read_dir(place.data()).unwrap().flatten() {
+        std::os::unix::fs::chown(entry.path(), Some(ours), None).unwrap();
+    }
+    std::os::unix::fs::chown(place.data(), Some(ours), None).unwrap();
+    std::fs::remove_file(place.data().join("graymark.password")).unwrap();
+    let second = start(&place.data()).unwrap();
+    is_closed(&second);
+    let server = second.server().unwrap();
+    assert_ne!(server.password(), password);
+    server.restart().unwrap();
+    is_closed(&second);
+    let commands = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap().stdout;
+    let commands = String::from_utf8_lossy(&commands).into_owned();
+    assert!(commands.contains(place.data().to_str().unwrap()) && !commands.contains(server.password()), "{commands}");
+    for name in ["graymark.ini", "graymark.log"] {
+        assert!(!std::fs::read_to_string(place.data().join(name)).unwrap().contains(server.password()), "{name}");
+    }
+    drop(second);
+    place.is_never_followed(&["graymark.log", "graymark.ini", "graymark.password"], start);
 }
 
 #[test]

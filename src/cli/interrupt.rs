@@ -50,6 +50,7 @@ impl Interrupt {
                 } else {
                     tokio::time::sleep(GRACE).await;
                 }
+                crate::engine::server::abandon();
                 std::process::exit(i32::from(EXIT_CODE));
             });
         };

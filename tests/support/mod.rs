@@ -47,12 +47,12 @@ pub fn options(url: &str, via: Via) -> Options {
     }
 }
 
-/// A small private PostgreSQL.
+/// A small private PostgreSQL, which listens on the loopback, too.
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn small_server() -> server::postgres::Server {
     let settings = [("shared_buffers", "64MB"), ("fsync", "off"), ("max_connections", "40")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let options = server::postgres::Options { settings, ..Default::default() };
+    let options = server::postgres::Options { settings, tcp: true, ..Default::default() };
     server::postgres::Server::start(&options).expect("a private PostgreSQL starts")
 }
 
@@ -87,19 +87,19 @@ pub async fn checksums_of<W: Workload>(url: &str) -> Vec<(String, String)> {
     sums
 }
 
-/// A server that asks user `ann` for a password.
+/// The same URL with another database.
+#[allow(dead_code, reason = "each test file uses its own part of these helpers")]
+pub fn with_database(url: &str, database: &str) -> String {
+    format!("{}/{database}", url.rsplit_once('/').unwrap().0)
+}
+
+/// A server that has a user `ann` with a password.
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub async fn guarded() -> server::postgres::Server {
     let server = small_server();
     let user = client(&server.url()).await;
     user.batch_execute("CREATE ROLE ann LOGIN PASSWORD 'open:secret'").await.unwrap();
-    let rules = server.data().join("pg_hba.conf");
-    let old = std::fs::read_to_string(&rules).unwrap();
-    std::fs::write(&rules, format!("host all ann 127.0.0.1/32 scram-sha-256\n{old}")).unwrap();
-    user.batch_execute("SELECT pg_reload_conf()").await.unwrap();
     drop(user);
-    // Only a new process is sure to know the new rules.
-    server.restart().unwrap();
     server
 }
 
@@ -109,7 +109,7 @@ pub fn require_mariadb() -> Option<()> {
     found(server::mariadb::available().map_err(|why| why.to_string()))
 }
 
-/// A small private MariaDB, with further settings.
+/// A small private MariaDB, which listens on the loopback, too, with further settings.
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
     let small = [
@@ -119,7 +119,7 @@ pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
         ("max_connections", "60"),
     ];
     let settings = small.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let options = server::mariadb::Options { settings, ..Default::default() };
+    let options = server::mariadb::Options { settings, tcp: true, ..Default::default() };
     server::mariadb::Server::start(&options).expect("a private MariaDB starts")
 }
 

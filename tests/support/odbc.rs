@@ -13,7 +13,14 @@ use crate::support;
 /// A database of a private MariaDB.
 fn mariadb_target(server: &mariadb::Server, database: &str) -> Target {
     let port = server.port().to_string();
-    Target::of(&[("Driver", "MariaDB Unicode"), ("Server", "127.0.0.1"), ("Port", &port), ("Database", database), ("UID", "root")])
+    Target::of(&[
+        ("Driver", "MariaDB Unicode"),
+        ("Server", "127.0.0.1"),
+        ("Port", &port),
+        ("Database", database),
+        ("UID", "root"),
+        ("PWD", server.password()),
+    ])
 }
 
 /// A database and what keeps it there.
@@ -54,7 +61,7 @@ impl Place {
     pub fn url(&self) -> String {
         match self {
             Place::Postgres(server) => postgres_url(server, "postgres"),
-            Place::Mariadb(server) => mariadb_target(server, "bench").shown(),
+            Place::Mariadb(server) => format!("{}PWD={};", mariadb_target(server, "bench").shown(), server.password()),
             Place::Sqlite(_) => sqlite_url(&self.file().unwrap()),
         }
     }
@@ -75,9 +82,8 @@ pub fn sqlite_url(file: &Path) -> String {
 
 /// A private PostgreSQL over TCP.
 pub fn postgres_url(server: &postgres::Server, user: &str) -> String {
-    let url = server.tcp_url();
-    let port = url.rsplit_once(':').and_then(|(_, rest)| rest.split_once('/')).unwrap().0;
-    format!("odbc:Driver=PostgreSQL Unicode;Server=127.0.0.1;Port={port};Database=postgres;UID={user};")
+    let (port, password) = (server.port(), server.password());
+    format!("odbc:Driver=PostgreSQL Unicode;Server=127.0.0.1;Port={port};Database=postgres;UID={user};PWD={password};")
 }
 
 /// What a URL names.

@@ -92,12 +92,13 @@ impl Place {
         Ok(Place::Server { url: url.to_owned() })
     }
 
-    /// Where a point works that begins with a copy of this database, its server given these options.
-    pub(super) fn working(&self, options: &[(&str, String)]) -> Place {
+    /// Where a point works that begins with a copy of this database, its server given these options. `ending` is the sweep's own, see
+    /// [`super::state::State::copies`].
+    pub(super) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
         match self {
             Place::Private { url, directory } => {
                 let mut name = directory.file_name().unwrap_or_default().to_owned();
-                name.push("-point");
+                name.push(format!("-{ending}"));
                 let directory = directory.with_file_name(name);
                 let (place, query) = url.split_once('?').unwrap_or((url, ""));
                 let given = |pair: &&str| {
@@ -112,7 +113,7 @@ impl Place {
             Place::File { url, file } => {
                 let end = file.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
                 let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                let file = file.with_file_name(format!("{stem}-point{end}"));
+                let file = file.with_file_name(format!("{stem}-{ending}{end}"));
                 let query = url.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
                 Place::File { url: format!("sqlite:{}{query}", file.display()), file }
             }
@@ -279,9 +280,12 @@ mod tests {
         let bound = Series { cpus: Some("0,2-3".to_owned()), ..there };
         let url = "postgres:local?data=/d&fsync=off&cpus=7";
         assert_eq!(place(url, &bound, Some(2)).url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3&cpus=0,2-3");
-        let point = place(url, &bound, Some(2)).working(&[("cpus", "0".to_owned()), ("buffers", "64MB".to_owned())]);
-        assert_eq!(point.url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3-point&cpus=0&buffers=64MB");
-        assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).working(&[]).url(), "sqlite:x/tpcc-w8-point.db?cache=64");
+        let point = place(url, &bound, Some(2)).working("point-7", &[("cpus", "0".to_owned()), ("buffers", "64MB".to_owned())]);
+        assert_eq!(point.url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3-point-7&cpus=0&buffers=64MB");
+        assert_eq!(
+            place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).working("point-7", &[]).url(),
+            "sqlite:x/tpcc-w8-point-7.db?cache=64"
+        );
         for url in ["postgres://host/db", "simulated:service=1ms"] {
             assert_eq!(place(url, &here, Some(2)).url(), url);
             assert!(Place::of(url, &bound, Some(2), Path::new("out")).is_err());

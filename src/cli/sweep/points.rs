@@ -62,7 +62,7 @@ impl Points {
         }
         if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid.is_some()) {
             // A sweep that was killed just after a point was noted as done has its copy still, and a table without it.
-            self.place(last.aim)?.working(&[]).remove()?;
+            self.place(last.aim)?.working(&self.state.copies, &[]).remove()?;
             self.table()?;
         }
         for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases) {
@@ -160,7 +160,7 @@ impl Points {
         self.state.write(&self.directory)?;
         self.tidy(&entry)?;
         if self.state.settings.grid.is_some() {
-            database.working(&[]).remove()?;
+            database.working(&self.state.copies, &[]).remove()?;
             self.table()?;
         }
         Ok(true)
@@ -190,7 +190,7 @@ impl Points {
                 }
             }
         }
-        let working = database.working(&options);
+        let working = database.working(&self.state.copies, &options);
         database.copy_to(&working)?;
         Ok(Some((working, unbounded)))
     }

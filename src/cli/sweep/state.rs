@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -170,6 +172,9 @@ pub(super) struct State {
     pub(super) settings: Settings,
     #[serde(default)]
     pub(super) points: Vec<Entry>,
+    /// How the names of the copies that points of a grid work on end. No one else has it, so that what has such a name is this sweep's own.
+    #[serde(default = "ending")]
+    pub(super) copies: String,
     /// Of a grid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) databases: Vec<Database>,
@@ -178,7 +183,7 @@ pub(super) struct State {
 impl State {
     /// Nothing is done yet.
     pub(super) fn new(settings: Settings) -> State {
-        State { format: FORMAT, settings, points: Vec::new(), databases: Vec::new() }
+        State { format: FORMAT, settings, points: Vec::new(), copies: ending(), databases: Vec::new() }
     }
 
     /// The state in a directory; none if it holds no sweep.
@@ -202,6 +207,9 @@ impl State {
             || state.settings.from > state.settings.to
         {
             return Err(damaged("its settings make no sense"));
+        }
+        if !state.copies.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') || state.copies.is_empty() {
+            return Err(damaged("the name of its copies makes no sense"));
         }
         let whole = |entry: &Entry| {
             let record = Path::new(&entry.record);
@@ -230,6 +238,13 @@ impl State {
         let of_series = self.done().filter(|(entry, _)| entry.aim.series == series);
         of_series.filter_map(|(entry, point)| Some((self.settings.varied(&entry.aim)?, point.passed()))).collect()
     }
+}
+
+/// An ending that no other sweep has.
+fn ending() -> String {
+    // A hash with keys at random; the time alone could be another's.
+    let hash = RandomState::new().hash_one(SystemTime::now());
+    format!("point-{hash:016x}")
 }
 
 /// Keeps other processes out of a sweep's directory, as long as it lives.

@@ -1,4 +1,4 @@
-//! The URL of a private server: `mysql:local[?data=DIR&cpus=0-1&memory=1GB&buffers=256MB&NAME=VALUE…]`.
+//! The URL of a private server: `mysql:local[?data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,7 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
     for (name, value) in values {
         match &*name {
             "cpus" if !value.is_empty() => options.cpus = Some(value),
+            "tcp" => options.tcp = url::switch("tcp", &value)?,
             "memory" => options.memory = Some(url::bytes("memory", &value)?),
             "buffers" => {
                 options.settings.push(("innodb_buffer_pool_size".to_owned(), url::bytes("buffers", &value)?.to_string()));
@@ -21,7 +22,7 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in mysql:local is neither data=, cpus=, memory=, buffers= nor a system variable with a value"
+                    "`{name}` in mysql:local is neither data=, cpus=, tcp=, memory=, buffers= nor a system variable with a value"
                 )));
             }
         }
@@ -31,13 +32,37 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
 
 /// The URL that starts the same server again.
 pub fn url(options: &Options) -> String {
-    url::of("mysql", url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings))
+    let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
+    let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
+    url::of("mysql", tcp.into_iter().chain(common))
 }
 
-/// A system variable's name, as `SHOW VARIABLES` writes it; not one whose value could hold a password, for settings are recorded.
+/// Where a private server listens, who may enter and which files it touches is Graymark's matter.
+const CLOSED: [&str; 14] = [
+    "bind_address",
+    "port",
+    "extra_port",
+    "socket",
+    "skip_networking",
+    "skip_grant_tables",
+    "init_file",
+    "secure_file_priv",
+    "datadir",
+    "pid_file",
+    "log_error",
+    "plugin_load",
+    "plugin_load_add",
+    "user",
+];
+
+/// A system variable's name, as `SHOW VARIABLES` writes it; not one whose value could hold a password, for settings are recorded, nor one that
+/// opens the server to others.
 pub fn is_setting(name: &str) -> bool {
     let secret = name.contains("password") || name.contains("key") || name.contains("auth");
-    !secret && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    !secret
+        && !CLOSED.contains(&name)
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 #[cfg(test)]
@@ -53,6 +78,8 @@ mod tests {
         assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
         assert_eq!(options.settings, [("innodb_buffer_pool_size".to_owned(), "1G".to_owned())]);
         assert_eq!(parse(&url(&options)), Ok(Some(options)));
+        let open = parse("mysql:local?tcp=on").unwrap().unwrap();
+        assert!(open.tcp && url(&open) == "mysql:local?tcp=on");
         let bounded = parse("mysql:local?memory=1GB&buffers=64MB").unwrap().unwrap();
         assert_eq!(bounded.memory, Some(1 << 30));
         assert_eq!(bounded.settings, [("innodb_buffer_pool_size".to_owned(), (64 << 20).to_string())]);
@@ -62,6 +89,9 @@ mod tests {
             "mysql:local:3306",
             "mysql:local?--port=1",
             "mysql:local?ssl_key=x",
+            "mysql:local?bind_address=*",
+            "mysql:local?skip_grant_tables=ON",
+            "mysql:local?tcp=1",
             "mysql:local?sync_binlog=",
         ] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");

@@ -1,4 +1,4 @@
-//! The URL of a private server: `postgres:local[?version=15&data=DIR&cpus=0-1&memory=1GB&buffers=256MB&NAME=VALUE…]`.
+//! The URL of a private server: `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
             "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => options.version = Some(value),
             "version" => return Err(Error::Usage(format!("version={value} is not a major version such as 15"))),
             "cpus" if !value.is_empty() => options.cpus = Some(value),
+            "tcp" => options.tcp = url::switch("tcp", &value)?,
             "memory" => options.memory = Some(url::bytes("memory", &value)?),
             "buffers" => {
                 options.settings.push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
@@ -23,7 +24,7 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in postgres:local is neither version=, data=, cpus=, memory=, buffers= nor a setting with a value"
+                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers= nor a setting with a value"
                 )));
             }
         }
@@ -35,13 +36,31 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
 pub fn url(options: &Options) -> String {
     let version = options.version.iter().map(|version| ("version".to_owned(), version.clone()));
     let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
-    url::of("postgres", version.chain(common))
+    let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
+    url::of("postgres", version.chain(tcp).chain(common))
 }
 
-/// A setting's name; not one whose value could hold a password, for settings are recorded.
+/// Where a private server listens and who may enter is Graymark's matter.
+const CLOSED: [&str; 10] = [
+    "listen_addresses",
+    "port",
+    "unix_socket_directories",
+    "unix_socket_group",
+    "unix_socket_permissions",
+    "hba_file",
+    "ident_file",
+    "config_file",
+    "data_directory",
+    "external_pid_file",
+];
+
+/// A setting's name; not one whose value could hold a password, for settings are recorded, nor one that opens the server to others.
 pub fn is_setting(name: &str) -> bool {
     let secret = name.contains("conninfo") || name.contains("passphrase") || name.contains("password");
-    !secret && !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
+    !secret
+        && !CLOSED.contains(&name)
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.')
 }
 
 #[cfg(test)]
@@ -65,6 +84,8 @@ mod tests {
         assert_eq!(bounded.settings, [("shared_buffers".to_owned(), "65536kB".to_owned())]);
         assert_eq!(parse(&url(&bounded)), Ok(Some(bounded)));
         assert_eq!(parse(&url(&options)), Ok(Some(options)));
+        let open = parse("postgres:local?tcp=on").unwrap().unwrap();
+        assert!(open.tcp && url(&open) == "postgres:local?tcp=on" && !parse("postgres:local?tcp=off").unwrap().unwrap().tcp);
         for wrong in [
             "postgres:local:5432",
             "postgres:local?version=new",
@@ -72,6 +93,9 @@ mod tests {
             "postgres:local?primary_conninfo=x",
             "postgres:local?fsync=",
             "postgres:local?buffers=many",
+            "postgres:local?listen_addresses=*",
+            "postgres:local?hba_file=/tmp/open",
+            "postgres:local?tcp=maybe",
             "postgres:local?memory=-1MB",
         ] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");

@@ -1,14 +1,14 @@
 //! Where a private server lives: a directory of its own, the data directory, its log.
 
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tempfile::TempDir;
-
-use super::owner::{self, Owner, give};
-use super::process::{failed, name};
+use super::directory::{self, Directory};
+use super::owner::{self, Owner};
+use super::place::Place;
+use super::process::{die_with_parent, failed, name};
 use crate::engine::Error;
 
 /// The longest path of a Unix socket is 107 bytes, of which its name takes up to 15.
@@ -20,7 +20,7 @@ pub(super) const LOG: &str = "graymark.log";
 #[derive(Debug)]
 pub struct Home {
     /// The server's own: sockets, temporary files, and the data directory if it is temporary.
-    place: TempDir,
+    pub(super) place: Place,
     pub(super) data: PathBuf,
     /// Whether the data directory stays.
     pub(super) kept: bool,
@@ -29,18 +29,15 @@ pub struct Home {
 
 impl Home {
     /// The data directory is a temporary one, removed at the end, if none is given. It is not made yet.
-    pub(super) fn new(prefix: &str, data: Option<&Path>, owner: Option<Owner>) -> Result<Home, Error> {
-        let place = tempfile::Builder::new().prefix(prefix).tempdir();
-        let place = place.map_err(|error| failed("cannot make a temporary directory", &error))?;
-        give(place.path(), owner)?;
-        let kept = data.map(std::path::absolute).transpose();
-        let kept = kept.map_err(|error| failed("cannot use the data directory", &error))?;
-        Ok(Home { kept: kept.is_some(), data: kept.unwrap_or_else(|| place.path().join("data")), place, owner })
+    pub(super) fn new(what: &str, data: Option<&Path>, owner: Option<Owner>) -> Result<Home, Error> {
+        let kept = data.map(|data| directory::resolved(data, owner.is_some())).transpose()?;
+        let place = Place::new(what, owner)?;
+        Ok(Home { kept: kept.is_some(), data: kept.unwrap_or_else(|| place.inside().join("data")), place, owner })
     }
 
     /// The server's own directory.
     pub(super) fn place(&self) -> &Path {
-        self.place.path()
+        self.place.inside()
     }
 
     /// Where its socket can be, if a socket's path may be that long.
@@ -48,50 +45,102 @@ impl Home {
         Some(self.place()).filter(|path| path.as_os_str().len() <= LONGEST_SOCKET_DIRECTORY)
     }
 
-    /// Makes the data directory, which may be there if it is empty.
+    /// Refuses a server that nobody could reach.
+    pub(super) fn reachable(&self, tcp: bool) -> Result<(), Error> {
+        if tcp || self.socket_directory().is_some() {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "the path of temporary files ({}) is too long for a socket: set TMPDIR to a shorter one, or add tcp=on to the URL",
+            self.place().display()
+        )))
+    }
+
+    /// Makes the data directory, which may be there if it is empty. No one but the server's user can look into it from then on.
     pub(super) fn make_data(&self, what: &str) -> Result<(), Error> {
         let data = self.data.display();
-        fs::create_dir_all(&self.data).map_err(|error| failed(&format!("cannot make {data}"), &error))?;
+        match directory::make(&self.data) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(failed(&format!("cannot make {data}"), &error));
+            }
+            _ => {}
+        }
+        let directory = self.directory()?;
         if fs::read_dir(&self.data).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(Error::Usage(format!("{data} is neither empty nor {what}: give another one")));
         }
-        give(&self.data, self.owner)
+        directory.close()
     }
 
-    /// Runs the program that fills a new data directory, which no one else may read from then on. Of what it says, the first line with one of
-    /// some words is told if it fails.
-    pub(super) fn fill_data(&self, mut command: Command, telling: &[&str]) -> Result<(), Error> {
+    /// Closes a data directory that was made before.
+    pub(super) fn close_data(&self) -> Result<(), Error> {
+        let directory = self.directory()?;
+        directory.give_files()?;
+        directory.close()
+    }
+
+    /// The data directory, to work on its files.
+    pub(super) fn directory(&self) -> Result<Directory, Error> {
+        Directory::open(&self.data, self.owner)
+    }
+
+    /// Makes a directory in the server's own directory.
+    pub(super) fn make_directory(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.place().join(name);
+        directory::make(&path).map_err(|error| failed(&format!("cannot make {}", path.display()), &error))?;
+        Directory::open(&path, self.owner)?.close()?;
+        Ok(path)
+    }
+
+    /// Writes a file into the server's own directory that it reads at its start, and says where.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
+        let file = Directory::open(self.place(), self.owner)?.create(name);
+        let path = self.place().join(name);
+        file?.write_all(text.as_bytes()).map_err(|error| failed(&format!("cannot write {}", path.display()), &error))?;
+        Ok(path)
+    }
+
+    /// Runs a program of the server on the data directory. Of what it says, the first line with one of some words is told if it fails.
+    pub(super) fn run(&self, command: Command, telling: &[&str]) -> Result<(), Error> {
+        self.run_on(command, None, telling)
+    }
+
+    /// The same for a program that reads a file, and that has failed if it says one of the words.
+    pub(super) fn run_on(&self, mut command: Command, input: Option<&Path>, telling: &[&str]) -> Result<(), Error> {
         let (data, program) = (self.data.display(), name(command.get_program().as_ref()));
-        fs::set_permissions(&self.data, fs::Permissions::from_mode(0o700))
-            .map_err(|error| failed(&format!("cannot protect {data}"), &error))?;
         owner::drop_root(&mut command, self.owner);
-        let output = command.stdin(Stdio::null()).output();
+        die_with_parent(&mut command, nix::sys::signal::Signal::SIGKILL);
+        let stdin = input.map(File::open).transpose().map_err(|error| failed("cannot read what was just written", &error))?;
+        let output = command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).output();
         let output = output.map_err(|error| failed(&format!("cannot run {program}"), &error))?;
-        if output.status.success() {
+        if output.status.success() && input.is_none() {
             return Ok(());
         }
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let line = text.lines().map(str::trim).find(|line| telling.iter().any(|word| line.contains(word)));
+        if output.status.success() && line.is_none() {
+            return Ok(());
+        }
         let line = line.or_else(|| last_line(&text)).unwrap_or("no message");
         Err(Error::Database(format!("{program} failed in {data}: {line}")))
     }
 
-    pub(super) fn log_file(&self) -> PathBuf {
-        self.data.join(LOG)
-    }
-
     /// Empties the log and opens it twice.
     pub(super) fn new_log(&self) -> Result<(File, File), Error> {
-        let path = self.log_file();
-        let log = File::create(&path).map_err(|error| failed(&format!("cannot write {}", path.display()), &error))?;
-        give(&path, self.owner)?;
+        let log = self.directory()?.create(LOG)?;
         let again = log.try_clone().map_err(|error| failed("cannot write the server's log", &error))?;
         Ok((log, again))
     }
 
     /// What the log says.
     pub(super) fn log(&self) -> String {
-        fs::read(self.log_file()).map(|log| String::from_utf8_lossy(&log).into_owned()).unwrap_or_default()
+        self.text(LOG)
+    }
+
+    /// What a file of the data directory says; nothing if it cannot be read.
+    pub(super) fn text(&self, name: &str) -> String {
+        let bytes = self.directory().and_then(|directory| directory.read(name)).ok().flatten().unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
@@ -101,12 +150,14 @@ pub(super) fn last_line(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
     fn a_directory_with_other_files_is_left_alone() {
         let place = tempfile::tempdir().unwrap();
-        let at = |data: &Path| Home::new("graymark-test-", Some(data), None).unwrap();
+        let at = |data: &Path| Home::new("test", Some(data), None).unwrap();
         assert_eq!(at(&place.path().join("new")).make_data("a data directory"), Ok(()));
         assert_eq!(at(&place.path().join("new")).make_data("a data directory"), Ok(()), "it is empty");
         fs::write(place.path().join("letter"), "dear").unwrap();
@@ -116,12 +167,12 @@ mod tests {
 
     #[test]
     fn a_program_that_fails_is_told_by_its_telling_line() {
-        let home = Home::new("graymark-test-", None, None).unwrap();
+        let home = Home::new("test", None, None).unwrap();
         home.make_data("a data directory").unwrap();
         let run = |script: &str| {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", script]);
-            home.fill_data(command, &["ERROR"]).map_err(|error| error.to_string())
+            home.run(command, &["ERROR"]).map_err(|error| error.to_string())
         };
         assert_eq!(run("true"), Ok(()));
         for (script, line) in

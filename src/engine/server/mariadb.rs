@@ -7,14 +7,19 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::process::Process;
-use super::{Ending, Home, Kind, memory, overridden, owner};
+use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
+use crate::engine::address::Password;
 
-/// The administrator of a private server; it has no password, and listens on the loopback only.
+/// The administrator of a private server.
 pub const USER: &str = "root";
 /// What the server says when it takes connections.
 const READY: &str = "ready for connections";
 const SOCKET: &str = "mariadb.sock";
+/// What its SQL can reach of the file system.
+const FILES: &str = "files";
+/// What the server does at each start before anyone can connect, with the password in its place.
+const CLOSE: &str = include_str!("mariadb.sql");
 
 /// What server is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +30,8 @@ pub struct Options {
     pub cpus: Option<String>,
     /// Bytes of memory that it and its page cache may use together; what the machine has if none.
     pub memory: Option<u64>,
+    /// Whether it listens on the loopback, too; else on a socket that only its user can reach, and Graymark's.
+    pub tcp: bool,
     /// System variables over the defaults, as MariaDB names them.
     pub settings: Vec<(String, String)>,
 }
@@ -33,6 +40,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct MariaDb {
     programs: Programs,
+    tcp: bool,
     settings: Vec<(String, String)>,
 }
 
@@ -48,37 +56,46 @@ impl Server {
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs()?;
         let data = options.data.as_deref();
-        let made = data.filter(|data| is_data_directory(data));
-        let owner = owner::find(MariaDb::NAME, made, &["mysql", "mariadb", "nobody"])?;
-        let home = Home::new("graymark-mariadb-", data, owner)?;
-        if !is_data_directory(&home.data) {
+        let owner = owner::find(MariaDb::NAME, data, &["mysql", "mariadb"], owner::Otherwise::Nobody)?;
+        let home = Home::new("mariadb", data, owner)?;
+        home.reachable(options.tcp)?;
+        if is_data_directory(&home.data) {
+            home.close_data()?;
+        } else {
             home.make_data("a MariaDB data directory")?;
             let mut command = Command::new(&programs.install);
             command.arg("--no-defaults").arg(format!("--datadir={}", home.data.display()));
             command.args(["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]);
             // The log file of a server is fixed at its first start; a small one is soon made.
             command.args(["--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=0"]);
-            home.fill_data(command, &["ERROR"])?;
+            // In the directory that all have in common, a server that starts removes temporary tables of others.
+            command.env("TMPDIR", home.place());
+            home.run(command, &["ERROR"])?;
         }
-        Server::start_at(home, MariaDb { programs, settings: options.settings.clone() }, process)
+        let (password, new) = password::of(&home.directory()?)?;
+        if new {
+            password::keep(&home.directory()?, &password)?;
+        }
+        home.make_directory(FILES)?;
+        Server::start_at(home, MariaDb { programs, tcp: options.tcp, settings: options.settings.clone() }, process, password)
     }
 
-    /// Where to connect: host (an address) or socket, port and user as a URL.
+    /// Where to connect: host (an address) or socket, port, user and password as a URL, which belongs into no command line, log or record.
     pub fn url(&self) -> String {
         match self.home.socket_directory() {
             Some(directory) => {
                 let socket = directory.join(SOCKET);
                 let socket = percent_encoding::utf8_percent_encode(&socket.to_string_lossy(), percent_encoding::NON_ALPHANUMERIC)
                     .to_string();
-                format!("mysql://{USER}@localhost/?socket={socket}")
+                format!("mysql://{USER}:{}@localhost/?socket={socket}", self.password())
             }
             None => self.tcp_url(),
         }
     }
 
-    /// The same over TCP on the loopback.
+    /// The same over TCP on the loopback, where it listens if it was asked to.
     pub fn tcp_url(&self) -> String {
-        format!("mysql://{USER}@127.0.0.1:{}/", self.port)
+        format!("mysql://{USER}:{}@127.0.0.1:{}/", self.password(), self.port)
     }
 }
 
@@ -94,7 +111,8 @@ impl Kind for MariaDb {
         self.programs.server.clone()
     }
 
-    fn arrange(&self, command: &mut Command, home: &Home, port: u16) -> Result<(), Error> {
+    fn arrange(&self, command: &mut Command, home: &Home, port: u16, password: &Password) -> Result<(), Error> {
+        let close = home.write("close.sql", &CLOSE.replace("{password}", &password.0))?;
         let socket = home.socket_directory().unwrap_or(&home.data).join(SOCKET).display().to_string();
         let defaults = [
             ("port", port.to_string()),
@@ -102,6 +120,10 @@ impl Kind for MariaDb {
             ("tmpdir", home.place().display().to_string()),
             ("pid_file", "graymark.pid".to_owned()),
             ("bind_address", "127.0.0.1".to_owned()),
+            ("skip_networking", if self.tcp { "OFF" } else { "ON" }.to_owned()),
+            ("init_file", close.display().to_string()),
+            // Files that its SQL can read and write; what clients send for LOAD DATA LOCAL is not among them.
+            ("secure_file_priv", home.place().join(FILES).display().to_string()),
             ("skip_name_resolve", "ON".to_owned()),
             ("local_infile", "ON".to_owned()),
             ("max_connections", "300".to_owned()),

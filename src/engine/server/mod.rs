@@ -3,11 +3,14 @@
 
 pub mod affinity;
 pub mod cpu;
+mod directory;
 mod home;
 pub mod io;
 pub mod mariadb;
 pub mod memory;
 mod owner;
+pub mod password;
+mod place;
 pub mod postgres;
 mod process;
 pub mod url;
@@ -18,12 +21,15 @@ use std::fmt::Debug;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use home::Home;
+pub use place::abandon;
 pub use process::Ending;
 use process::{Process, failed};
 
+use super::address::Password;
 use super::{Error, files};
 use crate::measure::memory::BoundedMemory;
 
@@ -50,7 +56,7 @@ pub trait Kind: Debug {
     ///
     /// # Errors
     /// If a file that the server reads cannot be written.
-    fn arrange(&self, command: &mut Command, home: &Home, port: u16) -> Result<(), Error>;
+    fn arrange(&self, command: &mut Command, home: &Home, port: u16, password: &Password) -> Result<(), Error>;
 
     /// Whether a process takes connections.
     fn is_ready(home: &Home, pid: u32) -> bool;
@@ -61,24 +67,29 @@ pub trait Kind: Debug {
 
 /// A running private server. It is stopped when this is dropped, and a temporary data directory is removed.
 ///
-/// A server also ends when Graymark is killed (on Linux), but its temporary directory then remains.
+/// A server also ends when Graymark is killed (on Linux); its temporary directory is then removed by the next start of a private server.
 #[derive(Debug)]
 pub struct Server<K: Kind> {
     kind: K,
     home: Home,
     port: u16,
+    password: Password,
     /// Dropped last: its bound of memory is removed after the server has stopped.
-    process: Process,
+    process: Arc<Process>,
 }
 
 impl<K: Kind> Server<K> {
-    /// Starts a server in its home, whose data directory is there, and waits until it takes connections.
-    fn start_at(home: Home, kind: K, process: Process) -> Result<Server<K>, Error> {
+    /// Starts a server in its home, whose data directory is there, and waits until it takes connections. Its administrator has the password.
+    fn start_at(home: Home, kind: K, process: Process, password: Password) -> Result<Server<K>, Error> {
         if process.memory().is_some() {
             // What is in the page cache already would be no one's, and come on top.
             files::evict(&home.data).map_err(|error| failed("cannot take the data out of the page cache", &error))?;
         }
-        let mut server = Server { kind, home, port: 0, process };
+        let process = Arc::new(process);
+        if !home.kept {
+            home.place.holds_data_of(&process);
+        }
+        let mut server = Server { kind, home, port: 0, password, process };
         let mut failure = None;
         for _ in 0..5 {
             server.port = free_port()?;
@@ -92,9 +103,14 @@ impl<K: Kind> Server<K> {
         Err(failure.unwrap_or_else(|| Error::Database("no free port on the loopback".to_owned())))
     }
 
-    /// The port on the loopback.
+    /// The port on the loopback, where it listens only if it was asked to; else it names its socket.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The administrator's password, which belongs into no command line, log or record.
+    pub fn password(&self) -> &str {
+        &self.password.0
     }
 
     /// The data directory.
@@ -178,7 +194,7 @@ impl<K: Kind> Server<K> {
         let mut command = Command::new(self.kind.program());
         command.stdin(Stdio::null()).stdout(log).stderr(log_again);
         owner::drop_root(&mut command, self.home.owner);
-        self.kind.arrange(&mut command, &self.home, self.port)?;
+        self.kind.arrange(&mut command, &self.home, self.port, &self.password)?;
         self.process.start(command, self.ending().orphaned)?;
         self.process.wait_until(|pid| K::is_ready(&self.home, pid)).map_err(|why| {
             let log = self.home.log();

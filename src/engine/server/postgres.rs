@@ -8,13 +8,18 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::process::Process;
-use super::{Ending, Home, Kind, memory, overridden, owner};
+use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
+use crate::engine::address::Password;
 
 /// The superuser of a private server.
 pub const USER: &str = "postgres";
 /// The database of a private server that Graymark uses.
 pub const DATABASE: &str = "postgres";
+/// Who may enter, whatever the data directory's own file says: everyone on this machine who knows the password.
+const RULES: &str = "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\nhost all all ::1/128 scram-sha-256\n";
+/// How passwords are kept; older versions have another default.
+const ENCRYPTION: &str = "password_encryption=scram-sha-256";
 
 /// What server is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +32,8 @@ pub struct Options {
     pub cpus: Option<String>,
     /// Bytes of memory that its processes and their page cache may use together; what the machine has if none.
     pub memory: Option<u64>,
+    /// Whether it listens on the loopback, too; else on a socket that only its user can reach, and Graymark's.
+    pub tcp: bool,
     /// Settings over the defaults, as PostgreSQL names them.
     pub settings: Vec<(String, String)>,
 }
@@ -35,6 +42,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Postgres {
     programs: PathBuf,
+    tcp: bool,
     settings: Vec<(String, String)>,
 }
 
@@ -57,33 +65,49 @@ impl Server {
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
         let data = options.data.as_deref();
-        let owner = owner::find(Postgres::NAME, data.filter(|_| kept_version.is_some()), &["postgres", "nobody"])?;
-        let home = Home::new("graymark-postgres-", data, owner)?;
-        if kept_version.is_none() {
-            home.make_data("a PostgreSQL data directory")?;
-            let mut command = Command::new(programs.join("initdb"));
-            command.arg("-D").arg(&home.data).args(["-U", USER, "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8"]);
-            home.fill_data(command, &["error:", "FATAL"])?;
+        let owner = owner::find(Postgres::NAME, data, &["postgres"], owner::Otherwise::Nobody)?;
+        let home = Home::new("postgres", data, owner)?;
+        home.reachable(options.tcp)?;
+        let made = kept_version.is_some();
+        if made {
+            home.close_data()?
+        } else {
+            home.make_data("a PostgreSQL data directory")?
         }
-        Server::start_at(home, Postgres { programs, settings: options.settings.clone() }, process)
+        let (password, new) = password::of(&home.directory()?)?;
+        if !made {
+            let file = home.write("password", &password.0)?;
+            let mut command = Command::new(programs.join("initdb"));
+            command.arg("-D").arg(&home.data).args(["-U", USER, "-A", "scram-sha-256", "--no-sync", "--no-locale", "-E", "UTF8"]);
+            command.arg("--pwfile").arg(&file);
+            home.run(command, &["error:", "FATAL"])?;
+            let _ = fs::remove_file(file);
+        } else if new {
+            set_password(&programs, &home, &password)?;
+        }
+        if new {
+            password::keep(&home.directory()?, &password)?;
+        }
+        Server::start_at(home, Postgres { programs, tcp: options.tcp, settings: options.settings.clone() }, process, password)
     }
 
-    /// Where to connect: host (a socket directory or an address), port, user and database as a URL without password.
+    /// Where to connect: host (a socket directory or an address), port, user, password and database as a URL, which belongs into no command line,
+    /// log or record.
     pub fn url(&self) -> String {
         let port = self.port;
         match self.home.socket_directory() {
             Some(directory) => {
                 let host = percent_encoding::utf8_percent_encode(&directory.to_string_lossy(), percent_encoding::NON_ALPHANUMERIC)
                     .to_string();
-                format!("postgres://{USER}@/{DATABASE}?host={host}&port={port}")
+                format!("postgres://{USER}:{}@/{DATABASE}?host={host}&port={port}", self.password())
             }
             None => self.tcp_url(),
         }
     }
 
-    /// The same over TCP on the loopback.
+    /// The same over TCP on the loopback, where it listens if it was asked to.
     pub fn tcp_url(&self) -> String {
-        format!("postgres://{USER}@127.0.0.1:{}/{DATABASE}", self.port)
+        format!("postgres://{USER}:{}@127.0.0.1:{}/{DATABASE}", self.password(), self.port)
     }
 }
 
@@ -95,7 +119,7 @@ impl Kind for Postgres {
         orphaned: Signal::SIGINT,
     };
     /// No checkpoint is needed, but the children and the shared memory have to go.
-    const DISCARD: Ending = Ending { steps: &[(Signal::SIGQUIT, Duration::from_secs(10))], orphaned: Signal::SIGINT };
+    const DISCARD: Ending = Ending { steps: &[(Signal::SIGQUIT, Duration::from_secs(10))], orphaned: Signal::SIGQUIT };
     const PORT_TAKEN: &'static str = "could not bind";
     const OLD_ONE_ENDS: &'static [&'static str] = &["shared memory block", "lock file \"postmaster.pid\" already exists"];
 
@@ -103,12 +127,15 @@ impl Kind for Postgres {
         self.programs.join("postgres")
     }
 
-    fn arrange(&self, command: &mut Command, home: &Home, port: u16) -> Result<(), Error> {
+    fn arrange(&self, command: &mut Command, home: &Home, port: u16, _: &Password) -> Result<(), Error> {
+        let rules = home.write("pg_hba.conf", RULES)?;
         let sockets = home.socket_directory().map(|path| path.display().to_string()).unwrap_or_default();
         let defaults = [
             ("port", port.to_string()),
             ("unix_socket_directories", sockets),
-            ("listen_addresses", "127.0.0.1".to_owned()),
+            ("unix_socket_permissions", "0700".to_owned()),
+            ("listen_addresses", if self.tcp { "127.0.0.1" } else { "" }.to_owned()),
+            ("hba_file", rules.display().to_string()),
             ("shared_buffers", format!("{}MB", memory::usual_buffers_mib())),
             ("max_connections", "300".to_owned()),
             ("max_wal_size", "8GB".to_owned()),
@@ -121,12 +148,13 @@ impl Kind for Postgres {
         for (name, value) in overridden(defaults, &self.settings) {
             command.arg("-c").arg(format!("{name}={value}"));
         }
+        command.arg("-c").arg(ENCRYPTION);
         Ok(())
     }
 
     /// The postmaster writes its state into the eighth line of its PID file.
     fn is_ready(home: &Home, pid: u32) -> bool {
-        let state = fs::read_to_string(home.data.join("postmaster.pid")).unwrap_or_default();
+        let state = home.text("postmaster.pid");
         let mut lines = state.lines();
         let ours = lines.next().and_then(|line| line.trim().parse().ok()) == Some(pid);
         ours && lines.nth(6).map(str::trim) == Some("ready")
@@ -138,7 +166,24 @@ impl Kind for Postgres {
 }
 
 fn cluster_version(data: &Path) -> Option<String> {
-    fs::read_to_string(data.join("PG_VERSION")).ok().map(|version| version.trim().to_owned())
+    let version = fs::read_to_string(data.join("PG_VERSION")).ok()?;
+    Some(version.trim().to_owned()).filter(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+/// Gives the superuser of a cluster a password without a server that others could reach meanwhile.
+fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(), Error> {
+    let statement = home.write("password.sql", &format!("ALTER ROLE {USER} PASSWORD '{}'\n", password.0))?;
+    let mut command = Command::new(programs.join("postgres"));
+    command.arg("--single").arg("-D").arg(&home.data);
+    // Nothing of the statement goes to a log.
+    let quiet = ["log_statement=none", "log_min_duration_statement=-1", "log_min_error_statement=panic", "logging_collector=off"];
+    for setting in quiet.into_iter().chain([ENCRYPTION]) {
+        command.arg("-c").arg(setting);
+    }
+    command.arg(DATABASE);
+    let done = home.run_on(command, Some(&statement), &["ERROR:", "FATAL:", "PANIC:"]);
+    let _ = fs::remove_file(statement);
+    done
 }
 
 /// The directory with `postgres` and `initdb` of the asked or the highest version.

@@ -167,6 +167,20 @@ impl Process {
         child.kill().and_then(|()| child.wait()).map(|_| ()).map_err(|error| failed(cannot, &error))
     }
 
+    /// Ends it without delay, for a process that ends at once: what it has is thrown away.
+    pub(super) fn end_at_once(&self) {
+        /// Enough for one that ends without writing anything down, and removes what the system keeps for it.
+        const PATIENCE: Duration = Duration::from_secs(1);
+        // Someone else who is ending it has the lock.
+        let Some(mut child) = self.running.try_lock().ok().and_then(|mut running| running.child.take()) else { return };
+        let _ = kill(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), Signal::SIGQUIT);
+        let end = Instant::now() + PATIENCE;
+        while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
+            std::thread::sleep(PAUSE);
+        }
+        let _ = child.kill().and_then(|()| child.wait());
+    }
+
     fn running(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -186,7 +200,7 @@ fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
 }
 
 #[cfg(target_os = "linux")]
-fn die_with_parent(command: &mut Command, signal: Signal) {
+pub(super) fn die_with_parent(command: &mut Command, signal: Signal) {
     let parent = std::process::id();
     let prepare = move || {
         // std has changed the user before this runs, which would have cleared the request.
@@ -203,7 +217,7 @@ fn die_with_parent(command: &mut Command, signal: Signal) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn die_with_parent(_command: &mut Command, _signal: Signal) {}
+pub(super) fn die_with_parent(_command: &mut Command, _signal: Signal) {}
 
 /// A program's name without its directory.
 pub(super) fn name(program: &Path) -> String {

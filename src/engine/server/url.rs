@@ -29,6 +29,10 @@ pub fn values(url: &str, schemes: &[&str]) -> Result<Option<Vec<(String, String)
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let value = percent_decode_str(value).decode_utf8();
         let value = value.map_err(|_| Error::Usage(format!("the value of {name} is not UTF-8")))?;
+        // It could end a line of a file that the server reads, and begin another.
+        if value.chars().any(char::is_control) {
+            return Err(Error::Usage(format!("the value of {name} has control characters")));
+        }
         Ok((name.to_owned(), value.into_owned()))
     });
     pairs.collect::<Result<Vec<_>, Error>>().map(Some)
@@ -55,6 +59,18 @@ pub fn common(
     [data, cpus, memory].into_iter().flatten().chain(settings.iter().cloned())
 }
 
+/// Whether something is on, the value of `name`.
+///
+/// # Errors
+/// If it is neither on nor off.
+pub fn switch(name: &str, value: &str) -> Result<bool, Error> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(Error::Usage(format!("{name}={value} is neither on nor off"))),
+    }
+}
+
 /// A size in bytes, the value of `name`.
 ///
 /// # Errors
@@ -79,7 +95,7 @@ mod tests {
         let all = read(&url).unwrap().unwrap();
         assert_eq!(all.len(), 4);
         assert_eq!(of("mysql", all), url);
-        for wrong in ["mysql:local:3306", "mysql:localhost", "mysql:local?a=%ff"] {
+        for wrong in ["mysql:local:3306", "mysql:localhost", "mysql:local?a=%ff", "mysql:local?a=1%0Ab"] {
             assert!(matches!(read(wrong), Err(Error::Usage(_))), "{wrong}");
         }
     }

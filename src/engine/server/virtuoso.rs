@@ -1,7 +1,7 @@
 //! A private Virtuoso: its own data directory and port, an ini file written from what is asked for, stopped with Graymark.
 
 use std::fmt::Write as _;
-use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,19 +9,28 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::process::{Process, failed};
-use super::{Ending, Home, Kind, home, memory, overridden};
+use super::{Ending, Home, Kind, home, memory, overridden, owner, password};
 use crate::engine::Error;
+use crate::engine::address::Password;
+use crate::engine::odbc::connection::Connection;
+use crate::engine::odbc::diagnostic::Diagnostic;
+use crate::engine::odbc::target::Target;
 
-/// The administrator of a private server. It has its first password, and listens on the loopback only.
+/// The administrator of a private server.
 pub const USER: &str = "dba";
-/// The administrator's password.
-pub const PASSWORD: &str = "dba";
+/// The administrator's password in a database that was just made, which Graymark changes at once.
+const FIRST_PASSWORD: &str = "dba";
+/// The driver of Debian's package libvirtodbc0, which does not register it.
+pub const DRIVER: &str = "virtodbc.so";
+const INI: &str = "graymark.ini";
 /// Bytes of a page, and of a buffer.
 pub const PAGE: u64 = 8_192;
 /// The fewest buffers that a server has: version 7.2.5 takes so many where its ini file asks for fewer.
 pub const FEWEST_BUFFERS: u32 = 20_000;
 /// The file that tells a data directory.
 const DATABASE: &str = "graymark.db";
+/// The state of a login that was refused (ODBC's SQLSTATE).
+const REFUSED: &str = "28000";
 /// What the server says when it takes connections.
 const READY: &str = "Server online at";
 /// Stripes are made this large at first, all of a segment together; the server extends them.
@@ -120,11 +129,59 @@ impl Server {
     pub fn start(options: &Options) -> Result<Server, Error> {
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let program = find_program()?;
-        let home = Home::new("graymark-virtuoso-", options.data.as_deref(), None)?;
-        if ![DATABASE, "stripe1.db"].iter().any(|file| home.data.join(file).is_file()) {
+        let data = options.data.as_deref();
+        let owner = owner::find(Virtuoso::NAME, data, &["virtuoso"], owner::Otherwise::Unlisted)?;
+        let home = Home::new("virtuoso", data, owner)?;
+        if [DATABASE, "stripe1.db"].iter().any(|file| home.data.join(file).is_file()) {
+            home.close_data()?;
+        } else {
             home.make_data("a data directory of Graymark's Virtuoso")?;
         }
-        Server::start_at(home, Virtuoso { program, options: options.clone() }, process)
+        let (password, new) = password::of(&home.directory()?)?;
+        if new {
+            password::keep(&home.directory()?, &password)?;
+        }
+        let server = Server::start_at(home, Virtuoso { program, options: options.clone() }, process, password)?;
+        server.close()?;
+        Ok(server)
+    }
+
+    /// Sees that the administrator has the password, and gives it to him if he has his first one still. It listens on the loopback by then: that
+    /// nobody was faster than Graymark is looked up.
+    fn close(&self) -> Result<(), Error> {
+        let cannot =
+            |diagnostic: Diagnostic| Error::Database(format!("cannot set the password of the private Virtuoso: {diagnostic}"));
+        let refused = match self.connect(self.password()) {
+            Ok(_) => return Ok(()),
+            Err(diagnostic) => diagnostic,
+        };
+        if refused.state() != REFUSED {
+            return Err(cannot(refused));
+        }
+        let connection = self.connect(FIRST_PASSWORD).map_err(|why| match why.state() {
+            REFUSED => Error::Database(format!(
+                "the private Virtuoso refuses the password in {}: write the one of its user {USER} there",
+                self.data().join(password::FILE).display()
+            )),
+            _ => cannot(why),
+        })?;
+        connection.execute(&format!("SET PASSWORD \"{FIRST_PASSWORD}\" \"{}\"", self.password())).map_err(cannot)?;
+        // Its log does not have passwords: after a crash the first one would count again.
+        connection.execute("CHECKPOINT").map_err(cannot)?;
+        let rows = connection.query("SELECT sys_stat ('st_cli_connects')").map_err(cannot)?.rows;
+        let connects = rows.first().and_then(|row| row.long(0).ok());
+        if connects != Some(1) {
+            return Err(Error::Database(
+                "another client connected to the private Virtuoso before it had its password: see who uses this machine, and start again \
+                 with a new data directory"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn connect(&self, password: &str) -> Result<Connection, Diagnostic> {
+        Connection::open(&Target::of(&[("Driver", DRIVER), ("HOST", &self.address()), ("UID", USER), ("PWD", password)]))
     }
 
     /// Address and port on the loopback.
@@ -150,11 +207,10 @@ impl Kind for Virtuoso {
         self.program.clone()
     }
 
-    fn arrange(&self, command: &mut Command, home: &Home, port: u16) -> Result<(), Error> {
-        let ini = home.data.join("graymark.ini");
-        fs::write(&ini, self.options.ini(&home.data, port))
-            .map_err(|error| failed(&format!("cannot write {}", ini.display()), &error))?;
-        command.arg("-c").arg(&ini).arg("+foreground").current_dir(&home.data);
+    fn arrange(&self, command: &mut Command, home: &Home, port: u16, _: &Password) -> Result<(), Error> {
+        let ini = home.directory()?.create(INI)?.write_all(self.options.ini(&home.data, port).as_bytes());
+        ini.map_err(|error| failed(&format!("cannot write {INI}"), &error))?;
+        command.arg("-c").arg(home.data.join(INI)).arg("+foreground").current_dir(&home.data);
         // It writes its log itself. Its dates are those of Graymark, wherever the machine stands.
         command.stdout(Stdio::null()).stderr(Stdio::null()).env("TZ", "UTC");
         Ok(())

@@ -78,10 +78,13 @@ pub(super) fn url(options: &Options) -> String {
     )
 }
 
-/// A setting's name as Virtuoso writes them, with a capital. Where a server listens is Graymark's matter.
+/// Where a private server listens is Graymark's matter.
+const CLOSED: [&str; 3] = ["ServerPort", "SSLServerPort", "DisableUnixSocket"];
+
+/// A setting's name as Virtuoso writes them, with a capital; not one that opens the server to others.
 fn is_setting(name: &str) -> bool {
     let letters = name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    letters && name.starts_with(|letter: char| letter.is_ascii_uppercase()) && name != "ServerPort"
+    letters && name.starts_with(|letter: char| letter.is_ascii_uppercase()) && !CLOSED.contains(&name)
 }
 
 #[cfg(test)]
@@ -110,6 +113,8 @@ mod tests {
             "virtuoso:local?buffers=64MB",
             "virtuoso:local?stripes=0",
             "virtuoso:local?ServerPort=1",
+            "virtuoso:local?DisableUnixSocket=0",
+            "virtuoso:local?O_DIRECT=1%0A[HTTPServer]",
             "virtuoso:local?o_direct=1",
             "virtuoso:local?O_DIRECT=",
         ] {

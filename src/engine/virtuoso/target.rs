@@ -5,15 +5,13 @@ use percent_encoding::percent_decode_str;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::{Diagnostic, Meaning};
 use crate::engine::odbc::target;
-use crate::engine::server::virtuoso::{PASSWORD, Server, USER};
+use crate::engine::server::virtuoso::{DRIVER, Server, USER};
 use crate::engine::{Error, Isolation};
 
 /// The password of a user whose URL has none.
 pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
 /// The port of a server that is not told another one.
 const PORT: u16 = 1111;
-/// The driver of Debian's package libvirtodbc0, which does not register it.
-const DRIVER: &str = "virtodbc.so";
 
 /// Where to connect, and as whom.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,7 +30,7 @@ impl std::fmt::Debug for Target {
 impl Target {
     /// Of a private server.
     pub fn of(server: &Server) -> Target {
-        Target { address: server.address(), user: USER.to_owned(), password: PASSWORD.to_owned() }
+        Target { address: server.address(), user: USER.to_owned(), password: server.password().to_owned() }
     }
 
     /// Reads a URL.

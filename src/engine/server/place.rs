@@ -1,0 +1,147 @@
+//! A private server's own temporary directory: its socket, what it reads at its start, its data if that is thrown away.
+//!
+//! It is removed at the end. If Graymark was killed, the next start of a private server removes it: who made it holds a lock on a file in it as
+//! long as it lives.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak, mpsc};
+use std::time::Duration;
+
+use nix::unistd::Uid;
+
+use super::directory::{self, Directory};
+use super::owner::Owner;
+use super::process::{Process, failed};
+use crate::engine::Error;
+
+/// How all names of such directories begin.
+const PREFIX: &str = "graymark-";
+/// Locked by who made the directory.
+const LOCK: &str = "owner.lock";
+/// Its name until it is locked.
+const UNLOCKED: &str = "owner.new";
+/// What the server's user owns of it.
+const INSIDE: &str = "run";
+/// How long a process that ends at once may take to leave nothing behind.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Those of this process, so that they can be removed when it ends at once.
+static OURS: Mutex<Vec<Ours>> = Mutex::new(Vec::new());
+
+#[derive(Debug)]
+struct Ours {
+    path: PathBuf,
+    /// The server whose data are in it.
+    server: Option<Weak<Process>>,
+}
+
+/// A directory that is removed when this is dropped. It stays Graymark's own; the directory in it is the server's.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    inside: PathBuf,
+    /// Unlocked last.
+    _lock: File,
+}
+
+impl Place {
+    /// Makes one for a server, and removes those that were left behind by processes that were killed.
+    pub(super) fn new(what: &str, owner: Option<Owner>) -> Result<Place, Error> {
+        let temporary = std::env::temp_dir();
+        clear(&temporary);
+        let cannot = |error: &std::io::Error| failed("cannot make a temporary directory", error);
+        // Checked, and resolved: a link below a directory of others would lead elsewhere.
+        let temporary = directory::resolved(&temporary.join(PREFIX), owner.is_some())?;
+        let temporary = temporary.parent().unwrap_or(&temporary);
+        let made = tempfile::Builder::new().prefix(&format!("{PREFIX}{what}-")).tempdir_in(temporary);
+        let made = made.map_err(|error| cannot(&error))?;
+        let path = made.path().to_owned();
+        let lock = Directory::open(&path, None)?.create_own(UNLOCKED)?;
+        lock.try_lock().map_err(|error| failed("cannot lock a temporary directory", &error.into()))?;
+        // Nobody finds a lock that is not held yet.
+        fs::rename(path.join(UNLOCKED), path.join(LOCK)).map_err(|error| cannot(&error))?;
+        let inside = path.join(INSIDE);
+        directory::make(&inside).map_err(|error| cannot(&error))?;
+        if owner.is_some() {
+            // The server's user passes through; it cannot look around.
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o711)).map_err(|error| cannot(&error))?;
+        }
+        Directory::open(&inside, owner)?.close()?;
+        ours().push(Ours { path: made.keep(), server: None });
+        Ok(Place { path, inside, _lock: lock })
+    }
+
+    /// The directory of the server.
+    pub(super) fn inside(&self) -> &Path {
+        &self.inside
+    }
+
+    /// Has a server ended with its data if the process ends at once.
+    pub(super) fn holds_data_of(&self, server: &Arc<Process>) {
+        if let Some(here) = ours().iter_mut().find(|here| here.path == self.path) {
+            here.server = Some(Arc::downgrade(server));
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        ours().retain(|other| other.path != self.path);
+        remove(&self.path);
+    }
+}
+
+fn ours() -> MutexGuard<'static, Vec<Ours>> {
+    OURS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends the servers of this process whose data are temporary and removes their directories, for a process that ends at once. What takes long is
+/// left to the next start of a private server.
+pub fn abandon() {
+    let (done, wait) = mpsc::channel();
+    let work = move || {
+        let places = std::mem::take(&mut *ours());
+        for place in &places {
+            if let Some(server) = place.server.as_ref().and_then(Weak::upgrade) {
+                server.end_at_once();
+            }
+            remove(&place.path);
+        }
+        let _ = done.send(());
+    };
+    if std::thread::Builder::new().name("leaving".to_owned()).spawn(work).is_ok() {
+        let _ = wait.recv_timeout(PATIENCE);
+    }
+}
+
+/// Removes directories of processes of this user that have ended.
+fn clear(temporary: &Path) {
+    for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
+        let is_like_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        if is_like_ours && let Some(_lock) = orphaned(&entry.path()) {
+            remove(&entry.path());
+        }
+    }
+}
+
+/// The lock on a directory whose maker has ended; none if it has not, or if the directory is no such one, or another user's.
+fn orphaned(path: &Path) -> Option<File> {
+    let ours = |uid: u32| uid == Uid::effective().as_raw();
+    let there = fs::symlink_metadata(path).ok()?;
+    let lock = fs::symlink_metadata(path.join(LOCK)).ok()?;
+    if !(there.is_dir() && ours(there.uid()) && lock.is_file() && ours(lock.uid())) {
+        return None;
+    }
+    let lock = Directory::open(path, None).ok()?.open_own(LOCK)?;
+    lock.try_lock().ok().map(|()| lock)
+}
+
+/// Removes a directory, links not followed; the lock last, so that the rest is removed another time if it cannot be now.
+fn remove(path: &Path) {
+    let gone = |path: &Path| !path.exists() || fs::remove_dir_all(path).is_ok();
+    if gone(&path.join(INSIDE)) {
+        gone(path);
+    }
+}
