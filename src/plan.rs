@@ -1,6 +1,8 @@
 //! A run as data: what to load, how to drive it, what to measure. The same fields come from flags and from a TOML file, and every
 //! record holds them as they were executed.
 
+mod share;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::registry::WorkloadName;
 use crate::engine::{Error, Isolation, Via};
+pub use share::Share;
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,6 +260,15 @@ pub struct Plan {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub steady: Option<u32>,
+    /// The part of each transaction type that may fail without the command failing, such as 0.1% or 0.001 [default: none]
+    #[arg(long, value_name = "SHARE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_errors: Option<Share>,
+    /// How long a database that is away when the run ends is waited for before the report is written without its count, such as 10m
+    /// [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
+    pub reconnect_for: Option<u32>,
     /// Loading sessions side by side [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -354,6 +366,8 @@ impl Plan {
             warm: self.warm.or(other.warm),
             steady: self.steady.or(other.steady),
             timeout: self.timeout.or(other.timeout),
+            allow_errors: self.allow_errors.or(other.allow_errors),
+            reconnect_for: self.reconnect_for.or(other.reconnect_for),
             jobs: self.jobs.or(other.jobs),
             foreign_keys: self.foreign_keys || other.foreign_keys,
             date: self.date.or(other.date),

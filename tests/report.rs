@@ -95,6 +95,7 @@ impl Run {
                 completed: measured.completed,
                 rolled_back: measured.rolled_back,
                 errors: measured.errors,
+                unknown: measured.unknown,
                 retries: measured.retries,
                 share_percent: if all > 0 { 100.0 * measured.completed as f64 / all as f64 } else { 0.0 },
                 response_ms: Spread::of(&measured.response),
@@ -140,10 +141,21 @@ impl Run {
             population: None,
             constants: BTreeMap::new(),
             transactions: transactions.collect(),
+            failed: BTreeMap::new(),
+            outcomes: TYPES
+                .iter()
+                .zip(&sum.transactions)
+                .map(|(name, measured)| {
+                    let outcomes = Outcomes { completed: measured.completed, failed: measured.errors, unknown: measured.unknown };
+                    (name.to_string(), outcomes)
+                })
+                .collect(),
+            allowed_errors: 0.0,
             retries: BTreeMap::from([("deadlock".into(), 2), ("serialization".into(), 5)]),
             errors: BTreeMap::new(),
             database: DatabaseCount {
                 agrees: Some(true),
+                uncounted: String::new(),
                 new_orders: Some(27_000),
                 effects: BTreeMap::from([
                     ("new_orders".into(), effect(27_000)),
@@ -151,7 +163,13 @@ impl Run {
                     ("deliveries".into(), effect(24_000)),
                 ]),
             },
-            consistency: Consistency { held: 12, failed: Vec::new(), before: findings(), after: findings() },
+            consistency: Consistency {
+                held: 12,
+                failed: Vec::new(),
+                unchecked: String::new(),
+                before: findings(),
+                after: findings(),
+            },
             durability: Durability::default(),
             price: None,
             stages: Vec::new(),
@@ -173,6 +191,7 @@ impl Run {
                     ambiguous: 1,
                     abandoned: 0,
                     outage_s: length.into(),
+                    longest_away_s: length.into(),
                     outages: vec![(from.into(), length.into())],
                 },
             },

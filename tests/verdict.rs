@@ -83,6 +83,9 @@ fn valid() -> Summary {
         efficiency: Some(97.2),
         transactions: map(TYPES.map(transaction)),
         pacing: Some(pacing),
+        failed: BTreeMap::new(),
+        outcomes: map(TYPES.map(|(name, completed)| (name, Outcomes { completed, ..Outcomes::default() }))),
+        allowed_errors: 0.0,
         tallies: map([
             ("order_lines", 3_000_000),
             ("remote_order_lines", 30_000),
@@ -102,12 +105,14 @@ fn valid() -> Summary {
         errors: BTreeMap::new(),
         database: DatabaseCount {
             agrees: Some(true),
+            uncounted: String::new(),
             new_orders: Some(300_000),
             effects: map([("new_orders", effect(300_000)), ("payments", effect(310_000))]),
         },
         consistency: Consistency {
             held: 2,
             failed: Vec::new(),
+            unchecked: String::new(),
             before: vec![finding("3.3.2.1"), finding("cardinality")],
             after: vec![finding("3.3.2.1"), finding("cardinality")],
         },
@@ -138,6 +143,12 @@ fn tally(name: &'static str, count: u64) -> Change {
 
 fn transaction(name: &'static str, alter: impl Fn(&mut TransactionSummary) + 'static) -> Change {
     change(move |summary| alter(summary.transactions.get_mut(name).unwrap()))
+}
+
+fn outcomes(name: &'static str, of: Outcomes) -> Change {
+    change(move |summary| {
+        summary.outcomes.insert(name.to_owned(), of);
+    })
 }
 
 fn pacing(alter: impl Fn(&mut PacingSummary) + 'static) -> Change {
@@ -243,7 +254,24 @@ fn breaches() -> Vec<(Told, Change)> {
             pacing(|pacing| (pacing.deferred_completed, pacing.deferred_within_limit) = (26_600, 26_600)),
         ),
         (("5.3.4", "the driver is not the limit"), pacing(|pacing| pacing.driver_limited = true)),
+        (("2.3.6", "transactions that failed"), outcomes("payment", Outcomes { completed: 300_000, failed: 1, unknown: 0 })),
+        (("2.3.6", "transactions that failed"), outcomes("delivery", Outcomes { completed: 0, failed: 0, unknown: 1 })),
+        (
+            ("2.3.6", "transactions that failed"),
+            change(|summary| {
+                // What the command allows is no matter of the standard's.
+                summary.allowed_errors = 1.0;
+                summary.outcomes.get_mut("new_order").unwrap().failed = 1;
+            }),
+        ),
         (("6.6.2", "lost sessions"), change(|summary| summary.connections.lost = 1)),
+        // One session alone was away; the others worked on, so that there was no outage.
+        (
+            ("6.6.2", "lost sessions"),
+            change(|summary| {
+                summary.connections = Connections { lost: 1, restored: 1, longest_away_s: 97.0, ..Connections::default() };
+            }),
+        ),
         (
             ("6.6.2", "lost sessions"),
             change(|summary| {

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Ended;
+use super::{Ended, say};
 use crate::engine::Error;
 use crate::record::{Record, file};
+use crate::report::alarms;
 use crate::report::format::significant;
+use crate::report::text::ALARM;
 use crate::study::compare::{self, Comparison, Side};
 
 #[derive(Debug, Args)]
@@ -86,6 +88,9 @@ fn below(directory: &Path) -> Vec<PathBuf> {
 fn show(comparison: &Comparison) {
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", told(side));
+        for alarm in alarms::sentences(&side.trouble) {
+            answer!("{}", say::alarms(&format!("{ALARM}{name}: {alarm}")));
+        }
     }
     answer!("");
     answer!("{}", comparison.sentence());

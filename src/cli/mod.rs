@@ -8,6 +8,7 @@ mod say;
 mod bench;
 mod check;
 mod compare;
+mod count;
 mod course;
 mod drop;
 mod interrupt;
@@ -58,7 +59,7 @@ Examples:
   graymark load tpcc --db postgres://me@host/db -w 100
   graymark run tpcc --db postgres://me@host/db --clients 16 --duration 10m
 
-Exit codes: 0 done, and every check held; 1 a check failed; 2 bad usage; 3 the database cannot be used; 130 interrupted.";
+Exit codes: 0 done, and every check held; 1 transactions failed, or a check did; 2 bad usage; 3 the database cannot be used; 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 enum Command {

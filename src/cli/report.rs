@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Ended, ReportArgs, TableFormat, price};
+use super::{Ended, ReportArgs, TableFormat, price, say};
 use crate::engine::Error;
 use crate::record::Record;
 use crate::report::systems::{self, Row};
@@ -30,7 +30,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         answer!("{}", serde_json::json!(summary));
     } else {
         let text = report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string()));
-        answer!("{}", text.trim_end());
+        answer!("{}", say::alarms(text.trim_end()));
     }
     Ok(Ended::Held)
 }

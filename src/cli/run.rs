@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
@@ -11,21 +12,25 @@ use super::interrupt::Interrupt;
 use super::progress::RunProgress;
 use super::stages::{self, StageMeter};
 use super::steady;
-use super::summary::{Measurements, summarise};
+use super::summary::{Fates, Measurements, summarise};
 use super::warm::{self, Warmed};
-use super::{Ended, RunArgs, check, load, price, seed, with_engine};
+use super::{Ended, RunArgs, check, count, load, price, say, seed, with_engine};
 use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Finding, Holding, Manifest};
 use crate::judge;
-use crate::measure::process;
+use crate::judge::trouble::Trouble;
+use crate::measure::{note, process};
 use crate::plan::{Check, Factor, Pace, Plan, TIMEOUT, Warm, default_record};
 use crate::record::environment::Environment;
 use crate::record::summary::Summary;
 use crate::record::{Record, RecordWriter, Status, file};
 use crate::report::{self, facts::Facts};
 use crate::workload::{Users, Workload};
+
+/// Seconds that a database which is away when the run ends is waited for.
+const RECONNECT_FOR: u32 = 300;
 
 /// Whether the tables are loaded first if they are absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +107,9 @@ impl Visitor for Job {
         let Some(summary) = summary else { return Ok(Ended::Interrupted) };
         let paths = report::write(&directory)?;
         let page = paths.html.display().to_string();
+        if self.told == Told::Nothing || self.args.json {
+            report::alarms::of(&summary).iter().for_each(|alarm| say::alarm("run", alarm));
+        }
         if self.told == Told::Nothing {
             tell!("report: {page}");
         } else if self.args.json {
@@ -109,7 +117,7 @@ impl Visitor for Job {
             tell!("report: {page}");
         } else {
             let text = report::text::render(&Facts::of(&Record::open(&directory)?), Some(&page));
-            answer!("{}", text.trim_end());
+            answer!("{}", say::alarms(text.trim_end()));
         }
         Ok(self.ended(&summary))
     }
@@ -182,6 +190,7 @@ impl Job {
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        let mut outcomes = Fates::default();
         let mut course = Course::default();
         let mut meter = StageMeter::new(&stages, &schedule);
         let started = Timestamp::now();
@@ -189,7 +198,18 @@ impl Job {
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
         let totals = drive::run::<W, E>(&engine, &terminals, schedule, &stages, controllers, &self.interrupt.stop, &mut |event| {
             match event {
-                Event::Second { phase: Phase::Measurement, interval: second, .. } => interval.add(second),
+                Event::Second { phase, interval: second, .. } => {
+                    outcomes.second::<W>(second);
+                    if *phase == Phase::Measurement {
+                        interval.add(second);
+                    }
+                }
+                Event::CutOff { transaction, waited, under_way, .. } => {
+                    outcomes.cut_off(*transaction, *under_way);
+                    if let Some((measured, waited)) = interval.transactions.get_mut(*transaction).zip(*waited) {
+                        note(&mut measured.response, (waited * 1e6) as u64);
+                    }
+                }
                 Event::Maintained(done) => maintenance.push(done.clone()),
                 Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => maintenance_notes.push(why.clone()),
                 _ => {}
@@ -199,20 +219,20 @@ impl Job {
             progress.event(event);
             record.event(event);
         })?;
-        self.interrupt.running(false);
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
         let interrupted = self.interrupt.stop.requested();
-        let effects_after = runtime.block_on(engine.effects())?;
         let mut measurements = Measurements {
             started,
             schedule,
             constants: W::constants(&terminals),
             stages: meter.summaries::<W>(totals.interval_s),
             interval,
+            outcomes,
             course,
             totals,
             effects_before,
-            effects_after,
+            effects_after: Err("the run ended before the database was asked".to_owned()),
+            unchecked: String::new(),
             usage: (usage_before, usage),
             server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
             findings: (before, Vec::new()),
@@ -221,16 +241,25 @@ impl Job {
             maintenance_notes,
             durability: judge::durability::of(&environment),
         };
-        // A result that took hours is kept before a check that takes minutes and may be interrupted.
-        let mut summary = self.priced(summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory()));
-        record.put_json(file::SUMMARY, &summary)?;
-        if !interrupted && matches!(plan.check, Some(Check::After | Check::Both)) {
-            match self.check::<W, E>(runtime, &*engine, "after")? {
-                Some(findings) => measurements.findings.1 = findings,
-                None => measurements.interrupted = true,
-            }
-            summary = self.priced(summarise::<W, E>(&plan, &manifest, &*engine, &measurements, record.directory()));
+        // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
+        let keep = |measurements: &Measurements| -> Result<Summary, Error> {
+            let summary = self.priced(summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory()));
             record.put_json(file::SUMMARY, &summary)?;
+            Ok(summary)
+        };
+        keep(&measurements)?;
+        let patience = Duration::from_secs(u64::from(plan.reconnect_for.unwrap_or_default()));
+        measurements.effects_after = count::after::<W, E>(runtime, &engine, &self.interrupt, patience);
+        self.interrupt.running(false);
+        let mut summary = keep(&measurements)?;
+        let counted = measurements.effects_after.is_ok();
+        if counted && !interrupted && matches!(plan.check, Some(Check::After | Check::Both)) {
+            match self.check::<W, E>(runtime, &*engine, "after") {
+                Ok(Some(findings)) => measurements.findings.1 = findings,
+                Ok(None) => measurements.interrupted = true,
+                Err(error) => measurements.unchecked = error.to_string(),
+            }
+            summary = keep(&measurements)?;
         }
         Ok(Some(summary))
     }
@@ -306,6 +335,7 @@ impl Job {
             stage_duration,
             seed: Some(seed::drawn()),
             check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
+            reconnect_for: Some(RECONNECT_FOR),
             ..Plan::default()
         });
         Ok(())
@@ -323,10 +353,14 @@ impl Job {
 
     fn ended(&self, summary: &Summary) -> Ended {
         let broken = !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false);
+        // What a run that was stopped did not come to is told by its exit code already.
+        let unknown = !summary.database.uncounted.is_empty() || !summary.consistency.unchecked.is_empty();
         if broken || (self.args.require_valid && !summary.verdict.valid) {
             Ended::Failed
         } else if summary.interrupted {
             Ended::Interrupted
+        } else if unknown || Trouble::of(summary).beyond_allowed {
+            Ended::Failed
         } else {
             Ended::Held
         }

@@ -73,7 +73,7 @@ impl StageMeter {
             let before = number as f64 * full;
             let seconds = (interval_s - before).clamp(0.0, full);
             let sums = |of: fn(&crate::measure::Measured) -> u64| sum.transactions.iter().map(of).sum::<u64>();
-            let completed = sums(|measured| measured.response.len());
+            let completed = sums(|measured| measured.counted);
             if seconds <= 0.0 && completed == 0 {
                 return None;
             }
@@ -93,7 +93,7 @@ impl StageMeter {
                 errors: sums(|measured| measured.errors),
                 retries: sums(|measured| measured.retries),
                 transactions_per_second: per(completed as f64, seconds),
-                new_orders_per_minute: headline.filter(|_| new_orders).map(|sum| per(60.0 * sum.response.len() as f64, seconds)),
+                new_orders_per_minute: headline.filter(|_| new_orders).map(|sum| per(60.0 * sum.counted as f64, seconds)),
                 response_ms: headline.map(|sum| Spread::of(&sum.response)).unwrap_or_default(),
                 client_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.client - from.client, from, to)),
                 server_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.server? - from.server?, from, to)),

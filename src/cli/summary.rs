@@ -12,11 +12,11 @@ use crate::judge;
 use crate::measure::maintenance::Maintenance;
 use crate::measure::process::Usage;
 use crate::measure::{Interval, Measured, Pacing, Times};
-use crate::plan::{Pace, Plan};
+use crate::plan::{Pace, Plan, Share};
 use crate::record::environment;
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, PacingSummary, Range, ServerCost, Spread,
-    StageSummary, Summary, TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, Outcomes, PacingSummary, Range, ServerCost,
+    Spread, StageSummary, Summary, TransactionSummary, Verdict,
 };
 use crate::workload::{Headline, Workload};
 
@@ -26,18 +26,51 @@ pub(super) struct Measurements {
     pub(super) schedule: Schedule,
     pub(super) constants: BTreeMap<String, i64>,
     pub(super) interval: Interval,
+    pub(super) outcomes: Fates,
     pub(super) course: Course,
     pub(super) totals: Totals,
     pub(super) effects_before: Vec<i64>,
-    pub(super) effects_after: Vec<i64>,
+    /// Why the database could not be asked, if it could not.
+    pub(super) effects_after: Result<Vec<i64>, String>,
     pub(super) usage: (Usage, Usage),
     pub(super) server_cpu_s: Option<f64>,
     pub(super) findings: (Vec<Finding>, Vec<Finding>),
+    /// Why the conditions could not be checked after the run; empty if they were, or should not be.
+    pub(super) unchecked: String,
     pub(super) interrupted: bool,
     pub(super) maintenance: Vec<Maintenance>,
     pub(super) stages: Vec<StageSummary>,
     pub(super) maintenance_notes: Vec<String>,
     pub(super) durability: Durability,
+}
+
+/// What became of all transactions of a run, type by type.
+#[derive(Debug, Default)]
+pub(super) struct Fates(Vec<Outcomes>);
+
+impl Fates {
+    /// Adds a second of any phase.
+    pub(super) fn second<W: Workload>(&mut self, interval: &Interval) {
+        self.0.resize(W::TRANSACTIONS.len(), Outcomes::default());
+        for (number, (sum, measured)) in self.0.iter_mut().zip(&interval.transactions).enumerate() {
+            // Of a deferred type the seconds count what was queued; only its end tells its fate.
+            let deferred = interval.pacing.as_ref().filter(|_| W::DEFERRED == Some(number));
+            sum.completed += deferred.map_or(measured.completed, |pacing| pacing.deferred_done);
+            sum.failed += measured.errors;
+            sum.unknown += measured.unknown;
+        }
+    }
+
+    /// The run ended before a transaction of this type did.
+    pub(super) fn cut_off(&mut self, transaction: usize, under_way: bool) {
+        if let Some(sum) = self.0.get_mut(transaction).filter(|_| under_way) {
+            sum.unknown += 1;
+        }
+    }
+
+    fn by_name<W: Workload>(&self) -> BTreeMap<String, Outcomes> {
+        W::TRANSACTIONS.iter().zip(&self.0).map(|(name, outcomes)| ((*name).to_owned(), *outcomes)).collect()
+    }
 }
 
 /// Errors that are named in a summary; the others are counted together.
@@ -54,8 +87,9 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
     let Measurements { started, schedule, interval, totals, .. } = measured;
     let minutes = totals.interval_s / 60.0;
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
-    let completed = interval.transactions.iter().map(|transaction| transaction.response.len()).sum::<u64>();
-    let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.response.len());
+    let completed = interval.transactions.iter().map(|transaction| transaction.counted).sum::<u64>();
+    let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.counted);
+    let outcomes = measured.outcomes.by_name::<W>();
     let counters = measured.course.counters(totals.interval_s);
     let per = |count: u64, time: f64| if time > 0.0 { count as f64 / time } else { 0.0 };
     let mut summary = Summary {
@@ -84,13 +118,16 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         maintenance_notes: measured.maintenance_notes.clone(),
         constants: measured.constants.clone(),
         transactions: transactions::<W>(interval, completed),
+        failed: outcomes.iter().map(|(name, outcomes)| (name.clone(), outcomes.failed_share())).collect(),
+        outcomes,
+        allowed_errors: plan.allow_errors.map_or(0.0, Share::get),
         peaks: measured.course.peaks(),
         dips: measured.course.dips(&measured.maintenance, counters.as_ref()),
         counters,
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
         database: database::<W>(measured),
-        consistency: consistency(&measured.findings),
+        consistency: consistency(&measured.findings, &measured.unchecked),
         durability: measured.durability.clone(),
         price: None,
         stages: measured.stages.clone(),
@@ -108,6 +145,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
             abandoned: totals.abandoned,
             // The sum of no floats is -0.
             outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
+            longest_away_s: totals.longest_away,
             outages: totals.outages.clone(),
         },
         record: record.display().to_string(),
@@ -118,11 +156,12 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
 
 fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, TransactionSummary> {
     let summary = |measured: &Measured| TransactionSummary {
-        completed: measured.response.len(),
+        completed: measured.counted,
         rolled_back: measured.rolled_back,
         errors: measured.errors,
+        unknown: measured.unknown,
         retries: measured.retries,
-        share_percent: if all > 0 { 100.0 * measured.response.len() as f64 / all as f64 } else { 0.0 },
+        share_percent: if all > 0 { 100.0 * measured.counted as f64 / all as f64 } else { 0.0 },
         response_ms: Spread::of(&measured.response),
         service_ms: Spread::of(&measured.service),
     };
@@ -171,7 +210,11 @@ fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 
 fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
     let totals = &measured.totals;
-    let grown = measured.effects_after.iter().zip(&measured.effects_before).map(|(after, before)| after - before);
+    let after = match &measured.effects_after {
+        Ok(after) => after,
+        Err(why) => return DatabaseCount { uncounted: why.clone(), ..DatabaseCount::default() },
+    };
+    let grown = after.iter().zip(&measured.effects_before).map(|(after, before)| after - before);
     let counts = grown.zip(&totals.effects).zip(&totals.ambiguous_effects);
     let effects = W::EFFECTS
         .iter()
@@ -181,19 +224,21 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
         })
         .collect::<BTreeMap<_, _>>();
     DatabaseCount {
+        uncounted: String::new(),
         agrees: Some(effects.values().all(EffectCount::agrees)),
         new_orders: effects.get("new_orders").map(|count| count.database),
         effects,
     }
 }
 
-fn consistency((before, after): &(Vec<Finding>, Vec<Finding>)) -> Consistency {
+fn consistency((before, after): &(Vec<Finding>, Vec<Finding>), unchecked: &str) -> Consistency {
     let mut failed =
         before.iter().chain(after).filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect::<Vec<_>>();
     failed.sort();
     failed.dedup();
     let last = if after.is_empty() { before } else { after };
     Consistency {
+        unchecked: unchecked.to_owned(),
         held: last.iter().filter(|finding| finding.held()).count() as u32,
         failed,
         before: before.clone(),

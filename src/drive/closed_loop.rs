@@ -6,7 +6,7 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::desk::Desk;
+use super::desk::{Asked, Desk};
 use super::worker::Worker;
 use super::{Schedule, Stages, Stop};
 use crate::engine::Engine;
@@ -61,15 +61,21 @@ pub(super) async fn client<W: Workload, E: Engine<W>>(
             }
         }
         while worker.alive() && !stop.requested() {
-            let intended = Instant::now();
-            if intended >= end {
+            let now = Instant::now();
+            if now >= end {
                 break;
             }
+            // A user whose connection is lost wants the next transaction from then on, and waits for the database to come back.
+            let intended = worker.lost().map_or(now, |lost| lost.clamp(from.min(now), now));
             let input = crowd.next_input();
-            let transaction = W::transaction(&input);
-            if let Some(output) = worker.work(transaction, &input).await {
-                desk.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
-                worker.settled();
+            let asked = Asked { transaction: W::transaction(&input), intended, taken: intended, deferred: false };
+            match worker.work(&input, asked).await {
+                Some(output) => {
+                    desk.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
+                    worker.settled();
+                }
+                None if worker.lost().is_none() => worker.recover().await,
+                None => {}
             }
         }
         if !worker.alive() {

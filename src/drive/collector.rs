@@ -1,12 +1,12 @@
 //! Puts together what the driver threads report, and tells it once, in order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::event::{Event, Phase};
 use super::ledger::Ledger;
-use super::{GRACE, MARGIN, PAUSE, Report, Schedule, Stages, Stop, Totals};
+use super::{GRACE, Load, MARGIN, PAUSE, Report, Schedule, Stages, Stop, Totals};
 use crate::measure::Interval;
 use crate::workload::Workload;
 
@@ -33,8 +33,8 @@ struct Collector<'a> {
     staged: usize,
     /// Seconds that not all threads have reported yet.
     open: BTreeMap<u32, (u32, Box<Interval>)>,
-    /// Sessions without a connection.
-    away: BTreeSet<u32>,
+    /// Sessions without a connection, and since when.
+    away: BTreeMap<u32, f64>,
     outage_began: Option<f64>,
     totals: Totals,
 }
@@ -57,7 +57,7 @@ pub(super) fn collect<W: Workload>(
         phase: None,
         staged: 0,
         open: BTreeMap::new(),
-        away: BTreeSet::new(),
+        away: BTreeMap::new(),
         outage_began: None,
         totals,
     };
@@ -82,7 +82,13 @@ pub(super) fn collect<W: Workload>(
         }
     }
     for ledger in ledgers {
-        for transaction in ledger.under_way() {
+        for (transaction, intended) in ledger.under_way() {
+            let (intended, last) = (Duration::from_micros(intended).as_secs_f64(), stopped_at.unwrap_or(f64::INFINITY));
+            // Whoever sent a deferred one was answered when it was queued.
+            let deferred = schedule.load == Load::Paced && W::DEFERRED == Some(transaction);
+            let waited = schedule.waited(intended, last).filter(|_| !deferred);
+            let at = begin.elapsed().as_secs_f64();
+            collector.happened(Event::CutOff { at, transaction, waited, under_way: true });
             collector.totals.abandoned += 1;
             collector.totals.ambiguous += 1;
             W::count_at_most(transaction, &mut collector.totals.ambiguous_effects);
@@ -152,7 +158,7 @@ impl Collector<'_> {
         match &event {
             Event::SessionLost { at, session, .. } => {
                 self.totals.lost += 1;
-                self.away.insert(*session);
+                self.away.insert(*session, *at);
                 // A client that sleeps does not know whether it still has a connection.
                 let wanted = self.stages.wanted(*at, self.schedule.ramp_up, self.schedule.clients);
                 let all_away = self.away.len() >= wanted as usize && self.away.range(..wanted).count() == wanted as usize;
@@ -160,8 +166,9 @@ impl Collector<'_> {
                     self.outage_began = Some(*at);
                 }
             }
-            Event::SessionRestored { at, session, .. } => {
+            Event::SessionRestored { at, session, after } => {
                 self.totals.restored += 1;
+                self.totals.longest_away = self.totals.longest_away.max(*after);
                 self.away.remove(session);
                 if let Some(began) = self.outage_began.take() {
                     self.totals.outages.push((began, at - began));
@@ -199,6 +206,8 @@ impl Collector<'_> {
         if let Some(began) = self.outage_began.take() {
             self.totals.outages.push((began, end - began));
         }
+        let longest = self.away.values().map(|since| end - since).fold(self.totals.longest_away, f64::max);
+        self.totals.longest_away = longest;
         let full = f64::from(self.schedule.seconds());
         let interrupted = stopped_at.is_some_and(|at| at < full);
         let last = stopped_at.map_or(full, |at| at.min(full));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::event::Event;
 use super::ledger::Ledger;
 use super::{Report, Schedule};
-use crate::measure::{Interval, note};
+use crate::measure::{Interval, Measured, note};
 use crate::workload::{Outcome, Workload};
 
 /// What a thread counted over the whole run.
@@ -20,6 +20,19 @@ pub(super) struct ThreadTotals {
     pub(super) retries: BTreeMap<&'static str, u64>,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) unfinished: u64,
+}
+
+/// A transaction that a user asked for, while nobody knows yet what becomes of it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    /// Its type.
+    pub(super) transaction: usize,
+    /// When the user meant to send it.
+    pub(super) intended: Instant,
+    /// When the session took it.
+    pub(super) taken: Instant,
+    /// Whether the user was answered when it was queued, and does not wait for it.
+    pub(super) deferred: bool,
 }
 
 /// Failures of one thread that are told one by one; the rest is only counted.
@@ -95,6 +108,11 @@ impl<'a> Desk<'a> {
         self.hand_over();
     }
 
+    /// A session of the thread, counted from 0 within it, sends a transaction.
+    pub(super) fn sent(&self, session: usize, asked: Asked) {
+        self.ledger.sent(session, asked.transaction, micros(self.begin, asked.intended));
+    }
+
     /// A transaction completed while its user waited. `intended` is when the user meant to send it, `taken` when the session took it.
     pub(super) fn completed<W: Workload>(
         &mut self,
@@ -115,6 +133,7 @@ impl<'a> Desk<'a> {
         if same_phase {
             note(&mut measured.response, micros(intended, now));
             note(&mut measured.service, micros(taken, now));
+            measured.counted += 1;
             measured.rolled_back += u64::from(W::outcome(output) == Outcome::RolledBack);
             W::tally(input, output, &mut self.interval.tallies);
         }
@@ -127,6 +146,7 @@ impl<'a> Desk<'a> {
         measured.completed += 1;
         if same_phase {
             note(&mut measured.response, micros(intended, now));
+            measured.counted += 1;
         }
     }
 
@@ -143,6 +163,7 @@ impl<'a> Desk<'a> {
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
         self.ledger.count(&self.totals);
+        self.interval.pacing().deferred_done += 1;
         if self.same_phase(queued, now) {
             note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
             note(&mut self.interval.pacing().deferred, micros(queued, now));
@@ -161,14 +182,45 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A transaction failed for good.
-    pub(super) fn failed(&mut self, transaction: usize, why: String) {
-        self.interval.transactions[transaction].errors += 1;
+    /// A transaction failed for good, and its user was told so at `told`.
+    pub(super) fn failed(&mut self, asked: Asked, told: Instant, why: String) {
+        self.waited_in_vain(asked, told).errors += 1;
+        let transaction = asked.transaction;
         self.failures += 1;
         *self.totals.errors.entry(why.clone()).or_default() += 1;
         if self.failures <= FAILURES_TOLD {
             self.tell(Event::TransactionFailed { at: self.at(Instant::now()), transaction, why });
         }
+    }
+
+    /// The connection was lost while a transaction was committed: its user was told at `told` that nobody knows its fate.
+    pub(super) fn unknown<W: Workload>(&mut self, input: &W::Input, asked: Asked, told: Instant) {
+        self.waited_in_vain(asked, told).unknown += 1;
+        self.totals.ambiguous += 1;
+        W::count_at_most(W::transaction(input), &mut self.totals.ambiguous_effects);
+        self.ledger.copy(&self.totals);
+    }
+
+    /// A user whose transaction did not complete has waited for an answer as long as everybody else: it counts in the response times, or
+    /// a database would get faster by failing.
+    fn waited_in_vain(&mut self, asked: Asked, told: Instant) -> &mut Measured {
+        self.turn(told);
+        let same_phase = self.same_phase(asked.intended, told);
+        let measured = &mut self.interval.transactions[asked.transaction];
+        if same_phase {
+            note(&mut measured.service, micros(asked.taken, told));
+            if !asked.deferred {
+                note(&mut measured.response, micros(asked.intended, told));
+            }
+        }
+        measured
+    }
+
+    /// The run ended while a user still waited for a database that is away. The seconds of the interval have been handed over by then, so that
+    /// it is told as an event.
+    pub(super) fn cut_off(&self, asked: Asked, now: Instant) {
+        let waited = if asked.deferred { None } else { self.schedule.waited(self.at(asked.intended), self.at(now)) };
+        self.tell(Event::CutOff { at: self.at(now), transaction: asked.transaction, waited, under_way: false });
     }
 
     /// A transaction is tried again.

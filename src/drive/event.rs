@@ -101,6 +101,17 @@ pub enum Event {
         /// In the words of the database.
         why: String,
     },
+    /// The run ended before a transaction did.
+    CutOff {
+        /// When.
+        at: f64,
+        /// Its type, as an index into the workload's transactions.
+        transaction: usize,
+        /// Seconds that its user had waited; none if that began before the measurement interval, or if nobody waited for it.
+        waited: Option<f64>,
+        /// Whether the database was at work on it, so that its fate is unknown; otherwise it waited for a database that was away.
+        under_way: bool,
+    },
     /// The screen of the terminal that is followed has changed.
     Screen {
         /// When.

@@ -15,6 +15,8 @@ pub(super) struct Ledger {
     effects: Box<[AtomicU64]>,
     /// For each session of the thread: the type of the transaction under way, from 1; 0 is none.
     under_way: Box<[AtomicU32]>,
+    /// Since when its user waits, in microseconds since the run's start.
+    intended: Box<[AtomicU64]>,
     /// What is rare, as it was at the last full second or after the last transaction of unknown fate.
     rare: Mutex<ThreadTotals>,
 }
@@ -28,12 +30,17 @@ impl Ledger {
             completed: AtomicU64::new(0),
             effects: W::EFFECTS.iter().map(|_| AtomicU64::new(0)).collect(),
             under_way: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
+            intended: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
             rare: Mutex::new(rare),
         }
     }
 
-    /// A session of the thread, counted from 0 within it, sends a transaction of a type.
-    pub(super) fn sent(&self, session: usize, transaction: usize) {
+    /// A session of the thread, counted from 0 within it, sends a transaction of a type, which its user meant to send so many microseconds
+    /// after the run's start.
+    pub(super) fn sent(&self, session: usize, transaction: usize, intended: u64) {
+        if let Some(place) = self.intended.get(session) {
+            place.store(intended, Ordering::Relaxed);
+        }
         self.set(session, transaction as u32 + 1);
     }
 
@@ -61,9 +68,13 @@ impl Ledger {
         *self.rare.lock().unwrap_or_else(PoisonError::into_inner) = totals.clone();
     }
 
-    /// The types of the transactions that were under way when their thread was given up.
-    pub(super) fn under_way(&self) -> impl Iterator<Item = usize> {
-        self.under_way.iter().filter_map(|place| (place.load(Ordering::Acquire) as usize).checked_sub(1))
+    /// The types of the transactions that were under way when their thread was given up, and when their users meant to send them, in
+    /// microseconds since the run's start.
+    pub(super) fn under_way(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.under_way.iter().zip(&self.intended).filter_map(|(place, intended)| {
+            let transaction = (place.load(Ordering::Acquire) as usize).checked_sub(1)?;
+            Some((transaction, intended.load(Ordering::Relaxed)))
+        })
     }
 
     /// What the thread counted. To be read after [`Ledger::under_way`].
@@ -90,12 +101,12 @@ mod tests {
         totals.ambiguous = 1;
         totals.errors.insert("no".to_owned(), 2);
         ledger.copy(&totals);
-        ledger.sent(0, 3);
-        ledger.sent(1, 0);
+        ledger.sent(0, 3, 17);
+        ledger.sent(1, 0, 18);
         (totals.completed, totals.effects[0]) = (7, 5);
         ledger.count(&totals);
         ledger.settled(1);
-        assert_eq!(ledger.under_way().collect::<Vec<_>>(), [3]);
+        assert_eq!(ledger.under_way().collect::<Vec<_>>(), [(3, 17)]);
         let read = ledger.totals();
         assert_eq!((read.completed, &read.effects[..], read.ambiguous), (7, &[5, 0, 0][..], 1));
         assert_eq!(read.errors["no"], 2);

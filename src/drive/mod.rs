@@ -85,6 +85,13 @@ impl Schedule {
         self.ramp_up + self.duration
     }
 
+    /// How long a user of the measurement interval has waited in it in vain; none for one of another phase. Times are seconds since the
+    /// run's start.
+    fn waited(&self, intended: f64, now: f64) -> Option<f64> {
+        let measured = self.phase_at(intended) == Phase::Measurement;
+        measured.then(|| (now.min(f64::from(self.seconds())) - intended).max(0.0))
+    }
+
     /// The phase at so many seconds since the run's start.
     fn phase_at(&self, at: f64) -> Phase {
         if at < f64::from(self.ramp_up) {
@@ -129,6 +136,8 @@ pub struct Totals {
     pub restored: u64,
     /// Times in which no session had a connection: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
+    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away until then.
+    pub longest_away: f64,
     /// Transactions that paced terminals had sent and no session ever worked.
     pub unfinished: u64,
     /// Transactions that did not come back in time at the end of the run. Their fate is unknown.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::desk::{Desk, micros};
+use super::desk::{Asked, Desk, micros};
 use super::queue::{Monitor, Request};
 use super::wheel::Wheel;
 use super::worker::Worker;
@@ -165,7 +165,8 @@ pub(super) async fn session<W: Workload, E: Engine<W>>(
         let Some(request) = monitor.receive().await else { break };
         let taken = Instant::now();
         let transaction = W::transaction(&request.input);
-        let output = worker.work(transaction, &request.input).await;
+        let asked = Asked { transaction, intended: request.intended, taken, deferred: request.deferred };
+        let output = worker.work(&request.input, asked).await;
         let now = Instant::now();
         {
             let mut desk = desk.borrow_mut();
@@ -182,6 +183,9 @@ pub(super) async fn session<W: Workload, E: Engine<W>>(
         worker.settled();
         if !request.deferred {
             monitor.answer(request.terminal, now);
+        }
+        if output.is_none() {
+            worker.recover().await;
         }
     }
     monitor.session_ended();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Stop;
-use super::desk::Desk;
+use super::desk::{Asked, Desk};
 use super::event::Event;
 use crate::engine::{Engine, Failure, Session};
 use crate::workload::Workload;
@@ -30,6 +30,10 @@ pub(super) struct Worker<'a, 'd, W: Workload, E: Engine<W>> {
     place: usize,
     number: u32,
     session: Option<E::Session>,
+    /// When the connection was lost, while there is none.
+    lost: Option<Instant>,
+    /// The run ended before there was a connection again.
+    given_up: bool,
 }
 
 impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
@@ -41,51 +45,77 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
         (place, number): (usize, u32),
         session: E::Session,
     ) -> Self {
-        Worker { engine, desk, stop, end, place, number, session: Some(session) }
+        Worker { engine, desk, stop, end, place, number, session: Some(session), lost: None, given_up: false }
     }
 
-    /// Whether it still has a session, or the run ended before it could get one again.
+    /// Whether it has a session, or may get one again before the run ends.
     pub(super) fn alive(&self) -> bool {
-        self.session.is_some()
+        !self.given_up
     }
 
-    /// Executes a transaction of type `transaction`, again with the same input as often as the database asks for it. None if it
-    /// failed, or if its fate is unknown.
-    pub(super) async fn work(&mut self, transaction: usize, input: &W::Input) -> Option<W::Output> {
+    /// When its connection was lost, while it has none.
+    pub(super) fn lost(&self) -> Option<Instant> {
+        self.lost
+    }
+
+    /// Executes a transaction, again with the same input as often as the database asks for it, and seeks the database first if it is away.
+    /// None if it did not complete; what became of it is noted. Its user can be told at once; [`Worker::recover`] is for later.
+    pub(super) async fn work(&mut self, input: &W::Input, asked: Asked) -> Option<W::Output> {
         let mut attempts = 0;
         loop {
-            let session = self.session.as_mut()?;
-            self.desk.borrow().ledger.sent(self.place, transaction);
+            let Some(session) = &mut self.session else {
+                if self.reconnect().await {
+                    continue;
+                }
+                self.desk.borrow().cut_off(asked, Instant::now());
+                return None;
+            };
+            self.desk.borrow().sent(self.place, asked);
             let failure = match session.execute(input).await {
                 Ok(output) => return Some(output),
                 Err(failure) => failure,
             };
-            match failure {
-                Failure::Retry { reason, detail } => {
-                    self.settled();
-                    attempts += 1;
-                    self.desk.borrow_mut().retried(transaction, reason.name());
-                    if attempts > MOST_RETRIES {
-                        self.failed(transaction, format!("given up after {MOST_RETRIES} retries: {detail}")).await;
-                        return None;
-                    }
-                    if attempts > EAGER_RETRIES {
-                        tokio::time::sleep(Duration::from_millis(u64::from(attempts.min(50)))).await;
-                    }
-                }
-                Failure::Invalid(why) => {
-                    self.settled();
-                    self.failed(transaction, why).await;
-                    return None;
-                }
-                Failure::Disconnected { ambiguous, detail } => {
-                    self.reconnect(input, ambiguous, detail).await;
-                    if ambiguous {
-                        return None;
-                    }
+            let again = self.noted(failure, input, asked, attempts);
+            if !again {
+                return None;
+            }
+            if self.session.is_some() {
+                attempts += 1;
+                if attempts > EAGER_RETRIES {
+                    tokio::time::sleep(Duration::from_millis(u64::from(attempts.min(50)))).await;
                 }
             }
         }
+    }
+
+    /// Notes what became of a transaction that did not complete after so many retries; whether it is to be tried again.
+    fn noted(&mut self, failure: Failure, input: &W::Input, asked: Asked, retries: u32) -> bool {
+        let mut desk = self.desk.borrow_mut();
+        let now = Instant::now();
+        let again = match failure {
+            Failure::Retry { reason, detail } => {
+                desk.retried(asked.transaction, reason.name());
+                let again = retries < MOST_RETRIES;
+                if !again {
+                    desk.failed(asked, now, format!("given up after {MOST_RETRIES} retries: {detail}"));
+                }
+                again
+            }
+            Failure::Invalid(why) => {
+                desk.failed(asked, now, why);
+                false
+            }
+            Failure::Disconnected { ambiguous, detail } => {
+                (self.session, self.lost) = (None, Some(now));
+                desk.tell(Event::SessionLost { at: desk.at(now), session: self.number, why: detail, ambiguous });
+                if ambiguous {
+                    desk.unknown::<W>(input, asked, now);
+                }
+                !ambiguous
+            }
+        };
+        desk.ledger.settled(self.place);
+        again
     }
 
     /// What came of the transaction has been counted.
@@ -93,39 +123,34 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
         self.desk.borrow().ledger.settled(self.place);
     }
 
-    async fn failed(&self, transaction: usize, why: String) {
-        self.desk.borrow_mut().failed(transaction, why);
-        tokio::time::sleep(FAILURE_PAUSE).await;
+    /// After a transaction that did not complete: seeks a lost connection, or waits a little.
+    pub(super) async fn recover(&mut self) {
+        match self.session {
+            Some(_) => tokio::time::sleep(FAILURE_PAUSE).await,
+            None => {
+                self.reconnect().await;
+            }
+        }
     }
 
-    /// Tries until the database is back, the run ends or someone asks to stop.
-    async fn reconnect(&mut self, input: &W::Input, ambiguous: bool, why: String) {
-        self.session = None;
-        let lost = Instant::now();
-        {
-            let mut desk = self.desk.borrow_mut();
-            if ambiguous {
-                desk.totals.ambiguous += 1;
-                W::count_at_most(W::transaction(input), &mut desk.totals.ambiguous_effects);
-                desk.ledger.copy(&desk.totals);
-            }
-            desk.ledger.settled(self.place);
-            desk.tell(Event::SessionLost { at: desk.at(lost), session: self.number, why, ambiguous });
-        }
+    /// Tries until the database is back, the run ends or someone asks to stop; whether there is a session now.
+    async fn reconnect(&mut self) -> bool {
+        let lost = *self.lost.get_or_insert_with(Instant::now);
         let mut pause = Duration::from_millis(10);
+        self.given_up = true;
         while Instant::now() < self.end && !self.stop.requested() {
             let opened = tokio::select! {
                 opened = self.engine.open_session() => opened,
                 // A server that takes the connection and then says nothing.
-                () = tokio::time::sleep_until(self.end.into()) => return,
-                () = self.stop.wait() => return,
+                () = tokio::time::sleep_until(self.end.into()) => return false,
+                () = self.stop.wait() => return false,
             };
             if let Ok(session) = opened {
                 let (desk, now) = (self.desk.borrow(), Instant::now());
                 let after = now.duration_since(lost).as_secs_f64();
                 desk.tell(Event::SessionRestored { at: desk.at(now), session: self.number, after });
-                self.session = Some(session);
-                return;
+                (self.session, self.lost, self.given_up) = (Some(session), None, false);
+                return true;
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -133,5 +158,6 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
             }
             pause = (pause * 2).min(RECONNECT_PAUSE);
         }
+        false
     }
 }

@@ -13,6 +13,7 @@ mod debitcredit;
 pub mod durability;
 pub mod price;
 mod tpcc;
+pub mod trouble;
 
 use std::ops::RangeInclusive;
 
@@ -114,7 +115,8 @@ fn count(rule: Rule, summary: &Summary) -> Clause {
     let differing = database.effects.iter().filter(|(_, count)| !count.agrees()).map(|(name, _)| name.as_str());
     let differing = differing.collect::<Vec<_>>();
     match database.agrees {
-        None => rule.not_tested("the database was not asked"),
+        None if database.uncounted.is_empty() => rule.not_tested("the database was not asked"),
+        None => rule.not_tested(database.uncounted.clone()),
         Some(agrees) if differing.is_empty() => rule.is(agrees, if agrees { "equal" } else { "unequal" }),
         Some(_) => rule.is(false, format!("{} differ", differing.join(", "))),
     }

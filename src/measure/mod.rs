@@ -22,17 +22,21 @@ pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
 /// What one transaction type did in an interval of time.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// From the moment the user meant to send to the complete reply (clause 5.3.4), in microseconds. It counts transactions that
-    /// started and ended in the same phase.
+    /// From the moment the user meant to send to the moment the user was told (clause 5.3.4), in microseconds: of transactions that
+    /// completed, that failed, and whose fate is unknown. It holds those that started and ended in the same phase.
     pub response: Histogram<u64>,
-    /// From the moment a session took the transaction up to the complete reply, retries included, in microseconds.
+    /// From the moment a session took the transaction up to the moment the user was told, retries included, in microseconds.
     pub service: Histogram<u64>,
     /// Transactions that ended, committed or rolled back as the standard asks.
     pub completed: u64,
+    /// Of these, started and ended in the same phase: throughput and mix are of them.
+    pub counted: u64,
     /// Of these, rolled back as the standard asks (clause 2.4.1.4).
     pub rolled_back: u64,
     /// Transactions that failed for good.
     pub errors: u64,
+    /// Transactions whose connection was lost while they were committed, so that nobody knows their fate.
+    pub unknown: u64,
     /// Times that a transaction was tried again.
     pub retries: u64,
 }
@@ -41,7 +45,16 @@ impl Measured {
     /// Nothing measured yet.
     pub fn new() -> Self {
         let histogram = || Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed");
-        Measured { response: histogram(), service: histogram(), completed: 0, rolled_back: 0, errors: 0, retries: 0 }
+        Measured {
+            response: histogram(),
+            service: histogram(),
+            completed: 0,
+            counted: 0,
+            rolled_back: 0,
+            errors: 0,
+            unknown: 0,
+            retries: 0,
+        }
     }
 
     /// Adds what was measured elsewhere or later.
@@ -49,8 +62,10 @@ impl Measured {
         self.response.add(&other.response).expect("histograms resize");
         self.service.add(&other.service).expect("histograms resize");
         self.completed += other.completed;
+        self.counted += other.counted;
         self.rolled_back += other.rolled_back;
         self.errors += other.errors;
+        self.unknown += other.unknown;
         self.retries += other.retries;
     }
 }
@@ -70,8 +85,10 @@ pub struct Pacing {
     pub queued: Histogram<u64>,
     /// The longest that the queue has been.
     pub longest_queue: u64,
-    /// From queueing a deferred transaction to its end, in microseconds (clause 2.7.2.2).
+    /// From queueing a deferred transaction to its end, in microseconds (clause 2.7.2.2): of those that completed.
     pub deferred: Histogram<u64>,
+    /// Deferred transactions that completed, whenever they were queued.
+    pub deferred_done: u64,
     /// Keying times by transaction type.
     pub keying: Vec<Times>,
     /// Think times by transaction type.
@@ -118,6 +135,7 @@ impl Pacing {
             queued: histogram(),
             longest_queue: 0,
             deferred: histogram(),
+            deferred_done: 0,
             keying: by_type(),
             think: by_type(),
             headline_think: histogram(),
@@ -130,6 +148,7 @@ impl Pacing {
         add(&mut self.queued, &other.queued);
         self.longest_queue = self.longest_queue.max(other.longest_queue);
         add(&mut self.deferred, &other.deferred);
+        self.deferred_done += other.deferred_done;
         add(&mut self.headline_think, &other.headline_think);
         self.keying.iter_mut().zip(&other.keying).for_each(|(mine, theirs)| mine.add(theirs));
         self.think.iter_mut().zip(&other.think).for_each(|(mine, theirs)| mine.add(theirs));

@@ -203,6 +203,18 @@ pub enum Happening {
         /// In the words of the database.
         why: String,
     },
+    /// The run ended before a transaction did.
+    CutOff {
+        /// When.
+        at: f64,
+        /// Its type.
+        transaction: String,
+        /// Seconds that its user had waited, which count in the response times; none if that began before the measurement interval, or if nobody
+        /// waited for it.
+        waited: Option<f64>,
+        /// Whether the database was at work on it, so that its fate is unknown; otherwise it waited for a database that was away.
+        under_way: bool,
+    },
     /// Further failures that were counted in the series but not written here, to bound the file.
     FailuresLeftOff {
         /// How many.

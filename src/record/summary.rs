@@ -60,6 +60,15 @@ pub struct Summary {
     pub efficiency: Option<f64>,
     /// By transaction type.
     pub transactions: BTreeMap<String, TransactionSummary>,
+    /// By transaction type: what part failed for good, from 0 to 1, over the whole run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, f64>,
+    /// By transaction type: what became of all that were asked for, over the whole run, ramp-up and wind-down included.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outcomes: BTreeMap<String, Outcomes>,
+    /// The part of each type that was allowed to fail without the command failing, from 0 to 1.
+    #[serde(default)]
+    pub allowed_errors: f64,
     /// With pace: what terminals, queue and driver did in the measurement interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<PacingSummary>,
@@ -126,14 +135,40 @@ pub struct TransactionSummary {
     pub rolled_back: u64,
     /// Failed for good.
     pub errors: u64,
+    /// Connection lost while they were committed: nobody knows their fate.
+    #[serde(default)]
+    pub unknown: u64,
     /// Tried again.
     pub retries: u64,
     /// Percent of all completed transactions.
     pub share_percent: f64,
-    /// From intent to complete reply.
+    /// From intent to the moment the user was told, be it a complete reply or a failure.
     pub response_ms: Spread,
-    /// From a session taking it up to the complete reply.
+    /// From a session taking it up to that moment.
     pub service_ms: Spread,
+}
+
+/// What became of the transactions of a type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// Committed, or rolled back as the standard asks.
+    pub completed: u64,
+    /// Failed for good.
+    pub failed: u64,
+    /// Nobody knows, as the connection was lost while they were committed.
+    pub unknown: u64,
+}
+
+impl Outcomes {
+    /// All that were asked for.
+    pub fn asked(&self) -> u64 {
+        self.completed.saturating_add(self.failed).saturating_add(self.unknown)
+    }
+
+    /// The part that failed, from 0 to 1.
+    pub fn failed_share(&self) -> f64 {
+        if self.asked() > 0 { self.failed as f64 / self.asked() as f64 } else { 0.0 }
+    }
 }
 
 /// What a result costs. Rounded as clause 7.3.2 of TPC-C asks.
@@ -278,6 +313,9 @@ impl Spread {
 pub struct DatabaseCount {
     /// Whether they agree within what is ambiguous; none where the database was not asked.
     pub agrees: Option<bool>,
+    /// Why the database was not asked; empty if it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uncounted: String,
     /// New-Orders committed by the database's count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders: Option<i64>,
@@ -349,6 +387,9 @@ pub struct Consistency {
     pub held: u32,
     /// Ids of conditions that failed, before or after.
     pub failed: Vec<String>,
+    /// Why they were not checked after the run although they should have been; empty if they were.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unchecked: String,
     /// All conditions before the run; empty if not checked.
     pub before: Vec<Finding>,
     /// All conditions after the run; empty if not checked.
@@ -449,6 +490,9 @@ pub struct Connections {
     pub abandoned: u64,
     /// Seconds in which no session completed anything because connections were gone.
     pub outage_s: f64,
+    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away until then.
+    #[serde(default)]
+    pub longest_away_s: f64,
     /// Outages: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
 }

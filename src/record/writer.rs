@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, cannot_write, counters, file, remedy};
 use crate::drive::event::{Event, Phase};
-use crate::measure::Interval;
 use crate::measure::counters::Sample;
 use crate::measure::pages::PageReads;
+use crate::measure::{Interval, note};
 
 /// Seconds of the measurement interval that one interval of the histogram log holds.
 const LOG_INTERVAL: u32 = 10;
@@ -115,6 +115,13 @@ impl RecordWriter {
                 }
                 let name = self.header.transactions.get(*transaction).cloned().unwrap_or_default();
                 Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
+            }
+            Event::CutOff { at, transaction, waited, under_way } => {
+                if let Some(waited) = waited {
+                    self.log.waited(*transaction, *waited);
+                }
+                let name = self.header.transactions.get(*transaction).cloned().unwrap_or_default();
+                Happening::CutOff { at: *at, transaction: name, waited: *waited, under_way: *under_way }
             }
             Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
             Event::PagesRead { at, pages } => Happening::PagesRead { at: *at, pages: PageReads::clone(pages) },
@@ -302,6 +309,8 @@ struct HistogramLog {
     pending: Interval,
     /// First second and number of seconds in `pending`.
     span: Option<(u32, u32)>,
+    /// The second that was added last.
+    last: Option<u32>,
     begun: bool,
     text: Vec<u8>,
 }
@@ -312,6 +321,7 @@ impl HistogramLog {
             serializer: V2DeflateSerializer::new(),
             pending: Interval::new(transactions, 0),
             span: None,
+            last: None,
             begun: false,
             text: Vec::new(),
         }
@@ -346,8 +356,17 @@ impl HistogramLog {
 
     fn add(&mut self, second: u32, interval: &Interval) {
         self.pending.add(interval);
+        self.last = Some(second);
         let (first, seconds) = self.span.unwrap_or((second, 0));
         self.span = Some((first, seconds + 1));
+    }
+
+    /// A user waited so many seconds when the run ended; that is of the last second that was added.
+    fn waited(&mut self, transaction: usize, seconds: f64) {
+        if let Some(measured) = self.pending.transactions.get_mut(transaction) {
+            note(&mut measured.response, (seconds * 1e6) as u64);
+        }
+        self.span = self.span.or(self.last.map(|second| (second, 1)));
     }
 
     fn seconds(&self) -> u32 {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::accounting::{self, Accounting};
+use super::alarms;
 use super::course::{self, Course};
 use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
@@ -10,6 +11,7 @@ use super::price;
 use super::stages::{self, Stages};
 use crate::drive::event::Phase;
 use crate::engine::{Finding, LoadReport, RestoreReport, Via};
+use crate::judge::trouble::Trouble;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::environment::Environment;
 use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
@@ -22,7 +24,7 @@ pub struct Facts {
     pub title: String,
     /// The one figure; none where the run came to no result.
     pub headline: Option<Headline>,
-    /// What the reader must know before any figure: the run was interrupted, checks failed.
+    /// What the reader must know before any figure: transactions failed, the database was away, the run was interrupted.
     pub warnings: Vec<String>,
     /// Whether the number keeps the standard's rules.
     pub verdict: Option<VerdictFacts>,
@@ -71,6 +73,8 @@ pub struct Headline {
     pub figure: String,
     /// `NOPM`
     pub metric: String,
+    /// What stands against it: failed transactions, an outage; may be empty.
+    pub mark: String,
     /// What it is and what it is not.
     pub meaning: String,
 }
@@ -110,7 +114,7 @@ pub struct TransactionFacts {
     pub name: String,
     /// How it counts: completed, percent of all, rolled back, errors, retries.
     pub counts: [String; 5],
-    /// Response times in ms: mean, p50, p90, p95, p99, p99.9, max; none if it completed none.
+    /// Response times in ms: mean, p50, p90, p95, p99, p99.9, max; none if nobody waited for any.
     pub response: Option<[String; 7]>,
     /// Service times in ms, likewise.
     pub service: Option<[String; 7]>,
@@ -226,12 +230,13 @@ fn headline(summary: &Summary) -> Option<Headline> {
     Some(Headline {
         figure: rate(summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second)),
         metric: plain(&summary.metric),
+        mark: alarms::marks(&Trouble::of(summary)).join(", "),
         meaning: format!("{meaning}{}", stages::meaning(summary)),
     })
 }
 
 fn warnings(record: &Record) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = record.summary.as_ref().map(alarms::of).unwrap_or_default();
     match (&record.summary, record.header.status) {
         (None, Status::Running) => {
             warnings.push("Unfinished: the command still runs or was killed; there is no result.".to_owned())
@@ -250,15 +255,7 @@ fn warnings(record: &Record) -> Vec<String> {
         (Some(_), Status::Running) => warnings.push("Unfinished: the record was never closed; parts may be missing.".to_owned()),
         (Some(_), Status::Complete) => {}
     }
-    if let Some(summary) = &record.summary {
-        if !summary.consistency.failed.is_empty() {
-            warnings.push("The database is inconsistent: see the failed conditions.".to_owned());
-        }
-        warnings.extend(durability::warning(summary));
-        if summary.database.agrees == Some(false) {
-            warnings.push("Client and database disagree about what was done: see the counts.".to_owned());
-        }
-    }
+    warnings.extend(record.summary.as_ref().and_then(durability::warning));
     warnings
 }
 
@@ -362,6 +359,7 @@ fn derived(record: &Record) -> Vec<TransactionFacts> {
     let mut sums = vec![TransactionSummary::default(); record.header.transactions.len()];
     for row in record.series.iter().filter(|row| row.phase == Phase::Measurement) {
         if let Some(sum) = sums.get_mut(row.transaction) {
+            sum.completed = sum.completed.saturating_add(row.completed);
             sum.rolled_back = sum.rolled_back.saturating_add(row.rolled_back);
             sum.errors = sum.errors.saturating_add(row.errors);
             sum.retries = sum.retries.saturating_add(row.retries);
@@ -369,7 +367,6 @@ fn derived(record: &Record) -> Vec<TransactionFacts> {
     }
     for (name, sum) in record.header.transactions.iter().zip(&mut sums) {
         let spread = |clock| record.histogram(name, clock).map(Spread::of).unwrap_or_default();
-        sum.completed = record.histogram(name, Clock::Response).map_or(0, |histogram| histogram.len());
         sum.response_ms = spread(Clock::Response);
         sum.service_ms = spread(Clock::Service);
     }
@@ -385,7 +382,7 @@ fn derived(record: &Record) -> Vec<TransactionFacts> {
 
 fn transaction_facts(name: &str, summary: &TransactionSummary) -> TransactionFacts {
     let times = |spread: &Spread| {
-        (summary.completed > 0)
+        (summary.completed + summary.errors + summary.unknown > 0)
             .then(|| [spread.mean, spread.p50, spread.p90, spread.p95, spread.p99, spread.p999, spread.max].map(significant))
     };
     TransactionFacts {
@@ -452,7 +449,15 @@ fn agreement(database: &DatabaseCount) -> Check {
     let sentence = match database.agrees {
         Some(true) => "Client and database agree on what was done.",
         Some(false) => "Client and database DISAGREE on what was done.",
-        None => "The database was not asked for its own count.",
+        None if database.uncounted.is_empty() => "The database was not asked for its own count.",
+        None => {
+            return Check {
+                name: "Counts",
+                held: Some(false),
+                sentence: format!("Not counted: {}.", plain(&database.uncounted)),
+                details,
+            };
+        }
     };
     Check { name: "Counts", held: database.agrees, sentence: sentence.to_owned(), details }
 }

@@ -1,6 +1,7 @@
 //! How a result is told: text and HTML, from a record alone.
 
 pub mod accounting;
+pub mod alarms;
 pub mod chart;
 pub mod course;
 mod durability;

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::alarms;
 use super::format::{bytes, count, plain, plural, rate, seconds};
 use super::table;
+use crate::judge::trouble::Trouble;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
 use crate::record::environment::Environment;
@@ -38,7 +40,7 @@ pub struct Row {
     pub load_s: Option<f64>,
     /// Operating system, engine and version.
     pub system: String,
-    /// What else the reader must know: the run was interrupted, checks failed.
+    /// What else the reader must know: transactions failed, the database was away, the run was interrupted, checks failed.
     pub notes: Vec<String>,
     /// The record's directory.
     pub record: String,
@@ -88,6 +90,10 @@ impl Row {
         let known = |first: Counter, second: Counter| counters.and_then(|found| per_s(found, first).or(per_s(found, second)));
         self.reads_per_s = known(Counter::DeviceReads, Counter::BlockReads);
         self.writes_per_s = known(Counter::DeviceWrites, Counter::BlockWrites);
+        self.notes.extend(alarms::marks(&Trouble::of(summary)));
+        if !summary.database.uncounted.is_empty() {
+            self.notes.push("not counted".to_owned());
+        }
         if summary.interrupted {
             self.notes.push("interrupted".to_owned());
         }

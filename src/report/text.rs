@@ -8,6 +8,8 @@ use crate::engine::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.
 pub const WIDTH: usize = 100;
+/// How a line begins that the reader must see; its further lines are indented by as much.
+pub const ALARM: &str = "! ";
 /// Where the text after a label begins.
 const LABEL: usize = 15;
 /// The most that is told of the name of a transaction type.
@@ -17,16 +19,18 @@ const NAME: usize = 24;
 pub fn render(facts: &Facts, page: Option<&str>) -> String {
     let mut text = Text::default();
     if let Some(headline) = &facts.headline {
-        text.wrapped("", 0, &format!("{} {}", headline.figure, headline.metric));
-        if !headline.meaning.is_empty() {
-            text.wrapped("", 0, &format!("{}.", headline.meaning));
-        }
+        let mark = if headline.mark.is_empty() { String::new() } else { format!(" ({})", headline.mark) };
+        text.wrapped("", 0, &format!("{} {}{mark}", headline.figure, headline.metric));
+    }
+    // Before all else, so that nobody reads a figure without them.
+    for warning in &facts.warnings {
+        text.wrapped(ALARM, ALARM.len(), warning);
+    }
+    if let Some(headline) = facts.headline.as_ref().filter(|headline| !headline.meaning.is_empty()) {
+        text.wrapped("", 0, &format!("{}.", headline.meaning));
     }
     text.wrapped("", 0, &facts.title);
     text.blank();
-    for warning in &facts.warnings {
-        text.wrapped("! ", 2, warning);
-    }
     text.section("", |text| text.labelled(&facts.run));
     text.section("Transactions of the measurement interval", |text| transactions(text, &facts.transactions));
     if let Some(stages) = &facts.stages {

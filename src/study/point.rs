@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::constraint::Constraints;
 use super::sizing::observation::Observation;
 use crate::judge as standard;
+use crate::judge::trouble::Trouble;
 use crate::measure::pages::{Hits, PagesSummary};
 use crate::plan::Pace;
 use crate::record::summary::Summary;
@@ -54,8 +55,12 @@ pub struct Point {
     pub broken: Vec<String>,
     /// What else the reader should know.
     pub notes: Vec<String>,
-    /// Whether the database is inconsistent, or counts otherwise than its clients.
+    /// Whether the database is inconsistent, counts otherwise than its clients, or was not there to be asked.
     pub check_failed: bool,
+    /// Whether more transactions failed for good than were allowed, or a type completed nothing: such a point never passes, and is never
+    /// the best.
+    #[serde(default)]
+    pub failures: bool,
     /// Of a grid's point: what the models of sizing are made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
@@ -115,6 +120,7 @@ impl Point {
     /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients breaks something.
     pub fn measured(summary: &Summary) -> Point {
         let throughput = summary.new_orders_per_minute.unwrap_or(0.0);
+        let trouble = Trouble::of(summary);
         let transactions = summary.transactions.iter().filter(|(_, transaction)| transaction.completed > 0);
         let mut point = Point {
             warehouses: summary.scale,
@@ -128,10 +134,18 @@ impl Point {
             p90_ms: transactions.map(|(name, transaction)| (name.clone(), transaction.response_ms.p90)).collect(),
             broken: Vec::new(),
             notes: Vec::new(),
-            check_failed: !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false),
+            check_failed: !summary.consistency.failed.is_empty()
+                || summary.database.agrees == Some(false)
+                || !summary.database.uncounted.is_empty()
+                || !summary.consistency.unchecked.is_empty(),
+            failures: trouble.beyond_allowed,
             observation: None,
         };
         point.broken = judge(summary);
+        point.broken.splice(0..0, failures(&trouble));
+        if trouble.dead_s > 0.0 {
+            point.notes.push(format!("DATABASE AWAY {:.1} of {:.0} s", trouble.dead_s, trouble.interval_s));
+        }
         if summary.consistency.after.is_empty() {
             point.notes.push("consistency was not checked after the run".to_owned());
         }
@@ -164,6 +178,17 @@ impl Point {
     }
 }
 
+/// Transactions that failed for good, if more did than was allowed.
+fn failures(trouble: &Trouble) -> Vec<String> {
+    if !trouble.beyond_allowed {
+        return Vec::new();
+    }
+    let failed = (trouble.failed > 0).then(|| format!("{} of {} transactions FAILED", trouble.failed, trouble.asked()));
+    let idle = trouble.idle.iter().map(|name| format!("NO {name} COMPLETED"));
+    let nothing = (trouble.asked() == 0 && trouble.failed == 0).then(|| "NOTHING COMPLETED".to_owned());
+    failed.into_iter().chain(idle).chain(nothing).collect()
+}
+
 /// What is wrong with the database.
 fn judge(summary: &Summary) -> Vec<String> {
     let mut broken = Vec::new();
@@ -182,6 +207,7 @@ fn judge(summary: &Summary) -> Vec<String> {
 mod tests {
     use super::super::tests::summary;
     use super::*;
+    use crate::record::summary::Outcomes;
 
     fn broken(change: impl FnOnce(&mut Summary), limits: Limits) -> Vec<String> {
         let mut summary = summary("standard", 10, 120.0, 50.0);
@@ -205,6 +231,19 @@ mod tests {
         told("no Delivery", |summary| summary.transactions.get_mut("delivery").unwrap().completed = 0);
         told("disagree", |summary| summary.database.agrees = Some(false));
         told("not asked", |summary| summary.database.agrees = None);
+        told("2 of 10 transactions FAILED", |summary| {
+            let outcomes = Outcomes { completed: 8, failed: 2, unknown: 0 };
+            summary.outcomes = [("payment".to_owned(), outcomes)].into();
+        });
+        told("NO delivery COMPLETED", |summary| {
+            let outcomes = Outcomes { completed: 0, failed: 0, unknown: 1 };
+            summary.outcomes = [("delivery".to_owned(), outcomes)].into();
+        });
+        let allowed = |summary: &mut Summary| {
+            summary.outcomes = [("payment".to_owned(), Outcomes { completed: 8, failed: 2, unknown: 0 })].into();
+            summary.allowed_errors = 0.2;
+        };
+        assert_eq!(broken(allowed, Limits::default()), Vec::<String>::new());
         told("3.3.2.1", |summary| summary.consistency.failed = vec!["3.3.2.1".to_owned()]);
         let strict = Limits { efficiency: 0.0, new_order_ms: Some(150.0) };
         assert_eq!(broken(|_| {}, strict), Vec::<String>::new());

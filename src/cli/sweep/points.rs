@@ -77,7 +77,11 @@ impl Points {
             answer!("{}", told::text(&study).trim_end());
         }
         tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
-        let failed = self.state.done().any(|(_, point)| point.check_failed);
+        let searched = matches!(self.state.settings.sweep, Kind::Warehouses | Kind::Max);
+        let passed = self.state.done().any(|(_, point)| point.passed());
+        // A search goes on until something breaks, and rests on the points that passed.
+        let failures = self.state.done().any(|(_, point)| point.failures) && !(searched && passed);
+        let failed = failures || self.state.done().any(|(_, point)| point.check_failed);
         Ok(if failed { Ended::Failed } else { Ended::Held })
     }
 

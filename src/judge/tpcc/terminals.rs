@@ -1,6 +1,7 @@
 //! Clauses 5.2.5, 5.3, 2.7.2 and 6.6.2: keying and think times, response times, and the driver itself.
 
 use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, noted, worked};
+use crate::judge::trouble::Trouble;
 use crate::record::summary::{Clause, PacingSummary, Summary};
 
 /// The 90th percentile of the menu must stay below so many seconds (clause 5.2.5.1).
@@ -104,10 +105,11 @@ fn deferred(summary: &Summary) -> Clause {
     if queued == 0 || summary.interval_s <= 0.0 {
         return rule.not_tested(NO_TRANSACTION);
     }
-    // What is not done at the end of the interval but was queued more than 80 s before it is late too.
+    // What is not done at the end of the interval but was queued more than 80 s before it is late too, and so is what failed.
     let recent = (queued as f64 * (DEFERRED_LIMIT_S / summary.interval_s).min(1.0)).ceil() as u64;
     let open = queued.saturating_sub(done);
-    let late = open.saturating_sub(recent);
+    let failed = worked(summary, "delivery").map_or(0, |transaction| transaction.errors + transaction.unknown);
+    let late = open.saturating_sub(recent).max(failed.min(open));
     if done + late == 0 {
         return rule.not_tested("none was done, and none had been queued for longer than 80 s");
     }
@@ -125,15 +127,15 @@ fn lateness(pacing: Option<&PacingSummary>) -> Clause {
     }
 }
 
-/// Clause 6.6.2.
+/// Clause 6.6.2: of each session that was lost, however many others still worked.
 fn lost(summary: &Summary) -> Clause {
     let connections = &summary.connections;
     let rule = Rule::new("6.6.2", "lost sessions are back within 90 s", "all");
     let gone = connections.lost.saturating_sub(connections.restored);
-    let longest = connections.outages.iter().map(|(_, length)| *length).fold(0.0, f64::max);
+    let longest = Trouble::of(summary).longest_away_s;
     let value = match connections.lost {
         0 => "none lost".to_owned(),
-        lost => format!("{lost} lost, {} restored, longest outage {longest:.1} s", connections.restored),
+        lost => format!("{lost} lost, {} restored, one was away for {longest:.1} s", connections.restored),
     };
     rule.is(gone == 0 && longest <= AWAY_S, value)
 }

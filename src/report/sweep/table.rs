@@ -126,7 +126,12 @@ fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -
     row.extend(TYPES.map(|name| point.p90_ms.get(name).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms)))));
     let result = if measured.passed { "passed".to_owned() } else { point.broken.join("; ") };
     // A lower load is not meant to be efficient, so that it is not judged.
-    let result = if sweep == Kind::Load && measured.at != Some(100) { point.pace.clone() } else { result };
+    let unjudged = sweep == Kind::Load && measured.at != Some(100);
+    let result = match unjudged {
+        true if point.failures => format!("{}; {}", point.broken.join("; "), point.pace),
+        true => point.pace.clone(),
+        false => result,
+    };
     let notes = point.notes.iter().filter(|note| !shared.contains(note)).cloned();
     row.push([result].into_iter().chain(notes).collect::<Vec<_>>().join("; "));
     row
@@ -156,10 +161,14 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
         }
         None => {}
     }
-    let highest = series.points.iter().max_by(|one, other| one.point.throughput.total_cmp(&other.point.throughput));
+    // A database that refuses work is not fast.
+    let sound = series.points.iter().filter(|measured| !measured.point.failures);
+    let highest = sound.max_by(|one, other| one.point.throughput.total_cmp(&other.point.throughput));
     if let Some(Measured { point, .. }) = highest {
         let highest = format!("{} {} with {}", rate(point.throughput), point.metric, words(point));
-        sentences.push(format!("The highest throughput, passed or not: {highest}."));
+        let all = series.points.iter().all(|measured| !measured.point.failures);
+        let of = if all { "" } else { " without failed transactions" };
+        sentences.push(format!("The highest throughput{of}, passed or not: {highest}."));
     }
     sentences
 }

@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::drive::event::Phase;
+use crate::judge::trouble::Trouble;
 use crate::measure::SIGNIFICANT_DIGITS;
 use crate::record::{Clock, Record};
 use means::Mean;
@@ -51,6 +52,8 @@ pub struct Side {
     pub block_seconds: Option<usize>,
     /// Degrees of freedom of the standard error.
     pub degrees_of_freedom: f64,
+    /// Transactions that failed, and times without the database.
+    pub trouble: Trouble,
 }
 
 /// A difference of throughput. Percents are of A.
@@ -166,6 +169,7 @@ pub fn compare(a: &[Record], b: &[Record], across_durability: bool) -> Result<Co
 }
 
 fn side(records: &[Record], mean: Mean) -> Side {
+    let troubles = records.iter().filter_map(|record| record.summary.as_ref()).map(Trouble::of);
     Side {
         records: records.iter().map(|record| record.directory.display().to_string()).collect(),
         seconds: mean.seconds,
@@ -173,6 +177,7 @@ fn side(records: &[Record], mean: Mean) -> Side {
         standard_error: mean.error,
         block_seconds: mean.block,
         degrees_of_freedom: mean.freedom,
+        trouble: troubles.fold(Trouble::default(), |sum, of| sum.and(&of)),
     }
 }
 

@@ -1,0 +1,106 @@
+//! What a reader must know before any figure: transactions that failed for good, and times in which the database was away.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Rule, noted};
+use crate::record::summary::{Clause, Outcomes, Summary};
+
+/// The trouble of a run, or of several together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Trouble {
+    /// What became of all transactions that were asked for, by type; empty where the record does not tell.
+    pub outcomes: BTreeMap<String, Outcomes>,
+    /// Transactions that failed for good.
+    pub failed: u64,
+    /// Types of which none completed although they were asked for.
+    pub idle: Vec<String>,
+    /// More failed than was allowed, or a type, or all of them, completed nothing.
+    pub beyond_allowed: bool,
+    /// The part of each type that was allowed to fail, from 0 to 1.
+    pub allowed: f64,
+    /// Connections lost.
+    pub lost: u64,
+    /// Seconds of the measurement interval in which no session had a connection.
+    pub dead_s: f64,
+    /// Length of the measurement interval in seconds.
+    pub interval_s: f64,
+    /// The longest that one session was without a connection, in seconds.
+    pub longest_away_s: f64,
+}
+
+impl Trouble {
+    /// Of a run.
+    pub fn of(summary: &Summary) -> Trouble {
+        let outcomes = summary.outcomes.clone();
+        let named = outcomes.values().fold(0_u64, |sum, of| sum.saturating_add(of.failed));
+        // Records of older versions have the errors alone.
+        let failed = if outcomes.is_empty() { summary.errors.values().fold(0, |sum, of| of.saturating_add(sum)) } else { named };
+        let asked = outcomes.values().any(|of| of.asked() > 0);
+        let idle: Vec<String> =
+            outcomes.iter().filter(|(_, of)| of.asked() > 0 && of.completed == 0).map(|(name, _)| name.clone()).collect();
+        let beyond = |of: &Outcomes| of.failed_share() > summary.allowed_errors;
+        let unnamed = outcomes.is_empty() && failed > 0;
+        let nothing = !outcomes.is_empty() && !asked && !summary.interrupted && summary.interval_s > 0.0;
+        let (from, to) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
+        let within = |(start, length): &(f64, f64)| ((start + length).min(to) - start.max(from)).max(0.0);
+        let connections = &summary.connections;
+        let outages = || connections.outages.iter();
+        Trouble {
+            failed,
+            beyond_allowed: unnamed || nothing || !idle.is_empty() || outcomes.values().any(beyond),
+            idle,
+            allowed: summary.allowed_errors,
+            lost: connections.lost,
+            // The sum of no floats is -0.
+            dead_s: outages().map(within).fold(0.0, |sum, length| sum + length),
+            interval_s: summary.interval_s,
+            longest_away_s: outages().fold(connections.longest_away_s, |most, (_, length)| most.max(*length)),
+            outcomes,
+        }
+    }
+
+    /// Of this and of another run, together.
+    pub fn and(mut self, other: &Trouble) -> Trouble {
+        for (name, of) in &other.outcomes {
+            let sum = self.outcomes.entry(name.clone()).or_default();
+            sum.completed = sum.completed.saturating_add(of.completed);
+            sum.failed = sum.failed.saturating_add(of.failed);
+            sum.unknown = sum.unknown.saturating_add(of.unknown);
+        }
+        self.idle.extend(other.idle.iter().filter(|name| !self.idle.contains(name)).cloned().collect::<Vec<_>>());
+        Trouble {
+            failed: self.failed.saturating_add(other.failed),
+            beyond_allowed: self.beyond_allowed || other.beyond_allowed,
+            allowed: self.allowed.max(other.allowed),
+            lost: self.lost.saturating_add(other.lost),
+            dead_s: self.dead_s + other.dead_s,
+            interval_s: self.interval_s + other.interval_s,
+            longest_away_s: self.longest_away_s.max(other.longest_away_s),
+            ..self
+        }
+    }
+
+    /// All transactions that were asked for.
+    pub fn asked(&self) -> u64 {
+        self.outcomes.values().fold(0, |sum, of| sum.saturating_add(of.asked()))
+    }
+}
+
+/// No transaction may fail for good, whatever the command allows.
+pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
+    let rule = Rule::new(id, "transactions that failed for good, over the whole run", "none");
+    let trouble = Trouble::of(summary);
+    if trouble.outcomes.is_empty() && trouble.failed == 0 {
+        return rule.not_tested("the summary does not hold what became of the transactions");
+    }
+    let by_type = trouble.outcomes.iter().filter(|(_, of)| of.failed > 0);
+    let by_type: Vec<String> = by_type.map(|(name, of)| format!("{name}: {} of {}", of.failed, of.asked())).collect();
+    let held = trouble.failed == 0 && !trouble.beyond_allowed;
+    let value = if held { "none".to_owned() } else { trouble.failed.to_string() };
+    let idle = trouble.idle.iter().map(|name| format!("no {name} was completed"));
+    let nothing = (trouble.asked() == 0).then(|| "no transaction was completed".to_owned());
+    let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).collect();
+    noted(rule.is(held, value), notes.join(", "))
+}

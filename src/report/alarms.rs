@@ -1,0 +1,150 @@
+//! What a reader must know before any figure, in words: failed transactions, and times in which the database was away.
+
+use super::format::{count, plain, plural, seconds, significant, transaction};
+use crate::judge::trouble::Trouble;
+use crate::record::summary::Summary;
+
+/// All of a run, a sentence or two each, what weighs most first.
+pub fn of(summary: &Summary) -> Vec<String> {
+    let mut alarms = sentences(&Trouble::of(summary));
+    if !summary.database.uncounted.is_empty() {
+        alarms.push(format!("Not counted, not checked: {}.", plain(&summary.database.uncounted)));
+    }
+    if !summary.consistency.unchecked.is_empty() {
+        alarms.push(format!("Not checked after the run: {}.", plain(&summary.consistency.unchecked)));
+    }
+    if !summary.consistency.failed.is_empty() {
+        alarms.push("The database is inconsistent: see the failed conditions.".to_owned());
+    }
+    if summary.database.agrees == Some(false) {
+        alarms.push("Client and database disagree about what was done: see the counts.".to_owned());
+    }
+    alarms
+}
+
+/// In a few words, to stand beside a figure; empty if all is well.
+pub fn marks(trouble: &Trouble) -> Vec<String> {
+    let mut marks = Vec::new();
+    if !trouble.outcomes.is_empty() && trouble.outcomes.values().all(|of| of.completed == 0) && trouble.beyond_allowed {
+        marks.push("NOTHING COMPLETED".to_owned());
+    } else if !trouble.idle.is_empty() {
+        marks.push(format!("NO {} COMPLETED", names(&trouble.idle, " AND ")));
+    } else if trouble.failed > 0 {
+        marks.push(match trouble.asked() {
+            0 => format!("{} FAILED", count(trouble.failed)),
+            asked => format!("{} FAILED", percent(trouble.failed as f64 / asked as f64)),
+        });
+    }
+    if trouble.dead_s >= 0.05 {
+        marks.push(format!("DATABASE AWAY {} OF {}", seconds(trouble.dead_s), seconds(trouble.interval_s)));
+    }
+    marks
+}
+
+/// In sentences; none if all is well.
+pub fn sentences(trouble: &Trouble) -> Vec<String> {
+    failures(trouble).into_iter().chain(outage(trouble)).collect()
+}
+
+fn failures(trouble: &Trouble) -> Option<String> {
+    if trouble.failed == 0 && !trouble.beyond_allowed {
+        return None;
+    }
+    if !trouble.outcomes.is_empty() && trouble.asked() == 0 {
+        return Some("No transaction was completed.".to_owned());
+    }
+    let mut text = String::new();
+    if trouble.failed > 0 {
+        let of = match trouble.asked() {
+            0 => String::new(),
+            asked => format!(" of {} ({})", count(asked), percent(trouble.failed as f64 / asked as f64)),
+        };
+        text = format!("{} transactions{of} failed for good", count(trouble.failed));
+        let mut types: Vec<_> = trouble.outcomes.iter().filter(|(_, of)| of.failed > 0).collect();
+        types.sort_by(|(_, one), (_, other)| other.failed_share().total_cmp(&one.failed_share()));
+        let types: Vec<String> =
+            types.iter().map(|(name, of)| format!("{} {}", transaction(name), percent(of.failed_share()))).collect();
+        text.push_str(&if types.is_empty() { ".".to_owned() } else { format!(": {}.", types.join(", ")) });
+    }
+    if !trouble.idle.is_empty() {
+        text.push_str(&format!(" No {} was completed.", names(&trouble.idle, " and no ")));
+    }
+    if trouble.allowed > 0.0 {
+        let verdict = if trouble.beyond_allowed { "MORE than the" } else { "within the" };
+        text.push_str(&format!(" That is {verdict} {} that were allowed.", percent(trouble.allowed)));
+    }
+    Some(text.trim_start().to_owned())
+}
+
+fn outage(trouble: &Trouble) -> Option<String> {
+    if trouble.lost == 0 {
+        return None;
+    }
+    let lost = plural(trouble.lost, "connection was lost", "connections were lost");
+    let longest = seconds(trouble.longest_away_s);
+    Some(if trouble.dead_s >= 0.05 {
+        let (dead, measured) = (seconds(trouble.dead_s), seconds(trouble.interval_s));
+        format!("The database was away for {dead} of the {measured} measured: {lost}, one for {longest}.")
+    } else {
+        format!("The database was away for some: {lost}, one for {longest}.")
+    })
+}
+
+fn names(types: &[String], between: &str) -> String {
+    types.iter().map(|name| transaction(name)).collect::<Vec<_>>().join(between)
+}
+
+/// A part of a whole; a small one is never told as none, and what is left never as all.
+fn percent(share: f64) -> String {
+    match 100.0 * share {
+        all if all >= 100.0 => "100 %".to_owned(),
+        most if most > 99.99 => "more than 99.99 %".to_owned(),
+        none if none <= 0.0 => "0 %".to_owned(),
+        least if least < 0.001 => "less than 0.001 %".to_owned(),
+        percent => format!("{} %", significant(percent)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::summary::Outcomes;
+
+    fn trouble(outcomes: &[(&str, u64, u64)]) -> Trouble {
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        let outcomes = outcomes.iter().map(|(name, completed, failed)| {
+            let outcomes = Outcomes { completed: *completed, failed: *failed, unknown: 0 };
+            ((*name).to_owned(), outcomes)
+        });
+        summary.outcomes = outcomes.collect();
+        Trouble::of(&summary)
+    }
+
+    #[test]
+    fn failures_are_told_with_their_types() {
+        let all_is_well = trouble(&[("new_order", 10, 0), ("delivery", 1, 0)]);
+        assert!(marks(&all_is_well).is_empty() && sentences(&all_is_well).is_empty());
+        let some = trouble(&[("new_order", 99_999, 1), ("delivery", 50, 50)]);
+        assert_eq!(marks(&some), ["0.051 % FAILED"]);
+        assert_eq!(sentences(&some), ["51 transactions of 100,100 (0.051 %) failed for good: Delivery 50.0 %, New-Order 0.001 %."]);
+        let idle = trouble(&[("new_order", 10, 0), ("delivery", 0, 5)]);
+        assert_eq!(marks(&idle), ["NO Delivery COMPLETED"]);
+        assert!(sentences(&idle)[0].ends_with("Delivery 100 %. No Delivery was completed."), "{:?}", sentences(&idle));
+        let none = trouble(&[("new_order", 0, 7), ("delivery", 0, 5)]);
+        assert_eq!(marks(&none), ["NOTHING COMPLETED"]);
+        assert_eq!(sentences(&trouble(&[("new_order", 0, 0)])), ["No transaction was completed."]);
+        assert_eq!(percent(1e-7), "less than 0.001 %");
+    }
+
+    #[test]
+    fn an_outage_counts_as_far_as_it_was_measured() {
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        (summary.ramp_up_s, summary.interval_s) = (10.0, 40.0);
+        summary.connections.outages = vec![(8.0, 4.5), (48.0, 60.0)];
+        summary.connections.lost = 8;
+        let trouble = Trouble::of(&summary);
+        assert!((trouble.dead_s - 4.5).abs() < 1e-9, "{trouble:?}");
+        assert_eq!(marks(&trouble), ["DATABASE AWAY 4.5 s OF 40 s"]);
+        assert!(sentences(&trouble)[0].contains("8 connections were lost, one for 60 s"), "{:?}", sentences(&trouble));
+    }
+}
