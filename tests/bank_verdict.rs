@@ -28,6 +28,7 @@ fn valid_for(interval_s: f64) -> Summary {
         profile: Some("tpc-a".into()),
         engine: Identity { name: "PostgreSQL".into(), version: "17.5".into(), url: "postgres:local".into() },
         via: Via::Procedures,
+        procedures: Some(Procedures::Own),
         isolation: "read committed".into(),
         pace: "standard".into(),
         scale: 100,
@@ -111,6 +112,7 @@ fn tally(name: &'static str, thousandths: u64) -> Change {
 /// For each rule at least one change of a valid summary that breaks it and nothing else.
 fn breaches() -> Vec<(&'static str, Change)> {
     vec![
+        ("procedures", change(|summary| summary.procedures = Some(Procedures::Other(vec!["tpc".to_owned()])))),
         ("branches", change(|summary| summary.tps = Some(100.6))),
         // By the older rules ten small branches stand for each transaction a second.
         (

@@ -316,3 +316,66 @@ fn a_reader_that_goes_away_is_no_mistake() {
     assert!(place.path().join("record").join(file::REPORT_HTML).is_file());
     assert_eq!(run(place.path(), &["report", "record"]).code, Some(0));
 }
+
+#[test]
+fn stored_procedures_that_are_not_graymarks_are_refused() {
+    let Some(()) = support::require_postgres() else { return };
+    let server = support::small_server();
+    let place = TempDir::new().unwrap();
+    let url = server.url();
+    let with = |url: &str, arguments: &[&str]| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
+    let sql = |text: &str| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            support::client(&url).await.batch_execute(text).await.unwrap_or_else(|error| panic!("{text}: {error}"))
+        });
+    };
+    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--json", "--check", "none"];
+    let summary = |url: &str, more: &[&str]| {
+        let done = with(url, &[&run[..], more].concat());
+        assert_eq!(done.code, Some(0), "{done:?}");
+        done.json()
+    };
+    let state = |summary: &serde_json::Value| {
+        let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+        clauses.iter().find(|clause| clause["id"] == "procedures").map(|clause| clause["state"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(with(&url, &["load", "-w", "1"]).code, Some(0));
+    let own = summary(&url, &[]);
+    assert_eq!((&own["procedures"], state(&own).as_deref()), (&serde_json::json!("own"), Some("held")));
+
+    let stock_level =
+        "FUNCTION tpcc.stock_level(in_w_id integer, in_d_id integer, in_threshold integer) RETURNS TABLE (low_stock integer)";
+    for (fault, name) in [
+        (format!("CREATE OR REPLACE {stock_level} LANGUAGE sql STABLE AS 'SELECT 0'"), "stock_level"),
+        // A body that the server does not keep as a text.
+        (format!("CREATE OR REPLACE {stock_level} LANGUAGE sql STABLE BEGIN ATOMIC SELECT 0; END"), "stock_level"),
+        ("DROP FUNCTION tpcc.delivery".to_owned(), "delivery"),
+        ("ALTER PROCEDURE tpcc.new_order RENAME TO older".to_owned(), "new_order"),
+    ] {
+        sql(&fault);
+        for command in ["run", "bench"] {
+            with(&url, &[command]).refused(3, &[name, "graymark load tpcc --procedures-only"]);
+        }
+        // The client's own statements have nothing to do with them.
+        if name == "delivery" {
+            let statements = summary(&url, &["--via", "statements"]);
+            assert_eq!((&statements["procedures"], state(&statements)), (&serde_json::json!("unused"), None));
+        }
+        assert_eq!(with(&url, &["load", "--procedures-only"]).code, Some(0), "{fault}");
+        assert_eq!(summary(&url, &[])["procedures"], "own", "{fault}");
+    }
+    // One of the same name might be called in its place. It is somebody else's, and stays until its owner removes it.
+    sql("CREATE FUNCTION tpcc.payment(due integer) RETURNS integer LANGUAGE sql AS 'SELECT due'");
+    with(&url, &["run"]).refused(3, &["payment", "--procedures-only"]);
+    with(&url, &["load", "--procedures-only"]).refused(3, &["tpcc.payment", "not unique"]);
+    sql("DROP FUNCTION tpcc.payment(integer)");
+
+    // Who may not read the source is not told that it is right.
+    sql("CREATE ROLE bob; GRANT USAGE ON SCHEMA tpcc TO bob; GRANT ALL ON ALL TABLES IN SCHEMA tpcc TO bob;
+         REVOKE SELECT ON pg_catalog.pg_proc FROM PUBLIC");
+    let bob = format!("{url}{}options=-c%20role%3Dbob", if url.contains('?') { '&' } else { '?' });
+    let unread = summary(&bob, &[]);
+    assert_eq!(unread["procedures"]["unread"].as_array().map(Vec::len), Some(6), "{}", unread["procedures"]);
+    assert_eq!((state(&unread).as_deref(), &unread["verdict"]["valid"]), (Some("not tested"), &serde_json::json!(false)));
+}

@@ -493,6 +493,109 @@ fn what_a_database_refuses_is_told_apart() {
         // Another version of Graymark may have made other procedures.
         user.query_drop("DROP PROCEDURE new_order").await.unwrap();
         let older = Engine::<Tpcc>::open_session(&engine).await.err().expect("no session").to_string();
-        assert!(older.contains("load it again, or run with --via statements") && !older.contains('\n'), "{older}");
+        assert!(older.contains("load --procedures-only, or run with --via statements") && !older.contains('\n'), "{older}");
+    });
+}
+
+#[test]
+fn tables_of_somebody_else_are_named_and_left_alone() {
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[]);
+    let place = tempfile::tempdir().unwrap();
+    let url = server.url();
+    let command = |arguments: &[&str], url: &str| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
+    runtime().block_on(async {
+        let mut user = mysql_client(&url, None).await;
+        let setting =
+            "CREATE DATABASE tpcc; CREATE TABLE tpcc.customer (id int, name text); INSERT INTO tpcc.customer VALUES (1, 'Ann');
+                       CREATE PROCEDURE tpcc.payment(due int) SELECT due";
+        for sql in setting.split(';') {
+            user.query_drop(sql).await.unwrap();
+        }
+        for arguments in [&["check"][..], &["run"], &["load"], &["bench"], &["restore"], &["drop"]] {
+            let done = command(arguments, &url);
+            done.refused(3, &["customer, payment", "SHOW TABLES FROM tpcc", "mysql://USER@HOST/NAME"]);
+            assert!(!done.err.contains("graymark drop"), "{done:?}");
+            let tables: Vec<String> = user.query("SHOW TABLES FROM tpcc").await.unwrap();
+            assert_eq!(tables, ["customer"], "{arguments:?}");
+            let due: Option<i32> = user.query_first("CALL tpcc.payment(7)").await.unwrap();
+            assert_eq!(due, Some(7), "{arguments:?}");
+        }
+
+        // A database that was there stays when its tables go; one that Graymark made goes with them.
+        user.query_drop("CREATE DATABASE debitcredit").await.unwrap();
+        let databases = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'debitcredit'";
+        for left in [1, 0] {
+            assert_eq!(command(&["load", "debitcredit", "-b", "1", "--foreign-keys"], &url).code, Some(0));
+            // What hangs on the tables is told, and nothing is dropped.
+            for sql in [
+                "CREATE DATABASE shop",
+                "CREATE VIEW shop.rich AS SELECT account_id FROM debitcredit.account WHERE account_balance > 0",
+                "CREATE TABLE shop.site (branch int, FOREIGN KEY (branch) REFERENCES debitcredit.branch (branch_id))",
+            ] {
+                user.query_drop(sql).await.unwrap();
+            }
+            command(&["drop", "debitcredit"], &url)
+                .refused(3, &["nothing was dropped", "the view shop.rich names account", "the table shop.site refers to branch"]);
+            assert_eq!(command(&["check", "debitcredit"], &url).code, Some(0));
+            user.query_drop("DROP DATABASE shop").await.unwrap();
+            // A manifest that cannot be read, or is none, proves nothing.
+            for wrong in ["'x'", "'{}'"] {
+                let change = format!("UPDATE debitcredit.graymark_manifest SET manifest = (@kept := manifest), manifest = {wrong}");
+                user.query_drop(change).await.unwrap();
+                command(&["drop", "debitcredit"], &url).refused(3, &["cannot be read", "leaves alone"]);
+                user.query_drop("UPDATE debitcredit.graymark_manifest SET manifest = @kept").await.unwrap();
+            }
+            user.query_drop("RENAME TABLE debitcredit.history TO debitcredit.kept").await.unwrap();
+            user.query_drop("CREATE TABLE debitcredit.history (x int)").await.unwrap();
+            command(&["drop", "debitcredit"], &url).refused(3, &["the table history has no column"]);
+            user.query_drop("DROP TABLE debitcredit.history").await.unwrap();
+            user.query_drop("RENAME TABLE debitcredit.kept TO debitcredit.history").await.unwrap();
+
+            assert_eq!(command(&["drop", "debitcredit"], &url).code, Some(0));
+            let there: Option<i32> = user.query_first(databases).await.unwrap();
+            assert_eq!(there, Some(left));
+            user.query_drop("DROP DATABASE IF EXISTS debitcredit").await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn stored_procedures_that_are_not_graymarks_are_refused() {
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[]);
+    let place = tempfile::tempdir().unwrap();
+    let url = server.url();
+    let with = |url: &str, arguments: &[&str]| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
+    let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--json", "--check", "none"];
+    let procedures = |url: &str| {
+        let done = with(url, &run);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        done.json()["procedures"].clone()
+    };
+    runtime().block_on(async {
+        assert_eq!(with(&url, &["load", "-w", "1"]).code, Some(0));
+        assert_eq!(procedures(&url), "own");
+        let mut user = mysql_client(&url, Some("tpcc")).await;
+        let stock_level =
+            "CREATE PROCEDURE stock_level(IN in_w_id int, IN in_d_id int, IN in_threshold int)\nREADS SQL DATA\nBEGIN\n";
+        for (fault, name) in [
+            (vec!["DROP PROCEDURE stock_level".to_owned(), format!("{stock_level}    SELECT 0;\nEND")], "stock_level"),
+            (vec!["DROP PROCEDURE delivery".to_owned()], "delivery"),
+        ] {
+            for sql in fault {
+                user.query_drop(sql).await.unwrap();
+            }
+            for command in ["run", "bench"] {
+                with(&url, &[command]).refused(3, &[name, "graymark load tpcc --procedures-only"]);
+            }
+            assert_eq!(with(&url, &["load", "--procedures-only"]).code, Some(0));
+            assert_eq!(procedures(&url), "own");
+        }
+        // Who may call them, but not read them, is not told that they are right.
+        user.query_drop("CREATE USER ann IDENTIFIED BY 'open'").await.unwrap();
+        user.query_drop("GRANT SELECT, INSERT, UPDATE, DELETE, EXECUTE ON tpcc.* TO ann").await.unwrap();
+        let ann = format!("mysql://ann:open@{}", url.split_once('@').unwrap().1);
+        assert_eq!(procedures(&ann)["unread"].as_array().map(Vec::len), Some(5));
     });
 }

@@ -284,3 +284,62 @@ fn mistakes_are_told_without_the_password() {
     let Err(Error::Usage(why)) = Odbc::open(support::options(&place.url(), Via::Procedures)) else { panic!("procedures") };
     assert!(why.contains("--via statements"), "{why}");
 }
+
+/// Tables of somebody else, and what hangs on ours, are named; only what the manifest proves to be Graymark's is dropped.
+fn only_what_is_ours_is_dropped(place: &Place) {
+    let url = place.url();
+    let directory = tempfile::tempdir().unwrap();
+    let command =
+        |arguments: &[&str]| support::command::run(directory.path(), &[arguments, &["debitcredit", "--db", &url]].concat());
+    let user = connect(place);
+    let schema = if matches!(place, Place::Postgres(_)) { "debitcredit." } else { "" };
+    let sql = |text: &str| {
+        let text = text.replace("{s}", schema);
+        user.execute(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    };
+    let count = |table: &str| user.query(&format!("SELECT count(*) FROM {schema}{table}")).unwrap().rows[0].long(0).unwrap();
+    if !schema.is_empty() {
+        sql("CREATE SCHEMA debitcredit");
+    }
+    sql("CREATE TABLE {s}teller (x INTEGER)");
+    for arguments in [&["check"][..], &["run"], &["load"], &["bench"], &["drop"]] {
+        let done = command(arguments);
+        done.refused(3, &["it has teller but no manifest", "a database of its own"]);
+        assert!(!done.err.contains("graymark drop"), "{done:?}");
+    }
+    assert_eq!(count("teller"), 0);
+    sql("DROP TABLE {s}teller");
+
+    assert_eq!(command(&["load", "-b", "1", "--foreign-keys"]).code, Some(0));
+    sql("CREATE VIEW {s}rich AS SELECT account_id FROM {s}account");
+    sql("CREATE TABLE {s}site (b INTEGER, FOREIGN KEY (b) REFERENCES {s}branch (branch_id))");
+    let done = command(&["drop"]);
+    done.refused(3, &["nothing was dropped", "rich", "site"]);
+    assert_eq!(count("account"), 10_000);
+    sql("DROP VIEW {s}rich");
+    sql("DROP TABLE {s}site");
+    sql("UPDATE {s}graymark_manifest SET manifest = 'x'");
+    command(&["drop"]).refused(3, &["cannot be read", "leaves alone"]);
+    assert_eq!(count("account"), 10_000);
+}
+
+#[test]
+fn only_what_is_ours_is_dropped_from_postgresql() {
+    if let Some(place) = Place::postgres() {
+        only_what_is_ours_is_dropped(&place);
+    }
+}
+
+#[test]
+fn only_what_is_ours_is_dropped_from_mariadb() {
+    if let Some(place) = Place::mariadb() {
+        only_what_is_ours_is_dropped(&place);
+    }
+}
+
+#[test]
+fn only_what_is_ours_is_dropped_from_sqlite() {
+    if let Some(place) = Place::sqlite() {
+        only_what_is_ours_is_dropped(&place);
+    }
+}

@@ -416,7 +416,7 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
             let url = server.tcp_url().replace(&server.port().to_string(), &port.to_string()) + "?sslmode=disable&pooler=" + pooler;
             let target = Target::parse(&url, &|_| None).unwrap();
             let commands = <Tpcc as Port>::commands(via).unwrap();
-            let connection = Connection::open(&target, &commands, "read committed").await.unwrap();
+            let connection = Connection::open(&target, &target.schema("tpcc"), &commands, "read committed").await.unwrap();
             let mut session = <Tpcc as Port>::session(connection, via);
             execute(&mut session, &new_order(1, &[line(1, 1), line(2, 1), line(3, 1), line(4, 1), line(5, 1)])).await;
             execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: 1 })).await;
@@ -653,7 +653,7 @@ fn what_a_database_refuses_is_told_apart() {
         user.batch_execute("ALTER PROCEDURE tpcc.new_order RENAME TO older").await.unwrap();
         let engine = open(&url, Via::Procedures).await.unwrap();
         let older = Engine::<Tpcc>::open_session(&engine).await.err().expect("no session").to_string();
-        assert!(older.contains("load it again, or run with --via statements") && !older.contains('\n'), "{older}");
+        assert!(older.contains("load --procedures-only, or run with --via statements") && !older.contains('\n'), "{older}");
     });
 }
 

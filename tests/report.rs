@@ -108,6 +108,7 @@ impl Run {
         let ambiguous = u64::from(self.outage.is_some());
         let effect = |client: u64| EffectCount { client, database: client as i64, ambiguous };
         Summary {
+            procedures: None,
             workload: "tpcc".into(),
             engine: Identity {
                 name: "PostgreSQL".into(),

@@ -57,6 +57,7 @@ fn valid() -> Summary {
         workload: "tpcc".into(),
         engine: Identity { name: "PostgreSQL".into(), version: "17.5".into(), url: "postgres:local".into() },
         via: Via::Procedures,
+        procedures: Some(Procedures::Own),
         isolation: "read committed".into(),
         pace: "standard".into(),
         scale: 200,
@@ -187,7 +188,9 @@ fn breaches() -> Vec<(Told, Change)> {
     let names = ("2.1.6.1", "distance of C");
     let input = |rule| ("5.5.1.5", rule);
     let checkpoint = |rule| ("5.5.2.2", rule);
+    let others = change(|summary| summary.procedures = Some(Procedures::Other(vec!["stock_level".to_owned()])));
     vec![
+        (("procedures", "Graymark's"), others),
         (names, c_run(100 + 64)),
         (names, c_run(100 + 96)),
         (names, c_run(100 + 112)),
@@ -408,7 +411,9 @@ fn at_the_limits_all_is_well() {
 
 #[test]
 fn what_was_not_looked_at_is_not_tested_and_not_valid() {
-    let cases: [(Told, Change); 6] = [
+    let unread = change(|summary| summary.procedures = Some(Procedures::Unread(vec!["payment".to_owned()])));
+    let cases: [(Told, Change); 7] = [
+        (("procedures", "Graymark's"), unread),
         (("3.3.2", "consistency"), change(|summary| summary.consistency.after.clear())),
         (("5.1.2", "the database counts"), change(|summary| summary.database.agrees = None)),
         (("2.1.6.1", "distance of C"), change(|summary| summary.constants.clear())),

@@ -102,9 +102,46 @@ fn the_experiment_runs_and_its_counts_agree() {
     run(place.path(), &["load", "--db", &url, "-w", "2"]).refused(2, &["holds 1 warehouse"]);
     run(place.path(), &["bench", "debitcredit", "--db", &url]).refused(2, &["debitcredit does not run on Virtuoso"]);
 
+    let with = |sql: &[&str]| {
+        let engine = Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures)).unwrap();
+        let connection = engine.target().connect().unwrap();
+        sql.iter().for_each(|sql| assert!(connection.execute(sql).is_ok(), "{sql}: {:?}", connection.execute(sql)));
+        connection.execute("checkpoint").unwrap();
+    };
+    // Procedures that are not Graymark's are refused, and made anew.
+    with(&["CREATE PROCEDURE tpcc.DBA.stock_level (IN in_w_id INTEGER, IN in_d_id INTEGER, IN in_threshold INTEGER)
+            { DECLARE out_low_stock INTEGER; result_names (out_low_stock); result (0); }"]);
+    let again = ["run", "--db", &url, "--duration", "1s", "--ramp-up", "0s", "--check", "none", "--json"];
+    run(place.path(), &again).refused(3, &["stock_level", "graymark load tpcc --procedures-only"]);
+    succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
+    assert_eq!(succeed(place.path(), &again).json()["procedures"], "own");
+
+    // What hangs on the tables is told, and nothing is dropped; a manifest that cannot be read proves nothing.
+    with(&[
+        "CREATE VIEW DB.DBA.low AS SELECT s_i_id FROM tpcc.DBA.stock",
+        "CREATE TABLE DB.DBA.site (w INTEGER PRIMARY KEY, FOREIGN KEY (w) REFERENCES tpcc.DBA.warehouse (w_id))",
+    ]);
+    let hanging = ["nothing was dropped", "DB.DBA.low names tpcc.DBA.stock", "DB.DBA.site refers to tpcc.DBA.warehouse"];
+    run(place.path(), &["drop", "--db", &url]).refused(3, &hanging);
+    with(&["DROP VIEW DB.DBA.low", "DROP TABLE DB.DBA.site", "CREATE TABLE tpcc.DBA.mine (x INTEGER)"]);
+    with(&["CREATE TABLE DB.DBA.kept (m VARCHAR)", "INSERT INTO DB.DBA.kept SELECT manifest FROM tpcc.DBA.graymark_manifest"]);
+    with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = 'x'"]);
+    run(place.path(), &["drop", "--db", &url]).refused(3, &["cannot be read", "leaves alone"]);
+    with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = (SELECT m FROM DB.DBA.kept)"]);
+
     let told = succeed(place.path(), &["drop", "--db", &url]);
+    with(&["INSERT INTO tpcc.DBA.mine VALUES (1)"]);
     assert!(told.err.contains("are gone"), "{told:?}");
     run(place.path(), &["check", "--db", &url]).refused(3, &["holds no tpcc tables"]);
+
+    // Tables and procedures of somebody else.
+    with(&["CREATE TABLE tpcc.DBA.customer (id INTEGER)", "CREATE PROCEDURE tpcc.DBA.payment (IN due INTEGER) { RETURN due; }"]);
+    for command in ["check", "run", "load", "bench", "drop"] {
+        let done = run(place.path(), &[command, "--db", &url]);
+        done.refused(3, &["customer, payment", "SYS_KEYS", "virtuoso:local"]);
+        assert!(!done.err.contains("graymark drop"), "{done:?}");
+    }
+    with(&["INSERT INTO tpcc.DBA.customer VALUES (tpcc.DBA.payment (7))"]);
 }
 
 /// Neither with the first password nor with another one does anyone get in, and nobody else sees the files.

@@ -51,6 +51,11 @@ pub(super) fn other<W: Workload>(workload: &str, url: &str) -> Error {
     ))
 }
 
+/// What is said of a database with tables of the workload's names that Graymark did not make.
+pub(super) fn foreign(url: &str, why: &str) -> Error {
+    Error::Database(format!("{url}: {why}"))
+}
+
 /// The manifest of a completely loaded database; anything else is an error that says what to do.
 pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifest, Error> {
     let name = W::NAME;
@@ -65,8 +70,9 @@ pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifes
             unit::<W>(manifest.scale)
         ))),
         Holding::Other { workload } => Err(other::<W>(&workload, url)),
-        Holding::Foreign { why } => Err(Error::Database(format!(
-            "{url} holds {name} tables that cannot be used ({why}): remove them with graymark drop {name} and load again"
+        Holding::Damaged { why } => Err(Error::Database(format!(
+            "{url} holds {name} tables that are not whole ({why}): remove them with graymark drop {name} and load again"
         ))),
+        Holding::Foreign { why } => Err(foreign(url, &why)),
     }
 }

@@ -22,7 +22,8 @@ impl Visitor for Drop {
         match runtime.block_on(engine.holding())? {
             Holding::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),
             Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
-            _ => {
+            Holding::Foreign { why } => return Err(check::foreign(url, &why)),
+            Holding::Unfinished(_) | Holding::Complete(_) | Holding::Damaged { .. } => {
                 runtime.block_on(engine.drop_tables())?;
                 tell!("drop: the {} tables are gone from {url}", W::NAME);
             }

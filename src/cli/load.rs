@@ -16,7 +16,8 @@ use crate::workload::{Population, Workload};
 /// The command.
 pub(super) fn load(args: LoadArgs) -> Result<Ended, Error> {
     let options = options(args.workload, &args.plan);
-    with_engine(args.workload, options, Load { plan: args.plan, json: args.json, interrupt: Interrupt::listen()? })
+    let LoadArgs { plan, json, procedures_only, .. } = args;
+    with_engine(args.workload, options, Load { plan, json, procedures_only, interrupt: Interrupt::listen()? })
 }
 
 /// What an engine is opened with for a plan.
@@ -34,6 +35,7 @@ pub(super) fn options(workload: WorkloadName, plan: &Plan) -> Options {
 struct Load {
     plan: Plan,
     json: bool,
+    procedures_only: bool,
     interrupt: Interrupt,
 }
 
@@ -43,6 +45,15 @@ impl Visitor for Load {
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
         let Some(holding) = runtime.block_on(self.interrupt.or(engine.holding())) else { return Ok(Ended::Interrupted) };
         let holding = holding?;
+        if self.procedures_only {
+            check::complete::<W>(holding, &engine.identity().url)?;
+            let Some(renewed) = runtime.block_on(self.interrupt.or(engine.renew_procedures())) else {
+                return Ok(Ended::Interrupted);
+            };
+            renewed?;
+            tell!("load: the procedures in {} are those of this Graymark now", engine.identity().url);
+            return Ok(Ended::Held);
+        }
         if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &holding {
             same(&self.plan, manifest, &engine.identity().url)?;
         }
@@ -148,11 +159,14 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
             manifest
         }
         Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
-        Holding::Foreign { why } => {
+        Holding::Damaged { why } => {
             return Err(Error::Usage(format!(
-                "{url} holds tables that Graymark cannot go on with ({why}): give another database, or remove them with graymark drop"
+                "{url} holds {} tables that are not whole ({why}): remove them with graymark drop {}, or give another database",
+                W::NAME,
+                W::NAME
             )));
         }
+        Holding::Foreign { why } => return Err(check::foreign(url, &why)),
     };
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);

@@ -138,6 +138,9 @@ struct LoadArgs {
     workload: WorkloadName,
     #[command(flatten)]
     plan: Plan,
+    /// Make only the stored procedures anew, in a database that is loaded: for those of another version, or that someone changed
+    #[arg(long, conflicts_with = "json")]
+    procedures_only: bool,
     /// Print the load report as one JSON object on standard output
     #[arg(long)]
     json: bool,

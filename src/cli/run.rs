@@ -18,7 +18,7 @@ use super::{Ended, RunArgs, check, count, load, price, say, seed, with_engine};
 use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Finding, Holding, Manifest};
+use crate::engine::{Engine, Error, Finding, Holding, Manifest, Procedures};
 use crate::judge;
 use crate::judge::trouble::Trouble;
 use crate::measure::{note, process};
@@ -140,6 +140,10 @@ impl Job {
                 None => return Ok(None),
             },
         };
+        let procedures = Self::procedures::<W, E>(runtime, &engine)?;
+        if let Procedures::Unread(names) = &procedures {
+            tell!("run: whether the stored procedures are Graymark's is not known: this user may not read {}", names.join(", "));
+        }
         self.settle::<W>(&engine.identity().url, &manifest)?;
         let plan = self.args.plan.clone();
         record.put_text(file::PLAN, &plan.to_toml()?)?;
@@ -225,6 +229,7 @@ impl Job {
             started,
             schedule,
             constants: W::constants(&terminals),
+            procedures,
             stages: meter.summaries::<W>(totals.interval_s),
             interval,
             outcomes,
@@ -308,7 +313,21 @@ impl Job {
         }
         let manifest = check::complete::<W>(there, url)?;
         load::agree::<W>(plan, &manifest, url)?;
+        Self::procedures::<W, E>(runtime, engine)?;
         Ok(Some(manifest))
+    }
+
+    /// The stored procedures that the run will call, which must not be others than this program makes: their work would be no one's.
+    fn procedures<W: Workload, E: Engine<W>>(runtime: &Runtime, engine: &E) -> Result<Procedures, Error> {
+        match runtime.block_on(engine.procedures())? {
+            Procedures::Other(names) => Err(Error::Database(format!(
+                "the stored procedures in {} are not those of this Graymark ({}): make them anew with graymark load {} --procedures-only",
+                engine.identity().url,
+                names.join(", "),
+                W::NAME
+            ))),
+            known => Ok(known),
+        }
     }
 
     /// Fills in whatever the plan leaves open.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::course::Course;
 use crate::drive::{Schedule, Totals};
-use crate::engine::{Engine, Finding, Manifest};
+use crate::engine::{Engine, Finding, Manifest, Procedures};
 use crate::judge;
 use crate::measure::maintenance::Maintenance;
 use crate::measure::process::Usage;
@@ -25,6 +25,7 @@ pub(super) struct Measurements {
     pub(super) started: Timestamp,
     pub(super) schedule: Schedule,
     pub(super) constants: BTreeMap<String, i64>,
+    pub(super) procedures: Procedures,
     pub(super) interval: Interval,
     pub(super) outcomes: Fates,
     pub(super) course: Course,
@@ -96,6 +97,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         workload: W::NAME.to_owned(),
         engine: engine.identity().clone(),
         via: engine.via(),
+        procedures: Some(measured.procedures.clone()),
         isolation: engine.isolation().to_owned(),
         profile: plan.profile.clone(),
         pace: plan.pace.unwrap_or(Pace::None).to_string(),

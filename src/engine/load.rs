@@ -210,9 +210,8 @@ pub fn goes_on(holding: Holding, manifest: &Manifest) -> Result<bool, Error> {
             there.scale, there.seed
         ),
         Holding::Other { workload } => format!("it holds the workload {workload}: use another database"),
-        Holding::Foreign { why } => {
-            format!("tables are there that Graymark did not load ({why}): remove them, or use another database")
-        }
+        Holding::Damaged { why } => damaged(&why),
+        Holding::Foreign { why } => why,
     }))
 }
 
@@ -230,8 +229,13 @@ pub fn goes_on_or_name(holding: &Holding, wanted: &Manifest, other: &str) -> Res
             format!("it is loaded already ({}); use it as it is, drop its tables first, or name {other}", describe(found))
         }
         Holding::Other { workload } => format!("it holds the workload {workload}; name {other}"),
-        Holding::Foreign { why } => format!("{why}; drop the workload's tables first, or name {other}"),
+        Holding::Damaged { why } => damaged(why),
+        Holding::Foreign { why } => why.clone(),
     }))
+}
+
+fn damaged(why: &str) -> String {
+    format!("the tables of an earlier load are not whole ({why}): remove them with graymark drop, and load again")
 }
 
 fn describe(manifest: &Manifest) -> String {

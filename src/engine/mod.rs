@@ -12,7 +12,9 @@ pub mod observe;
 #[cfg(feature = "odbc")]
 pub mod odbc;
 pub mod options;
+mod ownership;
 pub mod postgres;
+pub mod procedures;
 pub mod registry;
 pub mod scan;
 pub mod server;
@@ -29,6 +31,7 @@ use std::path::PathBuf;
 pub use failure::{Error, Failure, RetryReason};
 pub use observe::{Observer, Unobserved};
 pub use options::{Isolation, Options, Via};
+pub use procedures::Procedures;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::maintenance::MaintenanceKind;
@@ -60,9 +63,14 @@ pub enum Holding {
         /// The name of that workload.
         workload: String,
     },
-    /// Tables of the workload that Graymark did not load, or no longer understands.
+    /// Tables that Graymark loaded, as its manifest proves, and that are no longer whole: they can be dropped, and loaded again.
+    Damaged {
+        /// What is missing.
+        why: String,
+    },
+    /// Something with names of the workload's that no manifest proves to be Graymark's: it is neither used nor removed.
     Foreign {
-        /// What is missing or unexpected.
+        /// What is there, how to look at it, and what to give Graymark instead.
         why: String,
     },
 }
@@ -236,6 +244,15 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> impl Future<Output = Result<LoadReport, Error>>;
+    /// What the stored procedures are that its sessions call.
+    fn procedures(&self) -> impl Future<Output = Result<Procedures, Error>> {
+        async { Ok(Procedures::Unused) }
+    }
+    /// Makes the stored procedures of a complete population anew.
+    fn renew_procedures(&self) -> impl Future<Output = Result<(), Error>> {
+        let why = "Graymark speaks statements to this database, and has no procedures there".to_owned();
+        async { Err(Error::Usage(why)) }
+    }
     /// Takes back what transactions did to the complete population of `manifest`, in one transaction, and verifies it. A restore that was
     /// interrupted has changed nothing, or all, and may be started again. What it undid and found is in the report, also if the database
     /// turns out not to be as it was loaded.
@@ -245,7 +262,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         population: &W::Population,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> impl Future<Output = Result<RestoreReport, Error>>;
-    /// Removes the workload's tables and all that belongs to them.
+    /// Removes the workload's tables and all that belongs to them, if a manifest proves them to be Graymark's, and if nothing else hangs on
+    /// them. After an error nothing is dropped, where the database takes changes of its schema back; elsewhere this is looked at first.
     fn drop_tables(&self) -> impl Future<Output = Result<(), Error>>;
     /// Runs the workload's consistency conditions and invariants. `told` hears of each as it ends.
     fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;

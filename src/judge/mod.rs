@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 
 pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
-use crate::record::summary::{Clause, State, Summary, Verdict};
+use crate::record::summary::{Clause, Procedures, State, Summary, Verdict};
 
 /// What the standard asks of each transaction type of a workload.
 pub fn limits(workload: &str) -> &'static [Limits] {
@@ -35,8 +35,20 @@ pub fn judge(summary: &Summary) -> Verdict {
         "debitcredit" => (debitcredit::rules(summary), "steady"),
         _ => (tpcc::rules(summary), "5.5.1.2"),
     };
+    clauses.extend(procedures(summary));
     clauses.extend(staged(summary, steady));
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses }
+}
+
+/// That stored procedures do what this program has in mind, by their source; nothing of a run that calls none.
+fn procedures(summary: &Summary) -> Option<Clause> {
+    let rule = Rule::new("procedures", "the stored procedures are Graymark's, by their source in the database", "to the letter");
+    match summary.procedures.as_ref()? {
+        Procedures::Unused => None,
+        Procedures::Own => Some(rule.is(true, "to the letter")),
+        Procedures::Other(names) => Some(noted(rule.is(false, "others"), names.join(", "))),
+        Procedures::Unread(names) => Some(rule.not_tested(format!("this user may not read {}", names.join(", ")))),
+    }
 }
 
 /// Of a run in stages: an interval whose load changes by plan is in no steady state.

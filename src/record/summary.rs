@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+pub use crate::engine::Procedures;
 use crate::engine::{Finding, Identity, Manifest, Via};
 use crate::measure::Times;
 use crate::measure::counters::CountersSummary;
@@ -20,6 +21,9 @@ pub struct Summary {
     pub engine: Identity,
     /// How transactions were spoken.
     pub via: Via,
+    /// What the stored procedures were that the run called; none in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub procedures: Option<Procedures>,
     /// Isolation level that the sessions asked for.
     pub isolation: String,
     /// Which of its profiles, where it has several: `gray`, `tpc-b`, `tpc-a`.

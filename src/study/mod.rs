@@ -122,6 +122,7 @@ pub(crate) mod tests {
             workload: "tpcc".to_owned(),
             engine: Identity { name: "SQLite".to_owned(), version: "3".to_owned(), url: "sqlite:x".to_owned() },
             via: Via::Statements,
+            procedures: None,
             isolation: String::new(),
             pace: pace.to_owned(),
             scale,

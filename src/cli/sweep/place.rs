@@ -250,7 +250,8 @@ impl Visitor for MakeWay {
             Holding::Nothing => true,
             Holding::Complete(manifest) | Holding::Unfinished(manifest) => Some(manifest.scale) == self.keep,
             Holding::Other { workload } => return Err(check::other::<W>(&workload, &engine.identity().url)),
-            Holding::Foreign { .. } => false,
+            Holding::Foreign { why } => return Err(check::foreign(&engine.identity().url, &why)),
+            Holding::Damaged { .. } => false,
         };
         if stays {
             return Ok(());

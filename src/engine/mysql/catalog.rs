@@ -1,56 +1,117 @@
 //! What a database holds of a workload, as the server's catalog and Graymark's own tables say.
 
+use std::collections::{BTreeMap, HashSet};
+
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
 use super::Port;
 use super::failure::of_command;
 use crate::engine::sql::script;
-use crate::engine::{Error, Holding, Manifest};
-use crate::workload::Workload;
+use crate::engine::{Error, Holding, Manifest, ownership};
 
 /// The tables of Graymark's own in a workload's database.
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
 const METADATA_SQL: &str = include_str!("metadata.sql");
+/// What else in a server hangs on tables of a database.
+pub const DEPENDENTS: &str = include_str!("dependents.sql");
 const FORMAT: u32 = 1;
+/// The comment of the manifest's table where Graymark also made the database.
+const OWN_DATABASE: &str = "in a database that Graymark made";
 
 /// What a database holds. The connection need not be to that database, which need not exist.
-pub async fn holding<W: Workload>(conn: &mut Conn, database: &str) -> Result<Holding, Error> {
+pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding, Error> {
     let failed = |error| of_command("cannot look at the database", &error);
-    let sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = ?";
-    let there: Vec<String> = conn.exec(sql, (database,)).await.map_err(failed)?;
-    let has = |name: &str| there.iter().any(|there| there == name);
-    let ours = W::TABLES.iter().map(|table| table.name).find(|name| has(name));
-    let without = |why: &str| match ours {
-        Some(table) => Holding::Foreign { why: format!("database {database} has a table {table}, {why}") },
-        None => Holding::Nothing,
+    let sql = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
+    let there: BTreeMap<String, String> =
+        conn.exec::<(String, String), _, _>(sql, (database,)).await.map_err(failed)?.into_iter().collect();
+    let foreign = |what: String| {
+        let look = format!("SHOW TABLES FROM {database} and SHOW PROCEDURE STATUS");
+        Ok(ownership::foreign(&format!("the database {database}: {what}"), &look, "a database of its own: mysql://USER@HOST/NAME"))
     };
-    if !METADATA.iter().all(|name| has(name)) {
-        return Ok(without("but not what Graymark keeps beside it"));
+    let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "BASE TABLE");
+    if !is_table(METADATA[0]) {
+        let made = script::statements(W::PROCEDURES);
+        let sql = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND routine_type = 'PROCEDURE'";
+        let procedures: Vec<String> = conn.exec(sql, (database,)).await.map_err(failed)?;
+        // Names of procedures are compared without their case.
+        let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
+        let names = W::TABLES.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
+        let names: Vec<&str> = names.chain(made.iter().map(|made| made.name).filter(|name| is_there(name))).collect();
+        return if names.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&names)) };
+    }
+    let columns = columns(conn, database).await.map_err(failed)?;
+    let has = |table: &str, column: &str| columns.contains(&(table.to_owned(), column.to_owned()));
+    if !["workload", "manifest", "state"].iter().all(|column| has(METADATA[0], column)) {
+        return foreign(format!("its {} is none of Graymark's", METADATA[0]));
     }
     let sql = format!("SELECT workload, manifest, state FROM `{database}`.graymark_manifest");
-    let rows: Vec<(String, String, String)> = conn.query(sql).await.map_err(failed)?;
-    let [(workload, manifest, state)] = rows.as_slice() else {
-        return Ok(match rows.len() {
-            0 => without("but an empty graymark_manifest"),
-            rows => Holding::Foreign { why: format!("graymark_manifest of database {database} has {rows} rows instead of one") },
-        });
+    let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.query(sql).await.map_err(failed)?;
+    // A load that was killed before its first word.
+    if rows.is_empty() && !W::TABLES.iter().any(|table| there.contains_key(table.name)) {
+        return Ok(Holding::Nothing);
+    }
+    let [(Some(workload), manifest, state)] = rows.as_slice() else {
+        return foreign(format!("its {} has {} rows instead of one that names a workload", METADATA[0], rows.len()));
     };
     if workload != W::NAME {
         return Ok(Holding::Other { workload: workload.clone() });
     }
-    let missing = W::TABLES.iter().map(|table| table.name).find(|name| !has(name));
-    Ok(match (serde_json::from_str::<Manifest>(manifest), missing) {
-        (Ok(manifest), _) if manifest.format != FORMAT => {
-            Holding::Foreign { why: format!("it was loaded by another Graymark (format {})", manifest.format) }
+    let manifest = match serde_json::from_str::<Manifest>(manifest.as_deref().unwrap_or_default()) {
+        Ok(manifest) if manifest.format == FORMAT => manifest,
+        Ok(manifest) => {
+            return foreign(format!("it was loaded by another Graymark (format {}), which may remove it", manifest.format));
         }
-        (Ok(manifest), None) if state == "complete" => Holding::Complete(manifest),
-        (Ok(_), Some(missing)) if state == "complete" => {
-            Holding::Foreign { why: format!("database {database} has tables of the workload, but no {missing}") }
+        Err(error) => return foreign(format!("its {} cannot be read: {error}", METADATA[0])),
+    };
+    let mut missing = METADATA.into_iter().find(|name| !is_table(name));
+    for table in W::TABLES {
+        match there.get(table.name).map(String::as_str) {
+            None => missing = missing.or(Some(table.name)),
+            Some("BASE TABLE") => {
+                if let Some(column) = table.columns.iter().find(|column| !has(table.name, column.name)) {
+                    let (table, column) = (table.name, column.name);
+                    return foreign(format!("the table {table} has no column {column}, so that it is none that was loaded"));
+                }
+            }
+            Some(kind) => return foreign(format!("{} is no table, but a {kind}", table.name)),
         }
-        (Ok(manifest), _) => Holding::Unfinished(manifest),
-        (Err(error), _) => Holding::Foreign { why: format!("graymark_manifest of database {database} cannot be read: {error}") },
+    }
+    Ok(match missing {
+        Some(missing) if state.as_deref() == Some("complete") => {
+            Holding::Damaged { why: format!("database {database} has tables of the workload, but no {missing}") }
+        }
+        None if state.as_deref() == Some("complete") => Holding::Complete(manifest),
+        _ => Holding::Unfinished(manifest),
     })
+}
+
+/// The columns of all tables, as table and column.
+async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, String)>, mysql_async::Error> {
+    let sql =
+        "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE table_schema = ?";
+    Ok(conn.exec::<(String, String), _, _>(sql, (database,)).await?.into_iter().collect())
+}
+
+/// What else would be broken if `tables` of the connection's database were gone, as far as this user may see it.
+pub async fn dependents(conn: &mut Conn, tables: &[&str]) -> Result<Vec<String>, Error> {
+    let sql = script::select(DEPENDENTS, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
+    let found: Result<Vec<(String, String, String)>, _> = conn.query(sql[0]).await;
+    let found = found.map_err(|error| of_command("cannot see what hangs on the tables", &error))?;
+    Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), tables))
+}
+
+/// Notes with the tables that Graymark made the database for them.
+pub async fn note_own_database(conn: &mut Conn) -> Result<(), Error> {
+    let note = format!("ALTER TABLE {} COMMENT = '{OWN_DATABASE}'", METADATA[0]);
+    conn.query_drop(note).await.map_err(|error| of_command("cannot create the tables", &error))
+}
+
+/// Whether Graymark made the database.
+pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, mysql_async::Error> {
+    let sql = "SELECT CAST(table_comment AS CHAR) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?";
+    let comment: Option<String> = conn.exec_first(sql, (database, METADATA[0])).await?;
+    Ok(comment.as_deref() == Some(OWN_DATABASE))
 }
 
 /// Creates the workload's tables and Graymark's own, empty, so far as they are not there. Each statement is a transaction of its own, and

@@ -259,8 +259,8 @@ async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Database(format!(
-        "there is no procedure {name} as it is called, for another version of Graymark loaded the database: drop and load it again, or run \
-         with --via statements"
+        "there is no procedure {name} as it is called, for another version of Graymark loaded the database: make it anew with \
+         graymark load --procedures-only, or run with --via statements"
     )))
 }
 

@@ -16,10 +16,10 @@ use mysql_async::prelude::Queryable;
 use super::connect::Target;
 use super::failure::{DEADLOCK, DUPLICATE_KEY, code, of_command};
 use super::rows::{self, Chunks};
-use super::{Port, catalog};
+use super::{Port, catalog, procedure};
 use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, LoadReport, Manifest};
+use crate::engine::{Error, LoadReport, Manifest, ownership};
 use crate::workload::{Part, Population, Table};
 
 /// Foreign keys are declared when the rows are there, and what a killed load left is waited for.
@@ -39,13 +39,12 @@ pub async fn load<W: Port>(
     let guard = claim(target, database).await?;
 
     phases.begin("schema");
-    if target.own_database() {
-        let create = format!("CREATE DATABASE IF NOT EXISTS `{database}`");
-        let mut conn = target.connect(None, &[]).await?;
-        conn.query_drop(create).await.map_err(|error| of_command(&format!("cannot create the database {database}"), &error))?;
-    }
+    let made = target.own_database() && create_database(target, database).await?;
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
     prepare::<W>(&mut conn, database, manifest).await?;
+    if made {
+        catalog::note_own_database(&mut conn).await?;
+    }
 
     let parts = population.parts();
     let open = phases.open_parts(W::TABLES, &parts, &catalog::parts(&mut conn).await?)?;
@@ -65,7 +64,7 @@ pub async fn load<W: Port>(
         }
     }
     phases.begin("procedures");
-    create_procedures::<W>(&mut conn).await?;
+    procedure::create::<W>(&mut conn).await?;
 
     phases.begin("statistics");
     let expected = rows_of_tables(&parts);
@@ -107,6 +106,17 @@ pub(super) async fn claim(target: &Target, database: &str) -> Result<Conn, Error
 /// Lets others load or restore.
 pub(super) async fn release(mut guard: Conn) -> Result<(), Error> {
     guard.query_drop("DO RELEASE_ALL_LOCKS()").await.map_err(|error| of_command("cannot end", &error))
+}
+
+/// Creates the database unless it is there. Whether it was made now.
+async fn create_database(target: &Target, database: &str) -> Result<bool, Error> {
+    let failed = |error| of_command(&format!("cannot create the database {database}"), &error);
+    let mut conn = target.connect(None, &[]).await?;
+    let sql = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?";
+    if conn.exec_first::<u64, _, _>(sql, (database,)).await.map_err(failed)? != Some(0) {
+        return Ok(false);
+    }
+    conn.query_drop(format!("CREATE DATABASE `{database}`")).await.map(|()| true).map_err(failed)
 }
 
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
@@ -250,15 +260,6 @@ async fn declare(conn: &mut Conn, key: &Named<'_>, kind: Declared) -> Result<(),
     }
 }
 
-async fn create_procedures<W: Port>(conn: &mut Conn) -> Result<(), Error> {
-    for procedure in script::statements(W::PROCEDURES) {
-        let failed = |error| of_command(&format!("cannot create the procedure {}", procedure.name), &error);
-        conn.query_drop(format!("DROP PROCEDURE IF EXISTS {}", procedure.name)).await.map_err(failed)?;
-        conn.query_drop(procedure.sql).await.map_err(failed)?;
-    }
-    Ok(())
-}
-
 /// Has the server look at a table for its plans.
 pub(super) async fn analyze(conn: &mut Conn, table: &str) -> Result<(), Error> {
     let told: Vec<(String, String, String, String)> = conn
@@ -280,29 +281,37 @@ pub(super) async fn count(conn: &mut Conn, table: &str) -> Result<u64, Error> {
     Ok(rows.unwrap_or(0))
 }
 
-/// Removes the workload's tables, its procedures and what Graymark keeps with them; the database too, if Graymark made it and nothing else is
-/// in it.
+/// Removes the workload's tables, its procedures and what Graymark keeps with them, if its manifest proves that they are its own; the database
+/// too, if Graymark made it and nothing else is in it. The server takes no dropped table back: what else hangs on them is looked for first.
 pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
     let database = target.database(W::NAME);
     let guard = claim(target, database).await?;
     let failed = |error| of_command("cannot remove the tables", &error);
     let mut conn = target.connect(None, &["foreign_key_checks = 0", "lock_wait_timeout = 600"]).await?;
-    let sql = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?";
-    let there: Option<u64> = conn.exec_first(sql, (database,)).await.map_err(failed)?;
-    if there == Some(0) {
+    if !ownership::droppable(catalog::holding::<W>(&mut conn, database).await?)? {
         return release(guard).await;
     }
-    let tables = W::TABLES.iter().map(|table| table.name).chain(catalog::METADATA);
-    let tables: Vec<String> = tables.map(|name| format!("`{database}`.{name}")).collect();
-    conn.query_drop(format!("DROP TABLE IF EXISTS {}", tables.join(", "))).await.map_err(failed)?;
+    let mut tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
+    conn.query_drop(format!("USE `{database}`")).await.map_err(failed)?;
+    let dependents = catalog::dependents(&mut conn, &tables).await?;
+    if !dependents.is_empty() {
+        return Err(ownership::needed_by(&dependents.join(", ")));
+    }
+    let own = catalog::is_own_database(&mut conn, database).await.map_err(failed)?;
     for procedure in script::statements(W::PROCEDURES) {
         let drop = format!("DROP PROCEDURE IF EXISTS `{database}`.{}", procedure.name);
         conn.query_drop(drop).await.map_err(failed)?;
     }
-    if target.own_database() {
+    // What proves the others to be Graymark's goes last: if this is interrupted, the next drop goes on.
+    tables.extend(catalog::METADATA.iter().rev());
+    for table in tables {
+        conn.query_drop(format!("DROP TABLE IF EXISTS `{database}`.{table}")).await.map_err(failed)?;
+    }
+    if own {
         let sql = "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = ?) \
-                   + (SELECT count(*) FROM information_schema.routines WHERE routine_schema = ?)";
-        let left: Option<u64> = conn.exec_first(sql, (database, database)).await.map_err(failed)?;
+                   + (SELECT count(*) FROM information_schema.routines WHERE routine_schema = ?) \
+                   + (SELECT count(*) FROM information_schema.events WHERE event_schema = ?)";
+        let left: Option<u64> = conn.exec_first(sql, (database, database, database)).await.map_err(failed)?;
         if left == Some(0) {
             conn.query_drop(format!("DROP DATABASE `{database}`")).await.map_err(failed)?;
         }

@@ -11,6 +11,7 @@ mod local;
 mod maintain;
 mod observe;
 mod option_file;
+mod procedure;
 mod restore;
 mod rows;
 mod scan;
@@ -31,7 +32,8 @@ use crate::engine::options::private_settings;
 use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::{self, cpu};
 use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, Procedures, RestoreReport, Session,
+    Upkeep, Via,
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
@@ -219,6 +221,19 @@ impl<W: Port> Engine<W> for Mysql {
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
         load::load::<W>(&self.target, manifest, population, jobs, told).await
+    }
+
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        match self.via {
+            Via::Statements => Ok(Procedures::Unused),
+            Via::Procedures => procedure::compare::<W>(&mut self.conn::<W>().await?).await,
+        }
+    }
+
+    async fn renew_procedures(&self) -> Result<(), Error> {
+        let guard = load::claim(&self.target, self.target.database(W::NAME)).await?;
+        procedure::create::<W>(&mut self.conn::<W>().await?).await?;
+        load::release(guard).await
     }
 
     async fn restore(

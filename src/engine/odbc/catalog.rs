@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::connection::Connection;
-use super::diagnostic::Diagnostic;
-use super::dialect::Dialect;
+use super::diagnostic::{Diagnostic, Meaning};
+use super::dialect::{Dialect, Texts};
 use super::parameter::Param;
-use super::port::Port;
+use super::port::{self, Port};
 use super::program;
 use super::statement::Reply;
 use crate::engine::sql::script;
-use crate::engine::{Error, Holding, Manifest};
+use crate::engine::{Error, Holding, Manifest, ownership};
 
 /// The version of [`Manifest`] that this program writes and understands.
 const FORMAT: u32 = 1;
@@ -60,8 +60,13 @@ pub(super) fn ask(connection: &Connection, dialect: &Dialect, name: &str) -> Res
 pub(super) fn write<W: Port>(connection: &Connection, dialect: &Dialect, manifest: &Manifest) -> Result<(), Error> {
     let json = serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
     let write = || {
-        execute(connection, dialect, "create manifest", &[])?;
-        execute(connection, dialect, "create parts", &[])?;
+        // A load that was killed right here left them behind, where a table is a transaction of its own.
+        for name in ["create manifest", "create parts"] {
+            match execute(connection, dialect, name, &[]) {
+                Err(error) if is_there(&error) => {}
+                done => done?,
+            }
+        }
         execute(connection, dialect, "write manifest", &[Param::Text(W::NAME), Param::Text(&json)])
     };
     write().map_err(|error| failed("cannot make Graymark's own tables", &error))
@@ -112,32 +117,26 @@ pub(super) fn is_there(error: &Diagnostic) -> bool {
 /// What the database holds of the workload.
 pub(super) fn holding<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<Holding, Error> {
     let look = |error: &Diagnostic| failed("cannot look at the database", error);
-    let foreign = |why: String| Ok(Holding::Foreign { why });
-    let missing = || -> Result<Vec<&str>, Error> {
-        let mut missing = Vec::new();
-        for table in W::TABLES {
-            match connection.query(&format!("SELECT 1 FROM {} WHERE 1 = 0", table.name)) {
-                Ok(_) => {}
-                Err(error) if is_missing(&error) => missing.push(table.name),
-                Err(error) => return Err(look(&error)),
-            }
-        }
-        Ok(missing)
-    };
+    let foreign = |what: String| Ok(ownership::foreign(&what, "the database's own client", "a database of its own"));
     let reply = match ask(connection, dialect, "read manifest") {
         Ok(reply) => reply.unwrap_or_default(),
         Err(error) if is_missing(&error) => {
-            return match missing()?.len() {
-                missing if missing == W::TABLES.len() => Ok(Holding::Nothing),
-                _ => foreign("it has tables of the workload but no graymark_manifest: something else made them".to_owned()),
-            };
+            let unproven = there::<W>(connection)?;
+            return if unproven.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&unproven)) };
         }
-        Err(error) => return Err(look(&error)),
+        Err(error) if error.meaning() == Meaning::Lost => return Err(look(&error)),
+        Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
     };
+    // A load that was killed before its first word.
+    let there = there::<W>(connection)?;
+    if reply.rows.is_empty() && !W::TABLES.iter().any(|table| there.contains(&table.name)) {
+        return Ok(Holding::Nothing);
+    }
     let [row] = &reply.rows[..] else {
         return foreign(format!("its graymark_manifest has {} rows instead of one", reply.rows.len()));
     };
-    let read = |column| row.text(column).map_err(|why| Error::Database(format!("graymark_manifest: {why}")));
+    let read = |column| row.optional_text(column).map_err(|why| Error::Database(format!("graymark_manifest: {why}")));
+    let read = |column| read(column).map(Option::unwrap_or_default);
     let (workload, text, complete) = (read(0)?, read(1)?, read(2)?);
     if workload != W::NAME {
         return Ok(Holding::Other { workload: workload.to_owned() });
@@ -149,33 +148,82 @@ pub(super) fn holding<W: Port>(connection: &Connection, dialect: &Dialect) -> Re
     if manifest.format != FORMAT {
         return foreign(format!("its manifest has format {}, and this program understands format {FORMAT}", manifest.format));
     }
-    if let Some(table) = missing()?.first() {
-        return foreign(format!("the table {table} is missing"));
+    for table in W::TABLES.iter().filter(|table| there.contains(&table.name)) {
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        match connection.query(&format!("SELECT {} FROM {} WHERE 1 = 0", columns.join(", "), table.name)) {
+            Ok(_) => {}
+            Err(error) if error.meaning() == Meaning::Lost => return Err(look(&error)),
+            Err(error) => return foreign(format!("the table {} is none that was loaded ({error})", table.name)),
+        }
     }
-    Ok(if complete == "1" { Holding::Complete(manifest) } else { Holding::Unfinished(manifest) })
+    let missing = W::TABLES.iter().map(|table| table.name).chain(TABLES).find(|name| !there.contains(name));
+    Ok(match missing {
+        // Where each table is a transaction of its own, an interrupted load may not have made them all.
+        Some(table) if complete == "1" || dialect.texts != Texts::Plain => {
+            Holding::Damaged { why: format!("the table {table} is missing") }
+        }
+        None if complete == "1" => Holding::Complete(manifest),
+        _ => Holding::Unfinished(manifest),
+    })
 }
 
-/// Removes the workload's tables and Graymark's own.
-pub(super) fn drop_tables<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<(), Error> {
-    let remove = |sql: &str| match connection.execute(sql) {
-        Err(error) if is_missing(&error) => Ok(()),
-        done => done.map(|_| ()).map_err(|error| failed("cannot remove the tables", &error)),
-    };
-    // Children before the parents that they refer to, where a database minds.
-    let prefix = dialect.prefix.replace("{schema}", W::NAME);
+/// The tables of the workload's and of Graymark's names that are there.
+fn there<W: Port>(connection: &Connection) -> Result<Vec<&'static str>, Error> {
+    let mut there = Vec::new();
     for table in W::TABLES.iter().map(|table| table.name).chain(TABLES) {
-        for sql in dialect.drop {
-            remove(&sql.replace("{table}", &format!("{prefix}{table}")))?;
+        match connection.query(&format!("SELECT 1 FROM {table} WHERE 1 = 0")) {
+            Ok(_) => there.push(table),
+            Err(error) if is_missing(&error) => {}
+            Err(error) => return Err(failed("cannot look at the database", &error)),
         }
     }
-    if !prefix.is_empty() {
-        for step in program::steps(W::DROP) {
-            remove(&step.sql)?;
+    Ok(there)
+}
+
+/// Removes the workload's tables and Graymark's own, if the manifest proves that they are.
+pub(super) fn drop_tables<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<(), Error> {
+    if !ownership::droppable(holding::<W>(connection, dialect)?)? {
+        return Ok(());
+    }
+    let cannot = |error: Diagnostic| failed("cannot remove the tables", &error);
+    let there = there::<W>(connection)?;
+    let reply = ask(connection, dialect, "dependents").map_err(cannot)?.unwrap_or_default();
+    let text = |row: &super::row::Row, at| row.text(at).map(str::to_owned).unwrap_or_default();
+    let all: Vec<[String; 3]> = reply.rows.iter().map(|row| [text(row, 0), text(row, 1), text(row, 2)]).collect();
+    let dependents = ownership::dependents(all.iter().map(|[kind, name, needed]| (&**kind, &**name, &**needed)), &there);
+    if !dependents.is_empty() {
+        return Err(ownership::needed_by(&dependents.join(", ")));
+    }
+    for sql in dialect.before_drop {
+        connection.execute(sql).map_err(cannot)?;
+    }
+    super::begin(connection, dialect).map_err(cannot)?;
+    match remove::<W>(connection, dialect, &there) {
+        Ok(()) => super::commit(connection, dialect).map_err(cannot),
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = super::rollback(connection, dialect);
+            // Dependent objects still exist.
+            Err(if error.state() == "2BP01" { ownership::needed_by(&error.to_string()) } else { cannot(error) })
         }
-        match connection.execute(&format!("DROP SCHEMA IF EXISTS {}", W::NAME)) {
-            // Someone keeps other things in it.
-            Err(error) if error.state() == "2BP01" => {}
-            done => done.map(|_| ()).map_err(|error| failed("cannot remove the schema", &error))?,
+    }
+}
+
+fn remove<W: Port>(connection: &Connection, dialect: &Dialect, there: &[&str]) -> Result<(), Diagnostic> {
+    let prefix = dialect.prefix.replace("{schema}", W::NAME);
+    // What proves the others to be Graymark's goes last.
+    let order = port::children_first::<W>().into_iter().chain(TABLES.into_iter().rev());
+    let tables: Vec<String> = order.filter(|name| there.contains(name)).map(|name| format!("{prefix}{name}")).collect();
+    if dialect.drop.contains("{tables}") {
+        connection.execute(&dialect.drop.replace("{tables}", &tables.join(", ")))?;
+    } else {
+        for table in &tables {
+            connection.execute(&dialect.drop.replace("{table}", table))?;
+        }
+    }
+    if dialect.texts == Texts::Postgres {
+        for step in program::steps(W::DROP) {
+            connection.execute(&step.sql)?;
         }
     }
     Ok(())

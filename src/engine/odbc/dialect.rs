@@ -21,14 +21,18 @@ pub struct Dialect {
     pub integers: bool,
     /// Whether a column of values goes in as an array, in PostgreSQL's notation.
     pub arrays: bool,
+    /// Makes the schema `{schema}` unless it is there.
+    pub schema: Option<&'static str>,
     /// What stands before the name of a table when it is made or dropped.
     pub prefix: &'static str,
     /// What stands before the name of a temporary table.
     pub temporary: &'static str,
     /// The words in braces and what they mean.
     words: &'static [(&'static str, &'static str)],
-    /// Removes `{table}`.
-    pub drop: &'static [&'static str],
+    /// Sent before tables are removed, so that their own foreign keys are no hindrance.
+    pub before_drop: &'static [&'static str],
+    /// Removes `{table}`, or all `{tables}` at once; never with what hangs on them.
+    pub drop: &'static str,
     /// Has the database look at `{table}` for its plans.
     pub statistics: Option<&'static str>,
     /// The isolation level of a database that has but one.
@@ -56,10 +60,12 @@ const PLAIN: Dialect = Dialect {
     begin: None,
     integers: false,
     arrays: false,
+    schema: None,
     prefix: "",
     temporary: "",
     words: &[("{now}", "CURRENT_TIMESTAMP"), ("{time}", "TIMESTAMP"), ("{options}", "")],
-    drop: &["DROP TABLE {table} CASCADE"],
+    before_drop: &[],
+    drop: "DROP TABLE {table}",
     statistics: None,
     isolation: None,
     catalog: include_str!("dialect/plain.sql"),
@@ -73,9 +79,10 @@ pub static DIALECTS: [Dialect; 4] = [
         texts: Texts::Postgres,
         session: &["SET TIME ZONE 'UTC'", "SET search_path TO {schema}"],
         arrays: true,
+        schema: Some("CREATE SCHEMA IF NOT EXISTS {schema}"),
         prefix: "{schema}.",
         temporary: "pg_temp.",
-        drop: &["DROP TABLE IF EXISTS {table} CASCADE"],
+        drop: "DROP TABLE {tables}",
         statistics: Some("VACUUM (ANALYZE) {table}"),
         catalog: include_str!("dialect/postgresql.sql"),
         ..PLAIN
@@ -89,9 +96,14 @@ pub static DIALECTS: [Dialect; 4] = [
             ("{time}", "DATETIME(6)"),
             ("{options}", "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
         ],
-        drop: &["SET foreign_key_checks = 0", "DROP TABLE IF EXISTS {table}", "SET foreign_key_checks = 1"],
+        before_drop: &["SET foreign_key_checks = 0"],
+        drop: "DROP TABLE {tables}",
         statistics: Some("ANALYZE TABLE {table}"),
-        catalog: concat!(include_str!("dialect/plain.sql"), include_str!("dialect/mariadb.sql")),
+        catalog: concat!(
+            include_str!("dialect/plain.sql"),
+            include_str!("dialect/mariadb.sql"),
+            include_str!("../mysql/dependents.sql")
+        ),
         ..PLAIN
     },
     Dialect {
@@ -103,7 +115,7 @@ pub static DIALECTS: [Dialect; 4] = [
         temporary: "temp.",
         // The clock of older SQLite gives milliseconds in this way only.
         words: &[("{now}", "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) * 1000")],
-        drop: &["PRAGMA foreign_keys = OFF", "DROP TABLE IF EXISTS {table}"],
+        before_drop: &["PRAGMA foreign_keys = OFF"],
         statistics: Some("ANALYZE {table}"),
         isolation: Some("serializable"),
         catalog: include_str!("dialect/sqlite.sql"),

@@ -29,9 +29,10 @@ pub(super) async fn load<W: Port>(
     let (mut phases, dialect) = (Phases::new(told), odbc.dialect);
     let connection = odbc.connect::<W>()?;
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
-    if !goes_on_or_name(&catalog::holding::<W>(&connection, dialect)?, manifest, "another database")? {
+    let goes_on = goes_on_or_name(&catalog::holding::<W>(&connection, dialect)?, manifest, "another database")?;
+    if !goes_on || dialect.texts == Texts::Plain {
         phases.begin("schema");
-        create::<W>(&connection, dialect, manifest, profile)?;
+        create::<W>(&connection, dialect, manifest, profile, goes_on)?;
     }
     phases.begin("rows");
     let jobs = if dialect.begin.is_some() { 1 } else { jobs };
@@ -66,16 +67,32 @@ pub(super) async fn load<W: Port>(
     Ok(phases.end())
 }
 
-fn create<W: Port>(connection: &Connection, dialect: &Dialect, manifest: &Manifest, profile: usize) -> Result<(), Error> {
+/// Makes the tables, or those of them that an interrupted load has not made. What proves them to be Graymark's comes first, for not every
+/// database takes tables back.
+fn create<W: Port>(
+    connection: &Connection,
+    dialect: &Dialect,
+    manifest: &Manifest,
+    profile: usize,
+    goes_on: bool,
+) -> Result<(), Error> {
     let cannot = |error: &Diagnostic| failed("cannot create the tables", error);
     // Where tables belong to transactions, there are all of them or none.
     super::begin(connection, dialect).map_err(|error| cannot(&error))?;
+    if let Some(schema) = dialect.schema {
+        connection.execute(&schema.replace("{schema}", W::NAME)).map_err(|error| cannot(&error))?;
+    }
+    if !goes_on {
+        catalog::write::<W>(connection, dialect, manifest)?;
+    }
     for text in port::tables::<W>(dialect, profile, manifest.foreign_keys) {
         for step in program::steps(&text) {
-            connection.execute(&step.sql).map_err(|error| cannot(&error))?;
+            match connection.execute(&step.sql) {
+                Err(error) if goes_on && catalog::is_there(&error) => {}
+                done => done.map(|_| ()).map_err(|error| cannot(&error))?,
+            }
         }
     }
-    catalog::write::<W>(connection, dialect, manifest)?;
     super::commit(connection, dialect).map_err(|error| cannot(&error))
 }
 

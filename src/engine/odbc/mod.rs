@@ -120,7 +120,8 @@ impl Odbc {
             Holding::Nothing => not_loaded("it holds nothing of the workload: load it first"),
             Holding::Unfinished(_) => not_loaded("its load has not ended: load it again with the same parameters to go on"),
             Holding::Other { workload } => not_loaded(&format!("it holds the workload {workload}: name another database")),
-            Holding::Foreign { why } => not_loaded(&format!("{why}; drop the workload's tables and load it again")),
+            Holding::Damaged { why } => not_loaded(&format!("{why}; remove the tables with graymark drop and load again")),
+            Holding::Foreign { why } => not_loaded(&why),
         }
     }
 }

@@ -75,11 +75,51 @@ pub(super) fn foreign_keys<W: Port>(dialect: &Dialect) -> Vec<(&'static str, Str
     }
 }
 
+/// The workload's tables, those that refer to others before these.
+pub(super) fn children_first<W: Port>() -> Vec<&'static str> {
+    // `ALTER TABLE tpcc.child … REFERENCES tpcc.parent (…)`
+    let word = |sql: &'static str, after: &str| sql.split_once(after)?.1.split([' ', '\n']).next()?.rsplit('.').next();
+    let keys = script::statements(W::FOREIGN_KEYS).into_iter();
+    let mut keys: Vec<(&str, &str)> =
+        keys.filter_map(|key| word(key.sql, "ALTER TABLE ").zip(word(key.sql, "REFERENCES "))).collect();
+    let mut left: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
+    let mut sorted = Vec::new();
+    // Were there a circle, its tables would come in their own order.
+    while let Some(place) =
+        left.iter().position(|table| keys.iter().all(|(_, parent)| parent != table)).or((!left.is_empty()).then_some(0))
+    {
+        let table = left.remove(place);
+        keys.retain(|(child, _)| *child != table);
+        sorted.push(table);
+    }
+    sorted
+}
+
 /// The script of a restore; none where there is no such thing.
 pub(super) fn restore<W: Port>(dialect: &Dialect) -> Option<&'static str> {
     match dialect.texts {
         Texts::Postgres => Some(<W as postgres::Port>::RESTORE),
         Texts::Sqlite => Some(<W as sqlite::Port>::RESTORE),
         Texts::Plain => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::debitcredit::DebitCredit;
+    use crate::workload::tpcc::Tpcc;
+
+    #[test]
+    fn no_table_is_dropped_before_those_that_refer_to_it() {
+        let sorted = children_first::<Tpcc>();
+        let place = |name: &str| sorted.iter().position(|table| *table == name).unwrap();
+        assert_eq!(sorted.len(), 9);
+        for (child, parent) in [("order_line", "stock"), ("order_line", "orders"), ("orders", "customer"), ("stock", "item")] {
+            assert!(place(child) < place(parent), "{sorted:?}");
+        }
+        let sorted = children_first::<DebitCredit>();
+        let place = |name: &str| sorted.iter().position(|table| *table == name).unwrap();
+        assert!(place("teller") < place("branch") && place("account") < place("branch"), "{sorted:?}");
     }
 }

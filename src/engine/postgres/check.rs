@@ -10,6 +10,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Port;
 use super::failure::of_command;
+use super::schema::Schema;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
 
@@ -34,10 +35,10 @@ const UNLOGGED: &str = "SELECT string_agg(relname::text, ', ' ORDER BY relname) 
     WHERE nspname::text = $1::text AND relname::text = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relpersistence <> 'p'";
 
 /// Runs the workload's conditions one after the other.
-pub async fn check<W: Port>(client: &Client, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub async fn check<W: Port>(client: &Client, schema: &Schema, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(W::CONSISTENCY) {
-        let finding = condition_holds::<W>(client, &condition).await?;
+        let finding = condition_holds(client, schema, &condition).await?;
         told(&finding);
         findings.push(finding);
     }
@@ -45,12 +46,12 @@ pub async fn check<W: Port>(client: &Client, told: &mut dyn FnMut(&Finding)) -> 
 }
 
 /// Runs one condition, on a snapshot.
-pub async fn condition_holds<W: Port>(client: &Client, condition: &Named<'_>) -> Result<Finding, Error> {
-    let finding = find(client, W::NAME, condition).await;
+pub async fn condition_holds(client: &Client, schema: &Schema, condition: &Named<'_>) -> Result<Finding, Error> {
+    let finding = find(client, schema, condition).await;
     finding.map_err(|error| of_command(&format!("cannot check condition {}", condition.name), &error))
 }
 
-async fn find(client: &Client, schema: &str, condition: &Named<'_>) -> Result<Finding, tokio_postgres::Error> {
+async fn find(client: &Client, schema: &Schema, condition: &Named<'_>) -> Result<Finding, tokio_postgres::Error> {
     let began = Instant::now();
     let (mut offending, mut examples) = (0, Vec::new());
     let mut rows = pin!(client.simple_query_raw(&reading(schema, condition.sql)).await?);
@@ -71,7 +72,8 @@ async fn find(client: &Client, schema: &str, condition: &Named<'_>) -> Result<Fi
 }
 
 /// A query as one read-only transaction with one snapshot, in the workload's schema. Sent as a whole, it passes any pooler.
-fn reading(schema: &str, sql: &str) -> String {
+fn reading(schema: &Schema, sql: &str) -> String {
+    let sql = schema.sql(sql);
     format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO {schema};\n{sql};\nCOMMIT")
 }
 
@@ -83,9 +85,9 @@ fn show(row: &SimpleQueryRow) -> String {
 }
 
 /// The running totals of the workload's effects.
-pub async fn effects<W: Port>(client: &Client) -> Result<Vec<i64>, Error> {
+pub async fn effects<W: Port>(client: &Client, schema: &Schema) -> Result<Vec<i64>, Error> {
     let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
-    let messages = client.simple_query(&reading(W::NAME, sql[0])).await;
+    let messages = client.simple_query(&reading(schema, sql[0])).await;
     let messages = messages.map_err(|error| of_command("cannot count what was done", &error))?;
     let row = messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
@@ -100,13 +102,13 @@ pub async fn effects<W: Port>(client: &Client) -> Result<Vec<i64>, Error> {
 }
 
 /// The settings of a session that matter to the result.
-pub async fn settings<W: Port>(client: &Client) -> Result<BTreeMap<String, String>, Error> {
+pub async fn settings<W: Port>(client: &Client, schema: &Schema) -> Result<BTreeMap<String, String>, Error> {
     let failed = |error| of_command("cannot read the settings", &error);
     let rows = client.query_typed(SETTINGS, &[]).await.map_err(failed)?;
     let settings = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, _>>();
     let mut settings: BTreeMap<String, String> = settings.map_err(failed)?;
     let tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
-    let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&W::NAME, Type::TEXT), (&tables, Type::TEXT_ARRAY)];
+    let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&schema.name(), Type::TEXT), (&tables, Type::TEXT_ARRAY)];
     let rows = client.query_typed(UNLOGGED, &parameters).await.map_err(failed)?;
     let unlogged: Option<String> = rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)?.flatten();
     settings.extend(unlogged.map(|tables| ("unlogged_tables".to_owned(), tables)));

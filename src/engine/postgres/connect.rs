@@ -9,6 +9,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, config};
 
 use super::pgpass;
+use super::schema::{self, Schema};
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Form, Host, Parts, Password, encoded, encoded_path, one_line, own_name};
@@ -20,7 +21,7 @@ const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 const FORM: Form = Form {
     schemes: &["postgres", "postgresql"],
     database: "dbname",
-    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler",
+    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema",
 };
 
 /// A database to connect to.
@@ -36,6 +37,8 @@ pub struct Target {
     timeout: Duration,
     application_name: String,
     options: Option<String>,
+    /// The schema of the workload's tables; one of the workload's name if there is none.
+    schema: Option<String>,
     /// Whether a pooler stands between: nothing may be bound to a server's session.
     pub pooler: bool,
     /// What to tell the user, such as a password file that was ignored.
@@ -90,6 +93,7 @@ impl Target {
             timeout: Duration::from_secs(timeout),
             application_name: given("application_name", "PGAPPNAME").unwrap_or_else(|| "graymark".to_owned()),
             options: given("options", "PGOPTIONS"),
+            schema: parts.last("schema").map(schema::checked).transpose()?,
             pooler,
             warnings: Vec::new(),
         };
@@ -120,13 +124,28 @@ impl Target {
     /// The URL without password.
     pub fn url(&self) -> String {
         let (user, database) = (encoded(&self.user), encoded(&self.database));
-        match &self.host {
+        let mut url = match &self.host {
             Host::Tcp(host) if host.contains(':') => format!("postgres://{user}@[{host}]:{}/{database}", self.port),
             Host::Tcp(host) => format!("postgres://{user}@{}:{}/{database}", encoded(host), self.port),
             Host::Socket(path) => {
                 format!("postgres://{user}@/{database}?host={}&port={}", encoded_path(&path.to_string_lossy()), self.port)
             }
+        };
+        if let Some(schema) = &self.schema {
+            url.push(if url.contains('?') { '&' } else { '?' });
+            url.push_str(&format!("schema={}", encoded(schema)));
         }
+        url
+    }
+
+    /// The schema of a workload's tables.
+    pub fn schema(&self, workload: &'static str) -> Schema {
+        Schema::of(self.schema.as_deref(), workload)
+    }
+
+    /// The same server, with the workload's tables in a schema of this name.
+    pub fn in_schema(self, schema: Option<String>) -> Target {
+        Target { schema, ..self }
     }
 
     /// Whether the server is on this machine, as far as the address tells.

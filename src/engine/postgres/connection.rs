@@ -15,6 +15,7 @@ use tokio_postgres::{Client, RowStream};
 
 use super::connect::Target;
 use super::failure;
+use super::schema::Schema;
 use crate::engine::sql::{self, Arg, Call, Counts, MAX_CALLS};
 use crate::engine::{Error, Failure};
 use crate::workload::value::{Money, Rate, Timestamp, Value};
@@ -51,11 +52,16 @@ pub struct Connection {
 
 impl Connection {
     /// Connects and prepares. `isolation` in SQL's words, such as `read committed`.
-    pub async fn open(target: &Target, commands: &[Option<Command>], isolation: &str) -> Result<Connection, Error> {
+    pub async fn open(
+        target: &Target,
+        schema: &Schema,
+        commands: &[Option<Command>],
+        isolation: &str,
+    ) -> Result<Connection, Error> {
         let client = target.connect(&[("default_transaction_isolation", isolation)]).await?;
         let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
         let ends = [begin.into(), "COMMIT".into(), "ROLLBACK".into()].map(|sql: Cow<'static, str>| Some((sql, false)));
-        let texts = commands.iter().map(|command| command.map(|Command { sql, writes }| (Cow::Borrowed(sql), writes)));
+        let texts = commands.iter().map(|command| command.map(|Command { sql, writes }| (schema.sql(sql), writes)));
         let prepare = async |text: Option<(Cow<'static, str>, bool)>| {
             let Some((sql, writes)) = text else { return Ok(None) };
             let statement = if target.pooler { None } else { Some(client.prepare(&sql).await?) };
@@ -65,8 +71,8 @@ impl Connection {
         let prepared = prepared.map_err(|error: tokio_postgres::Error| {
             let what = match error.code() {
                 Some(&SqlState::UNDEFINED_FUNCTION) => {
-                    "cannot prepare the workload's calls, for another version of Graymark loaded the database: drop and load it again, \
-                     or run with --via statements"
+                    "cannot prepare the workload's calls, for another version of Graymark loaded the database: make its procedures anew \
+                     with graymark load --procedures-only, or run with --via statements"
                 }
                 _ => "cannot prepare the workload's statements",
             };

@@ -3,6 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::numeric::{Numeric, since_2000};
+use super::schema::Schema;
 use crate::workload::Table;
 use crate::workload::value::{RowSink, Value};
 
@@ -13,7 +14,7 @@ const MARGIN: usize = 8 << 10;
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 
 /// The statement that takes the rows of a table.
-pub fn statement(schema: &str, table: &Table) -> String {
+pub fn statement(schema: &Schema, table: &Table) -> String {
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
     format!("COPY {schema}.{} ({}) FROM STDIN (FORMAT binary)", table.name, columns.join(", "))
 }

@@ -18,6 +18,7 @@ use super::catalog;
 use super::connect::Target;
 use super::copy::{self, CopyRows};
 use super::failure::of_command;
+use super::schema::Schema;
 use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, LoadReport, Manifest};
@@ -34,16 +35,17 @@ pub async fn load<W: Port>(
     let jobs = jobs.max(1);
     let mut phases = Phases::new(told);
     let guard = target.connect(&[]).await?;
-    claim::<W>(&guard).await?;
+    let schema = target.schema(W::NAME);
+    claim(&guard, &schema).await?;
     let client = target.connect(&[]).await?;
 
     phases.begin("schema");
     // Transactions of a load that was killed may still be at work.
-    step(&client, W::NAME, Lock::Alone, "cannot begin to load", async || Ok(())).await?;
-    prepare::<W>(&client, manifest).await?;
+    step(&client, &schema, Lock::Alone, "cannot begin to load", async || Ok(())).await?;
+    prepare::<W>(&client, &schema, manifest).await?;
 
     let parts = population.parts();
-    let open = phases.open_parts(W::TABLES, &parts, &catalog::parts::<W>(&client).await?)?;
+    let open = phases.open_parts(W::TABLES, &parts, &catalog::parts(&client, &schema).await?)?;
     phases.begin("rows");
     let (to, from) = (target.clone(), population.clone());
     phases.bring(open, jobs, async move |share: &Share| copy_parts::<W>(&to, &from, share).await).await?;
@@ -51,23 +53,23 @@ pub async fn load<W: Port>(
     phases.begin("keys");
     let mut clients = try_join_all((0..jobs).map(|_| target.connect(&[]))).await?;
     let keys = script::statements(W::KEYS);
-    let make = async |client: &mut Client, key: &Named<'_>| declare::<W>(client, key, Declared::Index).await;
+    let make = async |client: &mut Client, key: &Named<'_>| declare(client, &schema, key, Declared::Index).await;
     side_by_side(&mut clients, &keys, make).await?;
     if manifest.foreign_keys {
         phases.begin("foreign keys");
         // Each locks two tables, so side by side they would only get in each other's way.
         for key in &script::statements(W::FOREIGN_KEYS) {
-            declare::<W>(&client, key, Declared::Constraint).await?;
+            declare(&client, &schema, key, Declared::Constraint).await?;
         }
     }
     phases.begin("procedures");
-    let create = async || client.batch_execute(W::PROCEDURES).await;
-    step(&client, W::NAME, Lock::Shared, "cannot create the procedures", create).await?;
+    let create = async || client.batch_execute(&schema.sql(W::PROCEDURES)).await;
+    step(&client, &schema, Lock::Shared, "cannot create the procedures", create).await?;
 
     phases.begin("statistics");
     // The rows' visibility is settled now, or it would be by the first readers and by autovacuum, in the middle of a run.
     let vacuum = async |client: &mut Client, (_, table): &(usize, &str)| {
-        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {}.{table}", W::NAME)).await;
+        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {schema}.{table}")).await;
         done.map_err(|error| of_command(&format!("cannot analyze {table}"), &error))
     };
     let expected = rows_of_tables(&parts);
@@ -78,28 +80,28 @@ pub async fn load<W: Port>(
 
     phases.begin("verify");
     for (number, table) in W::TABLES.iter().enumerate() {
-        let rows = count(&client, W::NAME, table.name).await?;
+        let rows = count(&client, &schema, table.name).await?;
         counted_among_others(table.name, rows, expected(number))?;
         phases.report.tables.push((table.name.to_owned(), rows));
     }
-    phases.report.database_bytes = catalog::bytes::<W>(&client).await?;
-    catalog::complete::<W>(&client).await?;
+    phases.report.database_bytes = catalog::bytes(&client, &schema).await?;
+    catalog::complete(&client, &schema).await?;
     release(&guard).await?;
     Ok(phases.end())
 }
 
 /// Makes this process the one that loads or restores, for as long as the client lives. The lock is a transaction's, not a session's, so that a
 /// pooler keeps it too; the transaction has no snapshot and holds nothing else back.
-pub(super) async fn claim<W: Port>(guard: &Client) -> Result<(), Error> {
+pub(super) async fn claim(guard: &Client, schema: &Schema) -> Result<(), Error> {
     let failed = |error| of_command("cannot begin", &error);
     // A loader that has just ended may hold it for a moment.
     let settings = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '1s'";
     guard.batch_execute(&format!("BEGIN; {settings}")).await.map_err(failed)?;
-    let lock = format!("SELECT pg_advisory_xact_lock(hashtext('graymark load'), hashtext('{}'))", W::NAME);
+    let lock = format!("SELECT pg_advisory_xact_lock(hashtext('graymark load'), hashtext({}))", schema.literal());
     match guard.batch_execute(&lock).await {
         Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => Err(Error::Database(format!(
             "another load or restore of {} is running in this database: wait for it or stop it",
-            W::NAME
+            schema.name()
         ))),
         done => done.map_err(failed),
     }
@@ -120,18 +122,18 @@ pub(super) enum Lock {
 }
 
 /// Begins a transaction that holds the lock of a load's steps.
-pub(super) async fn begin(client: &Client, schema: &str, lock: Lock) -> Result<(), tokio_postgres::Error> {
+pub(super) async fn begin(client: &Client, schema: &Schema, lock: Lock) -> Result<(), tokio_postgres::Error> {
     let function = match lock {
         Lock::Shared => "pg_advisory_xact_lock_shared",
         Lock::Alone => "pg_advisory_xact_lock",
     };
-    client.batch_execute(&format!("BEGIN; SELECT {function}(hashtext('graymark step'), hashtext('{schema}'))")).await
+    client.batch_execute(&format!("BEGIN; SELECT {function}(hashtext('graymark step'), hashtext({}))", schema.literal())).await
 }
 
 /// Does something in a transaction that holds the lock of a load's steps. `what` it cannot do is said in the error.
-async fn step(
+pub(super) async fn step(
     client: &Client,
-    schema: &str,
+    schema: &Schema,
     lock: Lock,
     what: &str,
     work: impl AsyncFnOnce() -> Result<(), tokio_postgres::Error>,
@@ -145,20 +147,21 @@ async fn step(
 }
 
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
-async fn prepare<W: Port>(client: &Client, manifest: &Manifest) -> Result<(), Error> {
-    if goes_on(catalog::holding::<W>(client).await?, manifest)? {
+async fn prepare<W: Port>(client: &Client, schema: &Schema, manifest: &Manifest) -> Result<(), Error> {
+    if goes_on(catalog::holding::<W>(client, schema).await?, manifest)? {
         return Ok(());
     }
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
-    catalog::create::<W>(client, W::schema(profile), manifest).await
+    catalog::create::<W>(client, schema, W::schema(profile), manifest).await
 }
 
 /// Copies parts of the population until there are no more, or the load is stopped.
 async fn copy_parts<W: Port>(target: &Target, population: &W::Population, share: &Share) -> Result<(), Error> {
     let client = target.connect(&[]).await?;
+    let schema = target.schema(W::NAME);
     let (mut rows, tables) = (population.rows(), population.tables());
     while let Some(part) = share.take() {
-        let Some(bytes) = copy_part::<W>(&client, &mut rows, &tables[part.table], part, &share.stop).await? else { break };
+        let Some(bytes) = copy_part::<W>(&client, &schema, &mut rows, &tables[part.table], part, &share.stop).await? else { break };
         share.brought(part, bytes);
     }
     Ok(())
@@ -167,6 +170,7 @@ async fn copy_parts<W: Port>(target: &Target, population: &W::Population, share:
 /// Copies one part in one transaction, and notes it. The bytes that were sent, or none if the load was stopped.
 async fn copy_part<W: Port>(
     client: &Client,
+    schema: &Schema,
     rows: &mut <W::Population as Population>::Rows,
     table: &Table,
     part: &Part,
@@ -174,11 +178,11 @@ async fn copy_part<W: Port>(
 ) -> Result<Option<u64>, Error> {
     let name = table.name;
     let mut work = async || {
-        begin(client, W::NAME, Lock::Shared).await?;
-        let sent = send_rows::<W>(client, rows, table, part, stop).await?;
+        begin(client, schema, Lock::Shared).await?;
+        let sent = send_rows::<W>(client, schema, rows, table, part, stop).await?;
         let whole = sent.is_some_and(|(_, rows)| rows == part.rows);
         if whole {
-            let note = format!("INSERT INTO {}.graymark_parts (table_name, number, rows) VALUES ($1, $2, $3)", W::NAME);
+            let note = format!("INSERT INTO {schema}.graymark_parts (table_name, number, rows) VALUES ($1, $2, $3)");
             let (number, rows) = (part.number.cast_signed(), part.rows.cast_signed());
             client.execute_typed(&note, &[(&name, Type::TEXT), (&number, Type::INT4), (&rows, Type::INT8)]).await?;
         }
@@ -196,6 +200,7 @@ async fn copy_part<W: Port>(
 /// Sends the rows of a part. Bytes sent and rows taken, or none if the load was stopped, which aborts the copy.
 async fn send_rows<W: Port>(
     client: &Client,
+    schema: &Schema,
     rows: &mut <W::Population as Population>::Rows,
     table: &Table,
     part: &Part,
@@ -203,7 +208,7 @@ async fn send_rows<W: Port>(
 ) -> Result<Option<(u64, u64)>, tokio_postgres::Error> {
     let mut bytes = 0;
     let mut encoder = CopyRows::new(table.columns.len());
-    let mut sink = pin!(client.copy_in(&copy::statement(W::NAME, table)).await?);
+    let mut sink = pin!(client.copy_in(&copy::statement(schema, table)).await?);
     for unit in 0..part.units {
         rows.write(part, unit, &mut encoder);
         if let Some(chunk) = encoder.chunk() {
@@ -227,11 +232,11 @@ enum Declared {
 }
 
 /// Makes a key, unless it is there already.
-async fn declare<W: Port>(client: &Client, key: &Named<'_>, kind: Declared) -> Result<(), Error> {
+async fn declare(client: &Client, schema: &Schema, key: &Named<'_>, kind: Declared) -> Result<(), Error> {
     let failed = |error| of_command(&format!("cannot declare {}", key.name), &error);
     let there = match kind {
-        Declared::Index => catalog::has_index(client, W::NAME, key.name).await,
-        Declared::Constraint => catalog::has_constraint(client, W::NAME, key.name).await,
+        Declared::Index => catalog::has_index(client, schema.name(), key.name).await,
+        Declared::Constraint => catalog::has_constraint(client, schema.name(), key.name).await,
     };
     if there.map_err(failed)? {
         return Ok(());
@@ -241,33 +246,28 @@ async fn declare<W: Port>(client: &Client, key: &Named<'_>, kind: Declared) -> R
         let memory = "SELECT set_config('maintenance_work_mem', '256MB', true) \
                       WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('256MB')";
         client.batch_execute(memory).await?;
-        client.batch_execute(key.sql).await
+        client.batch_execute(&schema.sql(key.sql)).await
     };
-    step(client, W::NAME, Lock::Shared, &format!("cannot declare {}", key.name), make).await
+    step(client, schema, Lock::Shared, &format!("cannot declare {}", key.name), make).await
 }
 
 /// Rows of a table, counted.
-pub(super) async fn count(client: &Client, schema: &str, table: &str) -> Result<u64, Error> {
+pub(super) async fn count(client: &Client, schema: &Schema, table: &str) -> Result<u64, Error> {
     let failed = |error| of_command(&format!("cannot count {table}"), &error);
     let rows = client.query_typed(&format!("SELECT count(*) FROM {schema}.{table}"), &[]).await.map_err(failed)?;
     let count: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)?;
     Ok(count.unwrap_or(0).unsigned_abs())
 }
 
-/// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if nothing else is in it.
-pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
+/// Makes the procedures of a complete load anew, in one transaction. They are dropped first, for one that returns something else cannot be
+/// replaced.
+pub async fn renew_procedures<W: Port>(target: &Target) -> Result<(), Error> {
+    let schema = target.schema(W::NAME);
     let guard = target.connect(&[]).await?;
-    claim::<W>(&guard).await?;
+    claim(&guard, &schema).await?;
     let client = target.connect(&[]).await?;
-    let failed = |error| of_command("cannot remove the tables", &error);
-    let tables = W::TABLES.iter().map(|table| table.name).chain(catalog::METADATA);
-    let tables: Vec<String> = tables.map(|name| format!("{}.{name}", W::NAME)).collect();
-    let remove = async || client.batch_execute(&format!("DROP TABLE IF EXISTS {} CASCADE;\n{}", tables.join(", "), W::DROP)).await;
-    step(&client, W::NAME, Lock::Alone, "cannot remove the tables", remove).await?;
-    match client.batch_execute(&format!("DROP SCHEMA IF EXISTS {}", W::NAME)).await {
-        // Someone keeps other things in it.
-        Err(error) if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) => {}
-        done => done.map_err(failed)?,
-    }
+    let sql = format!("{}\n{}", schema.sql(W::DROP), schema.sql(W::PROCEDURES));
+    let renew = async || client.batch_execute(&sql).await;
+    step(&client, &schema, Lock::Alone, "cannot make the procedures anew", renew).await?;
     release(&guard).await
 }

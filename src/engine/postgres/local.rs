@@ -2,14 +2,24 @@
 
 use std::path::PathBuf;
 
+use super::schema;
 use crate::engine::Error;
 use crate::engine::server::postgres::Options;
 use crate::engine::server::url;
 
+/// A private server, and the schema of the workload's tables in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The server.
+    pub options: Options,
+    /// The schema, if the URL names one.
+    pub schema: Option<String>,
+}
+
 /// What private server a URL asks for; none if it names a server that is there.
-pub fn parse(url: &str) -> Result<Option<Options>, Error> {
+pub fn parse(url: &str) -> Result<Option<Wanted>, Error> {
     let Some(values) = url::values(url, &["postgres", "postgresql"])? else { return Ok(None) };
-    let mut options = Options::default();
+    let (mut options, mut schema) = (Options::default(), None);
     for (name, value) in values {
         match &*name {
             "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => options.version = Some(value),
@@ -20,24 +30,27 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
             "buffers" => {
                 options.settings.push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
             }
+            "schema" if !value.is_empty() => schema = Some(schema::checked(&value)?),
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers= nor a setting with a value"
+                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, schema= nor a setting with a value"
                 )));
             }
         }
     }
-    Ok(Some(options))
+    Ok(Some(Wanted { options, schema }))
 }
 
 /// The URL that starts the same server again.
-pub fn url(options: &Options) -> String {
+pub fn url(wanted: &Wanted) -> String {
+    let Wanted { options, schema } = wanted;
     let version = options.version.iter().map(|version| ("version".to_owned(), version.clone()));
     let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
     let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
-    url::of("postgres", version.chain(tcp).chain(common))
+    let schema = schema.iter().map(|schema| ("schema".to_owned(), schema.clone()));
+    url::of("postgres", version.chain(tcp).chain(common).chain(schema))
 }
 
 /// Where a private server listens and who may enter is Graymark's matter.
@@ -70,28 +83,34 @@ mod tests {
     #[test]
     fn a_private_server_is_asked_for_with_its_settings() {
         assert_eq!(parse("postgres://localhost/local"), Ok(None));
-        assert_eq!(parse("postgres:local"), Ok(Some(Options::default())));
-        let options =
+        assert_eq!(parse("postgres:local"), Ok(Some(Wanted::default())));
+        let wanted =
             parse("postgres:local?version=15&data=/var/bench%20data&cpus=0,2-3&shared_buffers=1GB&pg_stat_statements.track=all")
                 .unwrap()
                 .unwrap();
+        let options = &wanted.options;
         assert_eq!(options.version.as_deref(), Some("15"));
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
         assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
         assert_eq!(options.settings.len(), 2);
         let bounded = parse("postgres:local?memory=1GB&buffers=64MB").unwrap().unwrap();
-        assert_eq!(bounded.memory, Some(1 << 30));
-        assert_eq!(bounded.settings, [("shared_buffers".to_owned(), "65536kB".to_owned())]);
+        assert_eq!(bounded.options.memory, Some(1 << 30));
+        assert_eq!(bounded.options.settings, [("shared_buffers".to_owned(), "65536kB".to_owned())]);
         assert_eq!(parse(&url(&bounded)), Ok(Some(bounded)));
-        assert_eq!(parse(&url(&options)), Ok(Some(options)));
+        assert_eq!(parse(&url(&wanted)), Ok(Some(wanted)));
+        let schema = parse("postgres:local?schema=My%20own").unwrap().unwrap();
+        assert_eq!((schema.schema.as_deref(), &schema.options), (Some("My own"), &Options::default()));
+        assert_eq!(parse(&url(&schema)), Ok(Some(schema)));
         let open = parse("postgres:local?tcp=on").unwrap().unwrap();
-        assert!(open.tcp && url(&open) == "postgres:local?tcp=on" && !parse("postgres:local?tcp=off").unwrap().unwrap().tcp);
+        assert!(open.options.tcp && url(&open) == "postgres:local?tcp=on");
+        assert!(!parse("postgres:local?tcp=off").unwrap().unwrap().options.tcp);
         for wrong in [
             "postgres:local:5432",
             "postgres:local?version=new",
             "postgres:local?-c=1",
             "postgres:local?primary_conninfo=x",
             "postgres:local?fsync=",
+            "postgres:local?schema=pg_catalog",
             "postgres:local?buffers=many",
             "postgres:local?listen_addresses=*",
             "postgres:local?hba_file=/tmp/open",

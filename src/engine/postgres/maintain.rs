@@ -4,16 +4,17 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::failure::of_command;
+use super::schema::Schema;
 use crate::engine::{Error, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// Does some upkeep.
-pub async fn maintain<W: Workload>(client: &Client, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+pub async fn maintain<W: Workload>(client: &Client, schema: &Schema, kind: MaintenanceKind) -> Result<Upkeep, Error> {
     match kind {
         MaintenanceKind::Checkpoint => checkpoint(client).await,
-        MaintenanceKind::Vacuum => vacuum::<W>(client).await,
-        MaintenanceKind::WarmUp => warm_up::<W>(client).await,
+        MaintenanceKind::Vacuum => vacuum::<W>(client, schema).await,
+        MaintenanceKind::WarmUp => warm_up::<W>(client, schema).await,
     }
 }
 
@@ -53,19 +54,19 @@ fn number(messages: &[SimpleQueryMessage]) -> Option<i64> {
     })
 }
 
-async fn vacuum<W: Workload>(client: &Client) -> Result<Upkeep, Error> {
+async fn vacuum<W: Workload>(client: &Client, schema: &Schema) -> Result<Upkeep, Error> {
     for table in W::TABLES {
-        let sql = format!("VACUUM {}.{}", W::NAME, table.name);
+        let sql = format!("VACUUM {schema}.{}", table.name);
         client.batch_execute(&sql).await.map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
     }
     Ok(Upkeep::Done(format!("{} tables vacuumed", W::TABLES.len())))
 }
 
 /// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's page cache.
-async fn warm_up<W: Workload>(client: &Client) -> Result<Upkeep, Error> {
+async fn warm_up<W: Workload>(client: &Client, schema: &Schema) -> Result<Upkeep, Error> {
     let mut rows = 0_u64;
     for table in W::TABLES {
-        let sql = format!("SELECT count(*) FROM {}.{}", W::NAME, table.name);
+        let sql = format!("SELECT count(*) FROM {schema}.{}", table.name);
         let messages = client.simple_query(&sql).await;
         let messages = messages.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
         rows += number(&messages).unwrap_or_default().unsigned_abs();

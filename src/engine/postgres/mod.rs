@@ -13,8 +13,11 @@ mod maintain;
 mod numeric;
 mod observe;
 mod pgpass;
+mod removal;
 mod restore;
+pub mod routine;
 mod scan;
+pub mod schema;
 mod tls;
 mod tpcc;
 mod warm;
@@ -23,6 +26,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use connection::{Command, Connection};
+use schema::Schema;
 use tokio_postgres::Client;
 
 use crate::engine::address;
@@ -30,7 +34,8 @@ use crate::engine::options::private_settings;
 use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::{self, cpu};
 use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
+    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, Procedures, RestoreReport, Session,
+    Upkeep, Via,
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
@@ -56,7 +61,7 @@ pub trait Port: Workload {
     /// The query of its effects, under the name `effects`.
     const EFFECTS_SQL: &'static str;
 
-    /// Makes its schema, called [`Workload::NAME`], and the tables of a profile in it, without keys.
+    /// Makes the tables of a profile, without keys, in a schema called [`Workload::NAME`], as all its texts say: see [`schema::Schema::sql`].
     fn schema(profile: usize) -> &'static str;
     /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
@@ -80,15 +85,15 @@ impl Postgres {
     /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing is written to
     /// the database.
     pub async fn open(options: Options) -> Result<Postgres, Error> {
-        let (server, shown, url) = match local::parse(&options.url)? {
+        let (server, shown, url, schema) = match local::parse(&options.url)? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
-                wanted.settings.extend(private_settings(options.settings, local::is_setting)?);
-                let server = server::postgres::Server::start(&wanted)?;
+                wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
+                let server = server::postgres::Server::start(&wanted.options)?;
                 let url = server.url();
-                (Some(server), Some(shown), url)
+                (Some(server), Some(shown), url, wanted.schema)
             }
-            None if options.settings.is_empty() => (None, None, options.url),
+            None if options.settings.is_empty() => (None, None, options.url, None),
             None => {
                 return Err(Error::Usage(
                     "settings can be given to a private server only (postgres:local): set them at the server that is there"
@@ -98,7 +103,7 @@ impl Postgres {
         };
         // A private server is told nothing by the environment that is meant for others.
         let target = match &server {
-            Some(_) => connect::Target::parse(&url, &|_| None)?,
+            Some(_) => connect::Target::parse(&url, &|_| None)?.in_schema(schema),
             None => connect::Target::parse(&url, &address::environment)?,
         };
         if target.pooler && options.isolation != Isolation::ReadCommitted {
@@ -134,6 +139,11 @@ impl Postgres {
 
     async fn client(&self) -> Result<Client, Error> {
         self.target.connect(&[]).await
+    }
+
+    /// The schema of a workload's tables.
+    fn schema<W: Workload>(&self) -> Schema {
+        self.target.schema(W::NAME)
     }
 }
 
@@ -183,7 +193,7 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", self.isolation.words())]).await?;
-        let mut settings = check::settings::<W>(&client).await?;
+        let mut settings = check::settings::<W>(&client, &self.schema::<W>()).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
     }
@@ -200,11 +210,11 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     fn observer(&self) -> impl Observer {
-        observe::Watch::new(self, W::NAME)
+        observe::Watch::new(self, self.schema::<W>())
     }
 
     async fn holding(&self) -> Result<Holding, Error> {
-        catalog::holding::<W>(&self.client().await?).await
+        catalog::holding::<W>(&self.client().await?, &self.schema::<W>()).await
     }
 
     async fn load(
@@ -217,6 +227,17 @@ impl<W: Port> Engine<W> for Postgres {
         load::load::<W>(&self.target, manifest, population, jobs, told).await
     }
 
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        match self.via {
+            Via::Statements => Ok(Procedures::Unused),
+            Via::Procedures => routine::compare::<W>(&self.client().await?, &self.schema::<W>()).await,
+        }
+    }
+
+    async fn renew_procedures(&self) -> Result<(), Error> {
+        load::renew_procedures::<W>(&self.target).await
+    }
+
     async fn restore(
         &self,
         manifest: &Manifest,
@@ -227,19 +248,19 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        load::drop_tables::<W>(&self.target).await
+        removal::drop_tables::<W>(&self.target).await
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
-        check::check::<W>(&self.client().await?, told).await
+        check::check::<W>(&self.client().await?, &self.schema::<W>(), told).await
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
-        check::effects::<W>(&self.client().await?).await
+        check::effects::<W>(&self.client().await?, &self.schema::<W>()).await
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
-        maintain::maintain::<W>(&self.client().await?, kind).await
+        maintain::maintain::<W>(&self.client().await?, &self.schema::<W>(), kind).await
     }
 
     async fn warm_up(
@@ -248,7 +269,7 @@ impl<W: Port> Engine<W> for Postgres {
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Upkeep, Error> {
-        warm::at_random::<W>(&self.client().await?, population, seed, told).await
+        warm::at_random::<W>(&self.client().await?, &self.schema::<W>(), population, seed, told).await
     }
 
     async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
@@ -256,18 +277,18 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
-        scan::scan::<W>(&self.client().await?, table).await
+        scan::scan(&self.client().await?, &self.schema::<W>(), table).await
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
-        scan::table_bytes::<W>(&self.client().await?).await
+        scan::table_bytes::<W>(&self.client().await?, &self.schema::<W>()).await
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = W::commands(self.via);
         let commands =
             commands.map_err(|why| Error::Database(format!("PostgreSQL's dialect of {} is incomplete: {why}", W::NAME)))?;
-        let connection = Connection::open(&self.target, &commands, self.isolation.words()).await?;
+        let connection = Connection::open(&self.target, &self.schema::<W>(), &commands, self.isolation.words()).await?;
         Ok(W::session(connection, self.via))
     }
 }

@@ -6,6 +6,7 @@ use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Postgres;
 use super::failure::of_command;
+use super::schema::Schema;
 use crate::engine::server::io;
 use crate::engine::sql::script;
 use crate::engine::{Error, Observer};
@@ -19,7 +20,7 @@ const PAGES: &str = include_str!("pages.sql");
 pub(super) struct Watch<'a> {
     postgres: &'a Postgres,
     /// The schema of the workload's tables.
-    schema: &'static str,
+    schema: Schema,
     session: Option<Session>,
     notes: Vec<String>,
 }
@@ -33,7 +34,7 @@ struct Session {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(postgres: &'a Postgres, schema: &'static str) -> Self {
+    pub(super) fn new(postgres: &'a Postgres, schema: Schema) -> Self {
         Watch { postgres, schema, session: None, notes: Vec::new() }
     }
 
@@ -116,7 +117,7 @@ impl Observer for Watch<'_> {
         let mut by_table = BTreeMap::new();
         for row in rows(client, tables).await? {
             let text = |name: &str| row.try_get(name).ok().flatten().unwrap_or_default().to_owned();
-            if text("schema") == self.schema {
+            if text("schema") == self.schema.name() {
                 let reads = |logical, physical| Some(Reads { logical: number(&row, logical), physical: number(&row, physical) });
                 let data = reads("data_logical", "data_physical");
                 by_table.insert(text("table"), TableReads { data, index: reads("index_logical", "index_physical") });

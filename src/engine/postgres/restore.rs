@@ -15,6 +15,7 @@ use super::connect::Target;
 use super::copy::CopyRows;
 use super::failure::of_command;
 use super::load::{self, Lock, claim, release};
+use super::schema::Schema;
 use super::{Port, catalog, check};
 use crate::engine::load::side_by_side;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
@@ -42,13 +43,14 @@ pub async fn restore<W: Port>(
 ) -> Result<RestoreReport, Error> {
     let script = Script::of::<W>(W::RESTORE, W::CONSISTENCY)?;
     let guard = target.connect(&[]).await?;
-    claim::<W>(&guard).await?;
+    let schema = target.schema(W::NAME);
+    claim(&guard, &schema).await?;
     let client = target.connect(&[]).await?;
-    restorable(&catalog::holding::<W>(&client).await?, manifest)?;
+    restorable(&catalog::holding::<W>(&client, &schema).await?, manifest)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new::<W>(told);
 
-    undo::<W>(&client, &script, &parts, &mut population.rows(), &mut progress).await.map_err(|error| refused(&error))?;
+    undo(&client, &schema, &script, &parts, &mut population.rows(), &mut progress).await.map_err(|error| refused(&error))?;
     progress.phase("undo");
 
     let mut clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
@@ -58,7 +60,7 @@ pub async fn restore<W: Port>(
     tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
     let vacuum = async |client: &mut Client, table: &usize| {
         let name = W::TABLES[*table].name;
-        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {}.{name}", W::NAME)).await;
+        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {schema}.{name}")).await;
         done.map_err(|error| of_command(&format!("cannot vacuum {name}"), &error))
     };
     side_by_side(&mut clients, &tables, vacuum).await?;
@@ -68,7 +70,7 @@ pub async fn restore<W: Port>(
     let began = Instant::now();
     let counted = RefCell::new(vec![0; W::TABLES.len()]);
     let count = async |client: &mut Client, table: &usize| {
-        let rows = load::count(client, W::NAME, W::TABLES[*table].name).await?;
+        let rows = load::count(client, &schema, W::TABLES[*table].name).await?;
         counted.borrow_mut()[*table] = rows;
         Ok(())
     };
@@ -77,7 +79,7 @@ pub async fn restore<W: Port>(
     let found = RefCell::new(BTreeMap::new());
     let conditions: Vec<_> = script.conditions.iter().enumerate().collect();
     let check = async |client: &mut Client, (place, condition): &(usize, &Named<'static>)| {
-        let finding = check::condition_holds::<W>(client, condition).await?;
+        let finding = check::condition_holds(client, &schema, condition).await?;
         found.borrow_mut().insert(*place, finding);
         Ok(())
     };
@@ -95,22 +97,24 @@ fn refused(error: &tokio_postgres::Error) -> Error {
     of_command("cannot restore", error)
 }
 
-async fn undo<W: Port>(
+async fn undo(
     client: &Client,
+    schema: &Schema,
     script: &Script,
     parts: &Parts,
     rows: &mut impl Rows,
     progress: &mut Progress<'_>,
 ) -> Result<(), tokio_postgres::Error> {
     // The server may still be at work on the transaction of a restore that was killed.
-    load::begin(client, W::NAME, Lock::Alone).await?;
+    load::begin(client, schema, Lock::Alone).await?;
     client.batch_execute(SETTINGS).await?;
     for (statement, step) in &script.steps {
         progress.step(statement.name);
+        let sql = schema.sql(statement.sql);
         match step {
-            Step::Prepare => client.batch_execute(statement.sql).await?,
-            Step::Undo(table) => progress.undone(*table, client.execute_typed(statement.sql, &[]).await?),
-            Step::Generate(made) => generate(client, statement.sql, made, parts, rows).await?,
+            Step::Prepare => client.batch_execute(&sql).await?,
+            Step::Undo(table) => progress.undone(*table, client.execute_typed(&sql, &[]).await?),
+            Step::Generate(made) => generate(client, &sql, made, parts, rows).await?,
         }
     }
     progress.step("commit");

@@ -7,6 +7,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::Postgres;
 use super::failure::of_command;
+use super::schema::Schema;
 use crate::engine::Error;
 use crate::engine::scan::{self, Chill, Scanned};
 use crate::workload::{Table, Workload};
@@ -25,10 +26,10 @@ pub(super) fn chill(postgres: &Postgres, all: bool) -> Result<Chill, Error> {
 }
 
 /// Reads all of a table.
-pub(super) async fn scan<W: Workload>(client: &Client, table: &Table) -> Result<Scanned, Error> {
+pub(super) async fn scan(client: &Client, schema: &Schema, table: &Table) -> Result<Scanned, Error> {
     let failed = |error| of_command(&format!("cannot read {}", table.name), &error);
     client.batch_execute(SERIAL).await.map_err(failed)?;
-    let name = format!("{}.{}", W::NAME, table.name);
+    let name = format!("{schema}.{}", table.name);
     // To count the last column the server has to look into each row.
     let last = table.columns.last().map_or("*", |column| column.name);
     let began = Instant::now();
@@ -38,10 +39,10 @@ pub(super) async fn scan<W: Workload>(client: &Client, table: &Table) -> Result<
 }
 
 /// Bytes of each table.
-pub(super) async fn table_bytes<W: Workload>(client: &Client) -> Result<BTreeMap<String, u64>, Error> {
+pub(super) async fn table_bytes<W: Workload>(client: &Client, schema: &Schema) -> Result<BTreeMap<String, u64>, Error> {
     let mut all = BTreeMap::new();
     for table in W::TABLES {
-        let sql = format!("SELECT pg_table_size('{}.{}')", W::NAME, table.name);
+        let sql = format!("SELECT pg_table_size(format('%I.%I', {}, '{}')::regclass)", schema.literal(), table.name);
         let bytes = number(client, &sql).await;
         let bytes = bytes.map_err(|error| of_command(&format!("cannot tell the size of {}", table.name), &error))?;
         all.extend(bytes.map(|bytes| (table.name.to_owned(), bytes)));

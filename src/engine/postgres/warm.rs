@@ -4,6 +4,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::failure::of_command;
+use super::schema::Schema;
 use crate::engine::warm::{self, Reader};
 use crate::engine::{Error, Upkeep};
 use crate::workload::{Population, Table, Workload};
@@ -11,16 +12,17 @@ use crate::workload::{Population, Table, Workload};
 /// Warms up at random.
 pub async fn at_random<W: Workload>(
     client: &Client,
+    schema: &Schema,
     population: &W::Population,
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
 ) -> Result<Upkeep, Error> {
-    let statements = population.tables().iter().map(|table| (table, statement(W::NAME, table))).collect();
+    let statements = population.tables().iter().map(|table| (table, statement(schema, table))).collect();
     warm::at_random::<W>(population, seed, &mut Rows { client, statements }, told).await
 }
 
 /// Reads the rows of many keys one by one: the limit keeps the server from reading the table from end to end instead.
-fn statement(schema: &str, table: &Table) -> String {
+fn statement(schema: &Schema, table: &Table) -> String {
     let columns = || table.primary_key.iter().zip(1..);
     let given = columns().map(|(_, number)| format!("${number}::int4[]")).collect::<Vec<_>>().join(", ");
     let named = columns().map(|(_, number)| format!("k{number}")).collect::<Vec<_>>().join(", ");

@@ -157,7 +157,8 @@ pub fn restorable(there: &Holding, manifest: &Manifest) -> Result<(), Error> {
         Holding::Nothing => "there is nothing to restore: load it first".to_owned(),
         Holding::Unfinished(_) => "its load has not ended: go on with graymark load".to_owned(),
         Holding::Other { workload } => format!("it holds the workload {workload}: name that, or another database"),
-        Holding::Foreign { why } => format!("{why}: remove the tables with graymark drop and load again"),
+        Holding::Damaged { why } => format!("{why}: remove the tables with graymark drop and load again"),
+        Holding::Foreign { why } => why.clone(),
     }))
 }
 

@@ -4,6 +4,7 @@
 //! would write them twice; and whatever kills the program, the next one rolls back the part that was under way. The journal that was
 //! asked for is set at the end.
 
+use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 use rusqlite::{CachedStatement, Connection};
@@ -48,7 +49,7 @@ pub(super) async fn load<W: Port>(
     told: Told<'_>,
 ) -> Result<LoadReport, Error> {
     let connection = connection::create(&sqlite.options)?;
-    let mut load = Load { connection: &connection, phases: Phases::new(told) };
+    let mut load = Load { connection: &connection, file: &sqlite.options.file, phases: Phases::new(told) };
     let done = load.run::<W>(manifest, population).await;
     let report = load.phases.end();
     // Closing gives the file free again.
@@ -65,12 +66,13 @@ pub(super) async fn load<W: Port>(
 
 struct Load<'a> {
     connection: &'a Connection,
+    file: &'a Path,
     phases: Phases<'a>,
 }
 
 impl Load<'_> {
     async fn run<W: Port>(&mut self, manifest: &Manifest, population: &W::Population) -> Result<(), Stop> {
-        let holding = manifest::holding::<W>(self.connection)?;
+        let holding = manifest::holding::<W>(self.connection, self.file)?;
         let resumes = goes_on_or_name(&holding, manifest, "another file").map_err(Stop::Said)?;
         self.connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
         self.connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;

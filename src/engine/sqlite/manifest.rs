@@ -1,12 +1,13 @@
 //! What Graymark keeps in a SQLite file about the workload that it loaded there, and what it finds there.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 use rusqlite::{Connection, params};
 
 use super::Port;
 use crate::engine::sql::script;
-use crate::engine::{Holding, Manifest};
+use crate::engine::{Holding, Manifest, ownership};
 
 /// The version of [`Manifest`] that this program writes and understands.
 const FORMAT: u32 = 1;
@@ -21,7 +22,8 @@ const CREATE_PARTS: &str = "CREATE TABLE graymark_parts (
     PRIMARY KEY (table_name, number)) STRICT, WITHOUT ROWID";
 
 /// Graymark's own tables.
-const TABLES: [&str; 2] = ["graymark_manifest", "graymark_parts"];
+pub(super) const TABLES: [&str; 2] = [MANIFEST, "graymark_parts"];
+const MANIFEST: &str = "graymark_manifest";
 
 /// A loaded part of the population.
 #[derive(Clone, Copy, Debug)]
@@ -62,76 +64,76 @@ pub(super) fn parts(connection: &Connection) -> rusqlite::Result<BTreeMap<(Strin
     select.query_map([], part)?.collect()
 }
 
+/// Things in the file by their names in lower case, as SQLite takes them: each with its kind, `table`, `index`, `view` or `trigger`.
+pub(super) type There = BTreeMap<String, String>;
+
+/// What is in the file.
+pub(super) fn there(connection: &Connection) -> rusqlite::Result<There> {
+    let mut select = connection.prepare("SELECT lower(name), type FROM sqlite_schema")?;
+    select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
 /// What the file holds of the workload.
-pub(super) fn holding<W: Port>(connection: &Connection) -> rusqlite::Result<Holding> {
-    let there: HashSet<String> =
-        connection.prepare("SELECT name FROM sqlite_schema")?.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let foreign = |why: String| Ok(Holding::Foreign { why });
-    if !there.contains(TABLES[0]) {
-        let ours: Vec<&str> = W::TABLES.iter().map(|table| table.name).filter(|name| there.contains(*name)).collect();
-        return match ours[..] {
-            [] => Ok(Holding::Nothing),
-            _ => foreign(format!("it has {} but no graymark_manifest: something else made them", ours.join(", "))),
-        };
+pub(super) fn holding<W: Port>(connection: &Connection, file: &Path) -> rusqlite::Result<Holding> {
+    let there = there(connection)?;
+    let foreign = |what: String| {
+        let look = format!("`sqlite3 {} .schema`", file.display());
+        Ok(ownership::foreign(&what, &look, "a file of its own: --db sqlite:OTHER.db"))
+    };
+    let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "table");
+    if !is_table(MANIFEST) {
+        let names = script::statements(W::schema(0)).into_iter().map(|made| made.name).chain(TABLES);
+        let unproven: Vec<&str> = names.filter(|name| there.contains_key(*name)).collect();
+        return if unproven.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
-    let rows: Vec<(String, String, bool)> = connection
-        .prepare("SELECT workload, manifest, complete FROM graymark_manifest")?
+    let lacks = |table: &str, columns: &[&str]| -> rusqlite::Result<Option<String>> {
+        let mut select = connection.prepare("SELECT lower(name) FROM pragma_table_info(?1)")?;
+        let has: HashSet<String> = select.query_map([table], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        Ok(columns.iter().find(|column| !has.contains(**column)).map(|column| (*column).to_owned()))
+    };
+    if lacks(MANIFEST, &["workload", "manifest", "complete"])?.is_some() {
+        return foreign(format!("its {MANIFEST} is none of Graymark's"));
+    }
+    let rows: Vec<(Option<String>, Option<String>, bool)> = connection
+        .prepare("SELECT CAST(workload AS TEXT), CAST(manifest AS TEXT), complete IS 1 FROM graymark_manifest")?
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
         .collect::<Result<_, _>>()?;
     let [(workload, text, complete)] = &rows[..] else {
-        return foreign(format!("its graymark_manifest has {} rows instead of one", rows.len()));
+        return foreign(format!("its {MANIFEST} has {} rows instead of one", rows.len()));
     };
-    if workload != W::NAME {
-        return Ok(Holding::Other { workload: workload.clone() });
+    match workload.as_deref() {
+        Some(name) if name == W::NAME => {}
+        Some(name) => return Ok(Holding::Other { workload: name.to_owned() }),
+        None => return foreign(format!("its {MANIFEST} names no workload")),
     }
-    let manifest: Manifest = match serde_json::from_str(text) {
+    let manifest: Manifest = match serde_json::from_str(text.as_deref().unwrap_or_default()) {
         Ok(manifest) => manifest,
-        Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
+        Err(error) => return foreign(format!("its {MANIFEST} cannot be read: {error}")),
     };
     if manifest.format != FORMAT {
         return foreign(format!("its manifest has format {}, and this program understands format {FORMAT}", manifest.format));
     }
-    if !there.contains(TABLES[1]) {
-        return foreign(format!("the table {} is missing", TABLES[1]));
-    }
+    let mut missing = TABLES.into_iter().find(|name| !is_table(name)).map(|name| format!("the table {name} is missing"));
     for table in W::TABLES {
-        let columns: HashSet<String> = connection
-            .prepare("SELECT name FROM pragma_table_info(?1)")?
-            .query_map([table.name], |row| row.get(0))?
-            .collect::<Result<_, _>>()?;
-        if columns.is_empty() {
-            return foreign(format!("the table {} is missing", table.name));
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        match there.get(table.name).map(String::as_str) {
+            None => missing = missing.or_else(|| Some(format!("the table {} is missing", table.name))),
+            Some("table") => {
+                if let Some(column) = lacks(table.name, &columns)? {
+                    return foreign(format!("the table {} has no column {column}, so that it is none that was loaded", table.name));
+                }
+            }
+            Some(kind) => return foreign(format!("{} is no table, but something called {kind}", table.name)),
         }
-        if let Some(column) = table.columns.iter().find(|column| !columns.contains(column.name)) {
-            return foreign(format!("the table {} has no column {}", table.name, column.name));
-        }
-    }
-    if !complete {
-        return Ok(Holding::Unfinished(manifest));
     }
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
-    match script::statements(W::schema(profile)).iter().find(|made| !there.contains(made.name)) {
-        Some(missing) => foreign(format!("the index {} is missing", missing.name)),
-        None => Ok(Holding::Complete(manifest)),
+    if *complete && missing.is_none() {
+        let made = script::statements(W::schema(profile));
+        missing = made.iter().find(|made| !there.contains_key(made.name)).map(|made| format!("the index {} is missing", made.name));
     }
-}
-
-/// Removes the workload's tables, their indexes and Graymark's own tables, in one transaction; then gives the space back if nothing else
-/// is in the file.
-pub(super) fn drop_tables<W: Port>(connection: &Connection) -> rusqlite::Result<()> {
-    // What refers to a dropped table is dropped too.
-    connection.pragma_update(None, "foreign_keys", false)?;
-    let transaction = connection.unchecked_transaction()?;
-    for name in W::TABLES.iter().map(|table| table.name).chain(TABLES) {
-        transaction.execute_batch(&format!("DROP TABLE IF EXISTS {name}"))?;
-    }
-    transaction.commit()?;
-    let left: i64 =
-        connection
-            .query_row("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", [], |row| row.get(0))?;
-    if left == 0 {
-        connection.execute_batch("VACUUM")?;
-        connection.pragma_update_and_check(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
-    }
-    Ok(())
+    Ok(match missing {
+        Some(why) => Holding::Damaged { why },
+        None if *complete => Holding::Complete(manifest),
+        None => Holding::Unfinished(manifest),
+    })
 }

@@ -10,6 +10,7 @@ mod making;
 mod manifest;
 mod observe;
 mod options;
+mod removal;
 mod restore;
 mod scan;
 mod tpcc;
@@ -82,14 +83,17 @@ impl Sqlite {
 
     /// Whether sessions are to watch over foreign keys; they need not where none are declared.
     fn foreign_keys<W: Port>(&self, connection: &rusqlite::Connection) -> Result<bool, Error> {
-        match manifest::holding::<W>(connection).map_err(|error| self.explain(error))? {
+        match manifest::holding::<W>(connection, &self.options.file).map_err(|error| self.explain(error))? {
             Holding::Complete(manifest) => Ok(manifest.foreign_keys),
             Holding::Nothing => Err(self.not_loaded("it holds nothing of the workload: load it first")),
             Holding::Unfinished(_) => {
                 Err(self.not_loaded("its load has not ended: load it again with the same parameters to go on"))
             }
             Holding::Other { workload } => Err(self.not_loaded(&format!("it holds the workload {workload}: name another file"))),
-            Holding::Foreign { why } => Err(self.not_loaded(&format!("{why}; drop the workload's tables and load it again"))),
+            Holding::Damaged { why } => {
+                Err(self.not_loaded(&format!("{why}; remove the tables with graymark drop and load again")))
+            }
+            Holding::Foreign { why } => Err(self.not_loaded(&why)),
         }
     }
 
@@ -153,7 +157,7 @@ impl<W: Port> Engine<W> for Sqlite {
         if !is_there(&self.options) {
             return Ok(Holding::Nothing);
         }
-        manifest::holding::<W>(&self.connect()?).map_err(|error| self.explain(error))
+        manifest::holding::<W>(&self.connect()?, &self.options.file).map_err(|error| self.explain(error))
     }
 
     /// SQLite has one writer, so `jobs` makes no difference.
@@ -180,7 +184,7 @@ impl<W: Port> Engine<W> for Sqlite {
         if !is_there(&self.options) {
             return Ok(());
         }
-        manifest::drop_tables::<W>(&self.connect()?).map_err(|error| self.explain(error))
+        removal::drop_tables::<W>(self, &self.connect()?)
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {

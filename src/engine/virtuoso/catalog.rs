@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 
+use super::load::explain;
+use super::target::Target;
 use super::tpcc::{KEYS, PROCEDURES};
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::parameter::Param;
+use crate::engine::odbc::row::Row;
+use crate::engine::procedures::Source;
 use crate::engine::sql::script;
-use crate::engine::{Failure, Holding, Manifest};
+use crate::engine::{Error, Failure, Holding, Manifest, Procedures, ownership};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
@@ -18,6 +22,8 @@ const FORMAT: u32 = 1;
 const CREATE: &str = "CREATE TABLE tpcc.DBA.graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL, \
                       complete INTEGER NOT NULL, PRIMARY KEY (workload))";
 const MANIFEST: &str = "graymark_manifest";
+/// The names of all tables in the catalog.
+const TABLES: &str = "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'";
 
 /// Why the database could not be asked.
 #[derive(Debug)]
@@ -63,42 +69,63 @@ fn names(connection: &Connection, sql: &str) -> Result<HashSet<String>, Trouble>
 
 /// What the database holds of the workload.
 pub(super) fn holding(connection: &Connection) -> Result<Holding, Trouble> {
-    let tables = "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'";
-    let there = names(connection, tables)?;
-    let foreign = |why: String| Ok(Holding::Foreign { why });
+    let there = names(connection, TABLES)?;
+    let foreign = |what: String| {
+        let look = "`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'`";
+        Ok(ownership::foreign(&format!("its catalog tpcc: {what}"), look, "another Virtuoso, or virtuoso:local"))
+    };
     if !there.contains(MANIFEST) {
-        let ours: Vec<&str> = Tpcc::TABLES.iter().map(|table| table.name).filter(|name| there.contains(*name)).collect();
-        return match ours[..] {
-            [] => Ok(Holding::Nothing),
-            _ => foreign(format!("it has {} but no {MANIFEST}: something else made them", ours.join(", "))),
-        };
+        let procedures = procedures(connection)?;
+        let made = script::statements(PROCEDURES);
+        let made = made.iter().map(|made| made.name).filter(|name| procedures.contains(*name));
+        let unproven = Tpcc::TABLES.iter().map(|table| table.name).filter(|name| there.contains(*name)).chain(made);
+        let unproven: Vec<&str> = unproven.collect();
+        return if unproven.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+    }
+    let columns =
+        |table: &str| names(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = 'tpcc.DBA.{table}'"));
+    let has = columns(MANIFEST)?;
+    if !["workload", "manifest", "complete"].iter().all(|column| has.contains(*column)) {
+        return foreign(format!("its {MANIFEST} is none of Graymark's"));
     }
     let reply = connection.query("SELECT manifest, complete FROM tpcc.DBA.graymark_manifest WHERE workload = 'tpcc'")?;
     let [row] = &reply.rows[..] else {
         return foreign(format!("its {MANIFEST} has {} rows instead of one", reply.rows.len()));
     };
-    let manifest: Manifest = match serde_json::from_str(row.text(0)?) {
+    let manifest: Manifest = match serde_json::from_str(row.optional_text(0)?.unwrap_or_default()) {
         Ok(manifest) => manifest,
         Err(error) => return foreign(format!("its {MANIFEST} cannot be read: {error}")),
     };
     if manifest.format != FORMAT {
         return foreign(format!("its manifest has format {}, and this program understands format {FORMAT}", manifest.format));
     }
+    let mut missing = None;
+    for table in Tpcc::TABLES {
+        if !there.contains(table.name) {
+            missing = missing.or_else(|| Some(format!("the table {} is missing", table.name)));
+            continue;
+        }
+        let columns = columns(table.name)?;
+        if let Some(column) = table.columns.iter().find(|column| !columns.contains(column.name)) {
+            let (table, column) = (table.name, column.name);
+            return foreign(format!("the table {table} has no column {column}, so that it is none that was loaded"));
+        }
+    }
+    // Tables are made one by one, and a load that has not ended begins anew.
     if row.int(1)? == 0 {
         return Ok(Holding::Unfinished(manifest));
     }
-    for table in Tpcc::TABLES {
-        let columns = format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = 'tpcc.DBA.{}'", table.name);
-        let columns = names(connection, &columns)?;
-        if let Some(column) = table.columns.iter().find(|column| !columns.contains(column.name)) {
-            return foreign(format!("the table {} has no column {}, or is missing", table.name, column.name));
-        }
-    }
     let keys = names(connection, "SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'")?;
-    if let Some(missing) = script::statements(KEYS).iter().find(|made| !keys.contains(made.name)) {
-        return foreign(format!("the index {} is missing", missing.name));
-    }
-    Ok(Holding::Complete(manifest))
+    let index = || script::statements(KEYS).iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
+    Ok(match missing.or_else(|| index().map(|name| format!("the index {name} is missing"))) {
+        Some(why) => Holding::Damaged { why },
+        None => Holding::Complete(manifest),
+    })
+}
+
+/// The names of the procedures in the catalog.
+fn procedures(connection: &Connection) -> Result<HashSet<String>, Trouble> {
+    names(connection, "SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE P_NAME LIKE 'tpcc.DBA.%'")
 }
 
 /// Makes the procedures, or makes them anew.
@@ -109,16 +136,75 @@ pub(super) fn make_procedures(connection: &Connection) -> Result<(), Diagnostic>
     Ok(())
 }
 
-/// Removes the workload's tables and procedures, and Graymark's own table at the end.
-pub(super) fn drop_tables(connection: &Connection) -> Result<(), Trouble> {
-    let procedures = names(connection, "SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE P_NAME LIKE 'tpcc.DBA.%'")?;
+/// Compares the procedures with those that this program makes. The server keeps their whole text.
+pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, Trouble> {
+    let mut found = Vec::new();
+    for procedure in script::statements(PROCEDURES) {
+        let name = procedure.name;
+        let sql =
+            format!("SELECT P_TEXT, blob_to_string (P_MORE) FROM DB.DBA.SYS_PROCEDURES WHERE lower (P_NAME) = 'tpcc.dba.{name}'");
+        let reply = match connection.query(&sql) {
+            Ok(reply) => reply,
+            // A user of the server who may not read its catalog.
+            Err(diagnostic) if diagnostic.state() == "42000" => {
+                found.push((name, Source::Unread));
+                continue;
+            }
+            Err(diagnostic) => return Err(diagnostic.into()),
+        };
+        let text = |row: &Row| -> Result<String, Failure> {
+            Ok(row.optional_text(0)?.or(row.optional_text(1)?).unwrap_or_default().to_owned())
+        };
+        let own = match &reply.rows[..] {
+            [row] => text(row)?.trim() == procedure.sql.trim(),
+            _ => false,
+        };
+        found.push((name, if own { Source::Own } else { Source::Other }));
+    }
+    Ok(Procedures::of(found))
+}
+
+/// Removes the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they are its own. The server
+/// takes no dropped table back: what else hangs on them is looked for first.
+pub(super) fn drop_tables(target: &Target, connection: &Connection) -> Result<(), Error> {
+    let cannot = |trouble| explain(target, "cannot drop the tables", trouble);
+    if !ownership::droppable(holding(connection).map_err(cannot)?)? {
+        return Ok(());
+    }
+    let dependents = dependents(connection).map_err(cannot)?;
+    if !dependents.is_empty() {
+        return Err(ownership::needed_by(&dependents.join(", ")));
+    }
+    remove(connection).map_err(cannot)
+}
+
+fn remove(connection: &Connection) -> Result<(), Trouble> {
+    let procedures = procedures(connection)?;
     for procedure in script::statements(PROCEDURES).iter().filter(|made| procedures.contains(made.name)) {
         connection.execute(&format!("DROP PROCEDURE tpcc.DBA.{}", procedure.name))?;
     }
-    let tables = "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'";
-    let there = names(connection, tables)?;
+    let there = names(connection, TABLES)?;
     for table in Tpcc::TABLES.iter().map(|table| table.name).chain([MANIFEST]).filter(|name| there.contains(*name)) {
         connection.execute(&format!("DROP TABLE tpcc.DBA.{table}"))?;
     }
     Ok(())
+}
+
+/// Foreign keys of other tables, and views, that hang on the workload's tables.
+fn dependents(connection: &Connection) -> Result<Vec<String>, Trouble> {
+    let ours: Vec<String> = Tpcc::TABLES.iter().map(|table| format!("tpcc.DBA.{}", table.name)).collect();
+    let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for row in &connection.query("SELECT DISTINCT FK_TABLE, PK_TABLE FROM DB.DBA.SYS_FOREIGN_KEYS")?.rows {
+        found.extend(ownership::dependents([("table", row.text(0)?, row.text(1)?)], &ours));
+    }
+    for row in &connection.query("SELECT V_NAME, blob_to_string (coalesce (V_TEXT, V_EXT)) FROM DB.DBA.SYS_VIEWS")?.rows {
+        let text = row.optional_text(1)?.unwrap_or_default().to_lowercase();
+        let named =
+            |name: &&&str| [name.to_lowercase(), name.to_lowercase().replace(".dba.", "..")].iter().any(|name| text.contains(name));
+        if let Some(table) = ours.iter().find(named) {
+            found.extend(ownership::dependents([("view", row.text(0)?, *table)], &ours));
+        }
+    }
+    Ok(found)
 }

@@ -14,8 +14,8 @@ use super::tpcc::Session;
 use crate::engine::scan::{Chill, Scanned};
 use crate::engine::server::virtuoso::Server;
 use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, RestoreReport, Upkeep,
-    Via,
+    Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, Procedures,
+    RestoreReport, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Table;
@@ -139,6 +139,16 @@ impl Engine<Tpcc> for Virtuoso {
         load::load(&self.target, manifest, population, jobs, told)
     }
 
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        let found = catalog::compare_procedures(&self.target.connect()?);
+        found.map_err(|trouble| explain(&self.target, "cannot read the procedures", trouble))
+    }
+
+    async fn renew_procedures(&self) -> Result<(), Error> {
+        let made = catalog::make_procedures(&self.target.connect()?);
+        made.map_err(|diagnostic| self.target.explain("cannot make a procedure", &diagnostic))
+    }
+
     async fn restore(&self, _: &Manifest, _: &Population, _: &(dyn Fn(LoadStep) + Send + Sync)) -> Result<RestoreReport, Error> {
         Err(Error::Usage(
             "a database on Virtuoso cannot be restored: remove its tables with graymark drop tpcc, and load it again".to_owned(),
@@ -146,8 +156,7 @@ impl Engine<Tpcc> for Virtuoso {
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        let dropped = catalog::drop_tables(&self.target.connect()?);
-        dropped.map_err(|trouble| explain(&self.target, "cannot drop the tables", trouble))
+        catalog::drop_tables(&self.target, &self.target.connect()?)
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {

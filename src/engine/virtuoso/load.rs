@@ -43,9 +43,9 @@ pub(super) fn load(
     match catalog::holding(&connection).map_err(|trouble| explain(target, "cannot look at the tables", trouble))? {
         Holding::Nothing => {}
         Holding::Unfinished(found) if found == *manifest => {
-            let dropped = catalog::drop_tables(&connection);
-            dropped.map_err(|trouble| explain(target, "cannot drop the tables of an unfinished load", trouble))?;
+            catalog::drop_tables(target, &connection)?;
         }
+        Holding::Foreign { why } => return Err(Error::Database(format!("{}: {why}", target.url()))),
         _ => {
             let url = target.url();
             return Err(Error::Usage(format!("{url} holds another population: remove it first with graymark drop tpcc")));

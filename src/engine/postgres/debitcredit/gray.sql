@@ -3,7 +3,6 @@
 --
 -- A balance is updated in place, on its page and with no new index entries (a HOT update), only if the page has room for the new version.
 -- Branches and tellers are few and hot, so that their pages are nearly empty; accounts are many, and a page has room for a few versions.
-CREATE SCHEMA IF NOT EXISTS debitcredit;
 
 CREATE TABLE debitcredit.branch (
     branch_id      integer        NOT NULL,

@@ -6,7 +6,6 @@
 --
 -- Fill factors: an updated row stays on its page, with no new index entries (a HOT update), only if the page has room.
 -- New versions need this room once a row; pruning gives it back when the old versions are dead.
-CREATE SCHEMA IF NOT EXISTS tpcc;
 
 -- Hot: every Payment updates one of few rows. Few rows a page, so that sessions of different warehouses do not queue for one buffer.
 CREATE TABLE tpcc.warehouse (

@@ -1,0 +1,75 @@
+//! The stored procedures: made, and compared with what the server keeps.
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Row};
+
+use super::Port;
+use super::failure::{self, of_command};
+use crate::engine::procedures::Source;
+use crate::engine::sql::script;
+use crate::engine::{Error, Procedures};
+
+/// There is no such procedure, or none that this user may see.
+const NO_PROCEDURE: u16 = 1305;
+
+/// Makes the procedures, or makes them anew, in the connection's database.
+pub async fn create<W: Port>(conn: &mut Conn) -> Result<(), Error> {
+    for procedure in script::statements(W::PROCEDURES) {
+        let failed = |error| of_command(&format!("cannot create the procedure {}", procedure.name), &error);
+        conn.query_drop(format!("DROP PROCEDURE IF EXISTS {}", procedure.name)).await.map_err(failed)?;
+        conn.query_drop(procedure.sql).await.map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Compares the procedures of the connection's database with those that this program makes there.
+pub async fn compare<W: Port>(conn: &mut Conn) -> Result<Procedures, Error> {
+    let mut found = Vec::new();
+    for procedure in script::statements(W::PROCEDURES) {
+        let shown: Result<Option<Row>, _> = conn.query_first(format!("SHOW CREATE PROCEDURE {}", procedure.name)).await;
+        let source = match shown {
+            Err(error) if failure::code(&error) == Some(NO_PROCEDURE) => Source::Other,
+            Err(error) => return Err(of_command(&format!("cannot read the procedure {}", procedure.name), &error)),
+            // The columns are name, mode, statement; the last is null for one who may only call it.
+            Ok(row) => match row.and_then(|row| row.get_opt::<Option<String>, _>(2)?.ok()) {
+                None => Source::Other,
+                Some(None) => Source::Unread,
+                Some(Some(kept)) if essence(&kept) == essence(procedure.sql) => Source::Own,
+                Some(Some(_)) => Source::Other,
+            },
+        };
+        found.push((procedure.name, source));
+    }
+    Ok(Procedures::of(found))
+}
+
+/// What the server keeps as it came: the parameters, and the body. Name, owner and characteristics between them it writes in its own way.
+fn essence(statement: &str) -> Option<(&str, &str)> {
+    let (_, rest) = statement.split_once("PROCEDURE ")?;
+    let (_, rest) = rest.split_once('(')?;
+    let begin = rest.find("\nBEGIN\n")?;
+    let (head, body) = rest.split_at(begin);
+    Some((head.get(..head.rfind(')')?)?, body.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::debitcredit::DebitCredit;
+    use crate::workload::tpcc::Tpcc;
+
+    #[test]
+    fn what_the_server_writes_in_its_own_way_is_left_out() {
+        let ours = "CREATE PROCEDURE f(IN a decimal(4, 4))\nREADS SQL DATA\nBEGIN\n    SELECT a;\nEND";
+        let kept = "CREATE DEFINER=`me`@`%` PROCEDURE `f`(IN a decimal(4, 4))\n    READS SQL DATA\nBEGIN\n    SELECT a;\nEND";
+        assert_eq!(essence(ours), Some(("IN a decimal(4, 4)", "BEGIN\n    SELECT a;\nEND")));
+        assert_eq!(essence(kept), essence(ours));
+        for other in ["SELECT 0;", "SELECT a ;"] {
+            assert_ne!(essence(&kept.replace("SELECT a;", other)), essence(ours));
+        }
+        assert_ne!(essence(&kept.replace("(4, 4)", "(4, 3)")), essence(ours));
+        for procedure in script::statements(Tpcc::PROCEDURES).iter().chain(&script::statements(DebitCredit::PROCEDURES)) {
+            assert!(essence(procedure.sql).is_some_and(|(head, body)| !head.is_empty() && body.len() > 100), "{}", procedure.name);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Whose tables those in a database are. Graymark removes only what a manifest of its own proves to be its own; all else it names, and leaves
+//! alone.
+
+use super::{Error, Holding};
+
+/// What a database holds that has names of the workload's, and that nothing proves to be Graymark's: `what` is there. `look` shows it, and
+/// `own` is what Graymark is to be given instead.
+pub fn foreign(what: &str, look: &str, own: &str) -> Holding {
+    Holding::Foreign {
+        why: format!("{what}; Graymark leaves alone what it did not make: look at it with {look}, and give Graymark {own}"),
+    }
+}
+
+/// Names that are there although no manifest says whose they are.
+pub fn unproven(names: &[&str]) -> String {
+    format!("it has {} but no manifest of Graymark's", names.join(", "))
+}
+
+/// Whether there is anything to drop; an error if what is there is not Graymark's, or of another workload.
+pub fn droppable(holding: Holding) -> Result<bool, Error> {
+    match holding {
+        Holding::Nothing => Ok(false),
+        Holding::Unfinished(_) | Holding::Complete(_) | Holding::Damaged { .. } => Ok(true),
+        Holding::Other { workload } => {
+            Err(Error::Usage(format!("it holds the workload {workload}: name that, or another database")))
+        }
+        Holding::Foreign { why } => Err(Error::Database(why)),
+    }
+}
+
+/// Why nothing was dropped: other things of the database hang on the tables, each named.
+pub fn needed_by(dependents: &str) -> Error {
+    Error::Database(format!(
+        "nothing was dropped, for something else hangs on the tables: {dependents}; remove that first, or leave the tables there"
+    ))
+}
+
+/// What of a database's dependences is of no concern to `ours`, left out: each is a kind, `table` or `view`, a name, and the table that it
+/// needs. The tables of `ours` may need each other.
+pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>, ours: &[&str]) -> Vec<String> {
+    let is_ours = |name: &str| ours.iter().any(|ours| ours.eq_ignore_ascii_case(name));
+    let other = |(kind, name, needed): &(&str, &str, &str)| is_ours(needed) && !(*kind == "table" && is_ours(name));
+    let told = |(kind, name, needed): (&str, &str, &str)| match kind {
+        "table" => format!("the table {name} refers to {needed}"),
+        kind => format!("the {kind} {name} names {needed}"),
+    };
+    all.into_iter().filter(other).map(told).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_others_need_is_told() {
+        let all =
+            [("table", "orders", "customer"), ("table", "Shop", "CUSTOMER"), ("view", "orders", "customer"), ("view", "v", "t")];
+        let found = dependents(all, &["customer", "orders"]);
+        assert_eq!(found, ["the table Shop refers to CUSTOMER", "the view orders names customer"]);
+    }
+}

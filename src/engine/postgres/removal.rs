@@ -1,0 +1,55 @@
+//! Removing the workload's tables: only those that the manifest proves to be Graymark's, in one transaction, and nothing that hangs on them.
+
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::connect::Target;
+use super::failure::of_command;
+use super::load::{Lock, begin, claim, release};
+use super::schema::Schema;
+use super::{Port, catalog};
+use crate::engine::address::one_line;
+use crate::engine::{Error, ownership};
+
+/// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if Graymark made it and nothing else is
+/// in it.
+pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
+    let schema = target.schema(W::NAME);
+    let guard = target.connect(&[]).await?;
+    claim(&guard, &schema).await?;
+    let client = target.connect(&[]).await?;
+    begin(&client, &schema, Lock::Alone).await.map_err(|error| refused(&error))?;
+    if ownership::droppable(catalog::holding::<W>(&client, &schema).await?)? {
+        remove::<W>(&client, &schema).await.map_err(|error| refused(&error))?;
+    }
+    client.batch_execute("COMMIT").await.map_err(|error| refused(&error))?;
+    release(&guard).await
+}
+
+/// Without CASCADE: the server refuses what something else needs, and then the whole transaction is taken back.
+async fn remove<W: Port>(client: &Client, schema: &Schema) -> Result<(), tokio_postgres::Error> {
+    let tables = W::TABLES.iter().map(|table| table.name).chain(catalog::METADATA);
+    let tables: Vec<String> = tables.map(|name| format!("{schema}.{name}")).collect();
+    let own = catalog::is_own_schema(client, schema).await?;
+    client.batch_execute(&format!("DROP TABLE IF EXISTS {};\n{}", tables.join(", "), schema.sql(W::DROP))).await?;
+    if !own {
+        return Ok(());
+    }
+    match client.batch_execute(&format!("SAVEPOINT emptied; DROP SCHEMA {schema}")).await {
+        // Someone keeps other things in it.
+        Err(error) if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) => {
+            client.batch_execute("ROLLBACK TO emptied").await
+        }
+        done => done,
+    }
+}
+
+fn refused(error: &tokio_postgres::Error) -> Error {
+    match error.as_db_error() {
+        Some(refusal) if *refusal.code() == SqlState::DEPENDENT_OBJECTS_STILL_EXIST => {
+            let dependents: Vec<&str> = refusal.detail().unwrap_or(refusal.message()).lines().collect();
+            ownership::needed_by(&one_line(&dependents.join("; ")))
+        }
+        _ => of_command("cannot remove the tables", error),
+    }
+}

@@ -1,0 +1,83 @@
+//! The functions and procedures of a `.sql` file, as the server keeps them, and whether it does.
+
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
+
+use super::Port;
+use super::failure::of_command;
+use super::schema::Schema;
+use crate::engine::procedures::Source;
+use crate::engine::{Error, Procedures};
+
+/// A function or procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routine<'a> {
+    /// Its name, without the schema's.
+    pub name: &'a str,
+    /// `p` for a procedure, `f` for a function, as in `pg_proc`.
+    pub kind: &'static str,
+    /// What it is written in.
+    pub language: &'a str,
+    /// Its source, between the dollar signs: the server keeps it to the letter.
+    pub body: &'a str,
+}
+
+/// The routines that a file makes, in its order.
+pub fn routines(file: &str) -> Vec<Routine<'_>> {
+    file.split("CREATE OR REPLACE ").skip(1).filter_map(routine).collect()
+}
+
+fn routine(text: &str) -> Option<Routine<'_>> {
+    let (what, rest) = text.split_once(' ')?;
+    let kind = if what == "PROCEDURE" { "p" } else { "f" };
+    let (name, rest) = rest.split_once('(')?;
+    let (head, rest) = rest.split_once("$$")?;
+    let (body, _) = rest.split_once("$$")?;
+    let language = head.split_once("LANGUAGE ")?.1.split_whitespace().next()?;
+    Some(Routine { name: name.rsplit('.').next()?, kind, language, body })
+}
+
+/// Compares the routines of a workload's schema with those that this program makes there. The server keeps their source as it came. A further
+/// routine of the same name counts as another one, for it might be the one that is called.
+pub async fn compare<W: Port>(client: &Client, schema: &Schema) -> Result<Procedures, Error> {
+    let sql = "SELECT proname::text, prokind::text, lanname::text, prosrc \
+               FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = pronamespace \
+               JOIN pg_catalog.pg_language ON pg_language.oid = prolang WHERE nspname = $1";
+    let rows = match client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await {
+        Ok(rows) => rows,
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            return Ok(Procedures::of(routines(W::PROCEDURES).iter().map(|made| (made.name, Source::Unread))));
+        }
+        Err(error) => return Err(of_command("cannot read the procedures", &error)),
+    };
+    let failed = |error| of_command("cannot read the procedures", &error);
+    let kept = |row: &tokio_postgres::Row| Ok([row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?]);
+    let there: Vec<[String; 4]> = rows.iter().map(kept).collect::<Result<_, _>>().map_err(failed)?;
+    Ok(Procedures::of(routines(W::PROCEDURES).iter().map(|made| {
+        let body = schema.sql(made.body);
+        let own = [made.name, made.kind, made.language, &body];
+        let mut of_name = there.iter().filter(|[name, ..]| name == made.name).peekable();
+        let is_own = of_name.peek().is_some() && of_name.all(|kept| *kept == own);
+        (made.name, if is_own { Source::Own } else { Source::Other })
+    })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::debitcredit::DebitCredit;
+    use crate::workload::tpcc::Tpcc;
+
+    #[test]
+    fn every_routine_of_the_files_is_found() {
+        let all = routines(Tpcc::PROCEDURES);
+        let names: Vec<&str> = all.iter().map(|made| made.name).collect();
+        assert_eq!(names, ["new_order", "payment", "order_status_by_id", "order_status_by_name", "delivery", "stock_level"]);
+        assert_eq!((all[0].kind, all[0].language), ("p", "plpgsql"));
+        assert_eq!((all[5].kind, all[5].language), ("f", "sql"));
+        assert!(all.iter().all(|made| made.body.len() > 100 && made.body.starts_with('\n') && made.body.ends_with('\n')));
+        assert_eq!(routines(DebitCredit::PROCEDURES).len(), 2);
+        assert_eq!(Tpcc::PROCEDURES.matches("CREATE ").count(), all.len());
+    }
+}
