@@ -444,8 +444,8 @@ fn parse_time(text: &str) -> Result<u32, String> {
     Ok(time.as_secs() as u32)
 }
 
-fn parse_interval(text: &str) -> Result<u32, String> {
-    parse_time(text).and_then(|time| if time == 0 { Err("the interval needs at least 1s".to_owned()) } else { Ok(time) })
+pub(crate) fn parse_interval(text: &str) -> Result<u32, String> {
+    parse_time(text).and_then(|time| if time == 0 { Err("give at least 1s".to_owned()) } else { Ok(time) })
 }
 
 pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {

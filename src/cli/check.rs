@@ -1,7 +1,10 @@
 //! `graymark check`: the consistency conditions and invariants of a loaded database.
 
+use std::sync::Arc;
+
 use tokio::runtime::Runtime;
 
+use super::ask::Patience;
 use super::interrupt::Interrupt;
 use super::{CheckArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
@@ -10,27 +13,29 @@ use crate::workload::Workload;
 
 /// The command.
 pub(super) fn check(args: CheckArgs) -> Result<Ended, Error> {
-    with_engine(args.workload, args.target.options(args.workload), Check { json: args.json, interrupt: Interrupt::listen()? })
+    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout));
+    with_engine(args.workload, args.target.options(args.workload), Check { json, interrupt, patience })
 }
 
 struct Check {
     json: bool,
     interrupt: Interrupt,
+    patience: Patience,
 }
 
 impl Visitor for Check {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        complete::<W>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
+    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
+        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
+        complete::<W>(holding, &engine.identity().url)?;
         let json = self.json;
-        let mut told = |finding: &Finding| {
+        let told = move |finding: &Finding| {
             if !json {
                 answer!("{}", crate::report::text::finding(finding));
             }
         };
-        let Some(findings) = runtime.block_on(self.interrupt.or(engine.check(&mut told))) else { return Ok(Ended::Interrupted) };
-        let findings = findings?;
+        let Some(findings) = self.interrupt.check::<W, E>(&engine, self.patience, told)? else { return Ok(Ended::Interrupted) };
         if json {
             answer!("{}", serde_json::json!(findings));
         }

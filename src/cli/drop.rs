@@ -1,7 +1,11 @@
 //! `graymark drop`: removes a workload's tables.
 
+use std::sync::Arc;
+
 use tokio::runtime::Runtime;
 
+use super::ask::{Patience, Pulse};
+use super::interrupt::Interrupt;
 use super::{DropArgs, Ended, check, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Holding};
@@ -9,22 +13,31 @@ use crate::workload::Workload;
 
 /// The command.
 pub(super) fn drop_tables(args: DropArgs) -> Result<Ended, Error> {
-    with_engine(args.workload, args.target.options(args.workload), Drop)
+    let (interrupt, patience) = (Interrupt::listen()?, Patience::of(args.target.timeout));
+    with_engine(args.workload, args.target.options(args.workload), Drop { interrupt, patience })
 }
 
-struct Drop;
+struct Drop {
+    interrupt: Interrupt,
+    patience: Patience,
+}
 
 impl Visitor for Drop {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let url = &engine.identity().url;
-        match runtime.block_on(engine.holding())? {
+        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
+        match holding {
             Holding::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),
             Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
             Holding::Foreign { why } => return Err(check::foreign(url, &why)),
             Holding::Unfinished(_) | Holding::Complete(_) | Holding::Damaged { .. } => {
-                runtime.block_on(engine.drop_tables())?;
+                let drop = async |engine: &E, _: &Pulse| engine.drop_tables().await;
+                if self.interrupt.ask::<W, E, _>(&engine, self.patience, drop)?.is_none() {
+                    tell!("drop: stopped; start the same command again");
+                    return Ok(Ended::Interrupted);
+                }
                 tell!("drop: the {} tables are gone from {url}", W::NAME);
             }
         }

@@ -1,4 +1,4 @@
-//! Ctrl-C: a run ends with a partial record; anything else ends at once, and can be started again.
+//! Ctrl-C: a run ends with a partial record; anything else ends at once, and can be started again. SIGTERM and SIGHUP do the same.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,10 @@ pub(super) const EXIT_CODE: u8 = 130;
 
 /// How long work that cannot be cancelled may go on after Ctrl-C before the process ends without it.
 const GRACE: Duration = Duration::from_secs(3);
+/// How long a run has to end by itself, whatever hangs: what it measured is kept long before that.
+const LAST_RESORT: Duration = Duration::from_secs(9);
 
-/// Listens for SIGINT and SIGTERM.
+/// Listens for SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone)]
 pub(super) struct Interrupt {
     pub(super) stop: Stop,
@@ -35,10 +37,18 @@ impl Interrupt {
                 let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
                     return;
                 };
+                let mut hup = if hangup_is_ignored() { None } else { signal(SignalKind::hangup()).ok() };
                 let mut next = async || {
+                    let hang_up = async {
+                        match &mut hup {
+                            Some(hup) => hup.recv().await,
+                            None => std::future::pending().await,
+                        }
+                    };
                     tokio::select! {
                         _ = int.recv() => {}
                         _ = term.recv() => {}
+                        _ = hang_up => {}
                     }
                 };
                 next().await;
@@ -46,7 +56,10 @@ impl Interrupt {
                 tell!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
                 heard.stop.request();
                 if running {
-                    next().await;
+                    tokio::select! {
+                        () = next() => {}
+                        () = tokio::time::sleep(LAST_RESORT) => {}
+                    }
                 } else {
                     tokio::time::sleep(GRACE).await;
                 }
@@ -74,4 +87,12 @@ impl Interrupt {
     pub(super) fn running(&self, running: bool) {
         self.running.store(running, Ordering::Release);
     }
+}
+
+/// Whether the process was started with SIGHUP ignored, as by nohup: then it stays so.
+fn hangup_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // Bit 0 is signal 1, which is SIGHUP.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }

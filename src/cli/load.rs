@@ -1,7 +1,10 @@
 //! `graymark load`: creates and fills the tables, or goes on with an interrupted load.
 
+use std::sync::Arc;
+
 use tokio::runtime::Runtime;
 
+use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::progress::LoadProgress;
 use super::{Ended, LoadArgs, WorkloadName, check, seed, with_engine};
@@ -42,15 +45,15 @@ struct Load {
 impl Visitor for Load {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        let Some(holding) = runtime.block_on(self.interrupt.or(engine.holding())) else { return Ok(Ended::Interrupted) };
-        let holding = holding?;
+    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
+        let patience = Patience::of(self.plan.timeout);
+        let Some(holding) = self.interrupt.holding::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
         if self.procedures_only {
             check::complete::<W>(holding, &engine.identity().url)?;
-            let Some(renewed) = runtime.block_on(self.interrupt.or(engine.renew_procedures())) else {
+            let renew = async |engine: &E, _: &Pulse| engine.renew_procedures().await;
+            if self.interrupt.ask::<W, E, _>(&engine, patience, renew)?.is_none() {
                 return Ok(Ended::Interrupted);
-            };
-            renewed?;
+            }
             tell!("load: the procedures in {} are those of this Graymark now", engine.identity().url);
             return Ok(Ended::Held);
         }
@@ -63,7 +66,7 @@ impl Visitor for Load {
             tell!("load: {} is loaded already with {} {unit}", engine.identity().url, manifest.scale);
             return Ok(Ended::Held);
         }
-        let Some((report, manifest)) = fill::<W, E>(runtime, &engine, &self.plan, &self.interrupt)? else {
+        let Some((report, manifest)) = fill::<W, E>(&engine, &self.plan, &self.interrupt)? else {
             tell!("load: stopped; start the same command again and it goes on where it was");
             return Ok(Ended::Interrupted);
         };
@@ -139,13 +142,14 @@ fn same(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
 
 /// Loads what is not loaded yet; none when it was interrupted.
 pub(super) fn fill<W: Workload, E: Engine<W>>(
-    runtime: &Runtime,
-    engine: &E,
+    engine: &Arc<E>,
     plan: &Plan,
     interrupt: &Interrupt,
 ) -> Result<Option<(LoadReport, Manifest)>, Error> {
     let url = &engine.identity().url;
-    let manifest = match runtime.block_on(engine.holding())? {
+    let patience = Patience::of(plan.timeout);
+    let Some(holding) = interrupt.holding::<W, E>(engine, patience)? else { return Ok(None) };
+    let manifest = match holding {
         Holding::Nothing => {
             let date = plan.date.unwrap_or_else(jiff::Timestamp::now).as_microsecond();
             let (scale, seed) = (plan.scale.unwrap_or(1), plan.seed.unwrap_or_else(seed::drawn));
@@ -172,9 +176,16 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
     let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
     let rows = population.parts().iter().map(|part| part.rows).sum();
     let jobs = plan.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |jobs| jobs as usize);
-    let progress = LoadProgress::new(rows);
-    let told = |step| progress.step(&step);
-    let loaded = runtime.block_on(interrupt.or(engine.load(&manifest, &population, jobs, &told)));
+    let progress = Arc::new(LoadProgress::new(rows));
+    let (seen, wanted) = (Arc::clone(&progress), manifest.clone());
+    let loaded = interrupt.ask::<W, E, _>(engine, patience, async move |engine: &E, pulse: &Pulse| {
+        let pulse = pulse.clone();
+        let told = move |step| {
+            pulse.beat();
+            seen.step(&step);
+        };
+        engine.load(&wanted, &population, jobs, &told).await
+    });
     progress.finish();
-    Ok(loaded.transpose()?.map(|report| (report, manifest)))
+    Ok(loaded?.map(|report| (report, manifest)))
 }

@@ -5,6 +5,7 @@
 #[macro_use]
 mod say;
 
+mod ask;
 mod bench;
 mod check;
 mod compare;
@@ -31,6 +32,8 @@ mod warm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
@@ -254,6 +257,9 @@ struct Target {
     /// A setting of a private server, such as shared_buffers=4GB; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::plan::parse_setting)]
     set: Vec<(String, String)>,
+    /// The longest time without progress, such as 10m [default: none as long as the server answers]
+    #[arg(long, value_name = "TIME", value_parser = crate::plan::parse_interval)]
+    timeout: Option<u32>,
 }
 
 impl Target {
@@ -366,10 +372,21 @@ struct Warned<V>(V);
 impl<V: Visitor> Visitor for Warned<V> {
     type Output = V::Output;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<V::Output, Error> {
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<V::Output, Error> {
         for warning in engine.warnings() {
             tell!("graymark: warning: {warning}");
         }
-        self.0.visit(runtime, engine)
+        let kept = Arc::clone(&engine);
+        let done = self.0.visit(runtime, engine);
+        // A thread that hangs in a call keeps the engine, which would end its server only when that thread comes back.
+        let end = Instant::now() + Duration::from_secs(1);
+        while Arc::strong_count(&kept) > 1 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        if Arc::strong_count(&kept) > 1 {
+            kept.abandon();
+            crate::engine::server::abandon();
+        }
+        done
     }
 }

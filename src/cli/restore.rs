@@ -1,7 +1,10 @@
 //! `graymark restore`: brings a worked database back to its initial population.
 
+use std::sync::Arc;
+
 use tokio::runtime::Runtime;
 
+use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::progress::RestoreProgress;
 use super::{Ended, RestoreArgs, check, load, with_engine};
@@ -13,19 +16,22 @@ use crate::workload::value::Timestamp;
 
 /// The command.
 pub(super) fn restore(args: RestoreArgs) -> Result<Ended, Error> {
-    with_engine(args.workload, args.target.options(args.workload), Restore { json: args.json, interrupt: Interrupt::listen()? })
+    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout));
+    with_engine(args.workload, args.target.options(args.workload), Restore { json, interrupt, patience })
 }
 
 struct Restore {
     json: bool,
     interrupt: Interrupt,
+    patience: Patience,
 }
 
 impl Visitor for Restore {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        let manifest = check::complete::<W>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
+    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
+        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
+        let manifest = check::complete::<W>(holding, &engine.identity().url)?;
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
         load::within::<W>(manifest.scale, profile)?;
         let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
@@ -35,11 +41,18 @@ impl Visitor for Restore {
                 engine.identity().url
             )));
         }
-        let progress = RestoreProgress::new();
-        let told = |step| progress.step(&step);
-        let restored = runtime.block_on(self.interrupt.or(engine.restore(&manifest, &population, &told)));
+        let progress = Arc::new(RestoreProgress::new());
+        let (seen, original) = (Arc::clone(&progress), manifest.clone());
+        let restored = self.interrupt.ask::<W, E, _>(&engine, self.patience, async move |engine: &E, pulse: &Pulse| {
+            let pulse = pulse.clone();
+            let told = move |step| {
+                pulse.beat();
+                seen.step(&step);
+            };
+            engine.restore(&original, &population, &told).await
+        });
         progress.finish();
-        let Some(report) = restored.transpose()? else {
+        let Some(report) = restored? else {
             tell!("restore: stopped; the database is as it was, or restored: start the same command again");
             return Ok(Ended::Interrupted);
         };

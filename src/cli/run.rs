@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
+use super::ask::{Patience, Pulse};
 use super::course::Course;
 use super::interrupt::Interrupt;
 use super::progress::RunProgress;
@@ -84,15 +85,16 @@ struct Job {
 impl Visitor for Job {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(mut self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
+    fn visit<W: Workload, E: Engine<W>>(mut self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let started = Timestamp::now();
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
-        let engine = Arc::new(engine);
-        let ready = self.ready::<W, E>(runtime, &engine)?;
+        let patience = Patience::of(self.args.plan.timeout);
+        let Some(holding) = self.interrupt.holding::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
+        let ready = self.ready::<W, E>(&engine, &holding)?;
         let mut record =
             RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
         let directory = record.directory().to_owned();
-        let summary = match self.measure::<W, E>(runtime, engine.clone(), ready, &mut record) {
+        let summary = match self.measure::<W, E>(engine.clone(), ready, &mut record) {
             Ok(summary) => summary,
             Err(error) => {
                 record.abandon();
@@ -119,6 +121,7 @@ impl Visitor for Job {
             let text = report::text::render(&Facts::of(&Record::open(&directory)?), Some(&page));
             answer!("{}", say::alarms(text.trim_end()));
         }
+        self.interrupt.running(false);
         Ok(self.ended(&summary))
     }
 }
@@ -127,7 +130,6 @@ impl Job {
     /// Loads if need be, runs, counts and checks; none if it was interrupted before the run.
     fn measure<W: Workload, E: Engine<W>>(
         &mut self,
-        runtime: &Runtime,
         engine: Arc<E>,
         ready: Option<Manifest>,
         record: &mut RecordWriter,
@@ -135,12 +137,12 @@ impl Job {
         tell!("database: {} {}, {}", engine.identity().name, engine.identity().version, engine.identity().url);
         let (manifest, loaded) = match ready {
             Some(manifest) => (manifest, None),
-            None => match load::fill::<W, E>(runtime, &engine, &self.args.plan, &self.interrupt)? {
+            None => match load::fill::<W, E>(&engine, &self.args.plan, &self.interrupt)? {
                 Some((report, manifest)) => (manifest, Some(report)),
                 None => return Ok(None),
             },
         };
-        let procedures = Self::procedures::<W, E>(runtime, &engine)?;
+        let Some(procedures) = self.procedures::<W, E>(&engine)? else { return Ok(None) };
         if let Procedures::Unread(names) = &procedures {
             tell!("run: whether the stored procedures are Graymark's is not known: this user may not read {}", names.join(", "));
         }
@@ -150,7 +152,9 @@ impl Job {
         if let Some(price) = &self.price {
             record.put_text(file::PRICE, price.text())?;
         }
-        let settings = runtime.block_on(engine.settings())?;
+        let patience = Patience::of(plan.timeout);
+        let settings = async |engine: &E, _: &Pulse| engine.settings().await;
+        let Some(settings) = self.interrupt.ask::<W, E, _>(&engine, patience, settings)? else { return Ok(None) };
         let environment = Environment {
             engine: Some(engine.identity().clone()),
             settings,
@@ -161,7 +165,7 @@ impl Job {
             record.put_json(file::LOAD, report)?;
         }
         let before = match plan.check {
-            Some(Check::Both) => match self.check::<W, E>(runtime, &engine, "before")? {
+            Some(Check::Both) => match self.check::<W, E>(&engine, "before")? {
                 Some(findings) => findings,
                 None => return Ok(None),
             },
@@ -171,7 +175,7 @@ impl Job {
         let mut maintenance_notes = Vec::new();
         if let Some(how) = plan.warm.filter(|how| *how != Warm::None) {
             let how = (how, plan.seed.unwrap_or_default());
-            match warm::up::<W, E>(runtime, &engine, &manifest, how, &self.interrupt)? {
+            match warm::up::<W, E>(&engine, &manifest, how, &self.interrupt)? {
                 Some(Warmed::Absent(why)) => maintenance_notes.push(why),
                 Some(Warmed::Read(work)) => maintenance.push(work),
                 None => return Ok(None),
@@ -190,7 +194,8 @@ impl Job {
                 None => return Ok(None),
             }
         }
-        let effects_before = runtime.block_on(engine.effects())?;
+        let effects = async |engine: &E, _: &Pulse| engine.effects().await;
+        let Some(effects_before) = self.interrupt.ask::<W, E, _>(&engine, patience, effects)? else { return Ok(None) };
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
@@ -253,13 +258,12 @@ impl Job {
             Ok(summary)
         };
         keep(&measurements)?;
-        let patience = Duration::from_secs(u64::from(plan.reconnect_for.unwrap_or_default()));
-        measurements.effects_after = count::after::<W, E>(runtime, &engine, &self.interrupt, patience);
-        self.interrupt.running(false);
+        let reconnect_for = Duration::from_secs(u64::from(plan.reconnect_for.unwrap_or_default()));
+        measurements.effects_after = count::after::<W, E>(&engine, &self.interrupt, plan.timeout, reconnect_for);
         let mut summary = keep(&measurements)?;
         let counted = measurements.effects_after.is_ok();
         if counted && !interrupted && matches!(plan.check, Some(Check::After | Check::Both)) {
-            match self.check::<W, E>(runtime, &*engine, "after") {
+            match self.check::<W, E>(&engine, "after") {
                 Ok(Some(findings)) => measurements.findings.1 = findings,
                 Ok(None) => measurements.interrupted = true,
                 Err(error) => measurements.unchecked = error.to_string(),
@@ -295,14 +299,13 @@ impl Job {
     }
 
     /// The population to run on; none if it has to be loaded first.
-    fn ready<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E) -> Result<Option<Manifest>, Error> {
-        let there = runtime.block_on(engine.holding())?;
-        let loaded = if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &there { Some(manifest) } else { None };
+    fn ready<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, there: &Holding) -> Result<Option<Manifest>, Error> {
+        let loaded = if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = there { Some(manifest) } else { None };
         let plan = &self.args.plan;
         let profile = profile::<W>(plan, loaded)?;
         pace::<W>(plan, profile)?;
         let url = &engine.identity().url;
-        match &there {
+        match there {
             Holding::Nothing if self.extent == Extent::Bench => {
                 return load::within::<W>(plan.scale.unwrap_or(1), profile).map(|()| None);
             }
@@ -311,16 +314,19 @@ impl Job {
             }
             _ => {}
         }
-        let manifest = check::complete::<W>(there, url)?;
+        let manifest = check::complete::<W>(there.clone(), url)?;
         load::agree::<W>(plan, &manifest, url)?;
-        Self::procedures::<W, E>(runtime, engine)?;
+        self.procedures::<W, E>(engine)?;
         Ok(Some(manifest))
     }
 
     /// The stored procedures that the run will call, which must not be others than this program makes: their work would be no one's.
-    fn procedures<W: Workload, E: Engine<W>>(runtime: &Runtime, engine: &E) -> Result<Procedures, Error> {
-        match runtime.block_on(engine.procedures())? {
-            Procedures::Other(names) => Err(Error::Database(format!(
+    /// None if someone asks to stop before the database tells.
+    fn procedures<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>) -> Result<Option<Procedures>, Error> {
+        let patience = Patience::of(self.args.plan.timeout);
+        let told = self.interrupt.ask::<W, E, _>(engine, patience, async |engine: &E, _: &Pulse| engine.procedures().await)?;
+        match told {
+            Some(Procedures::Other(names)) => Err(Error::Database(format!(
                 "the stored procedures in {} are not those of this Graymark ({}): make them anew with graymark load {} --procedures-only",
                 engine.identity().url,
                 names.join(", "),
@@ -350,7 +356,6 @@ impl Job {
             ramp_up: preset.ramp_up.or(Some(if paced { 60 } else { 10 })),
             checkpoint: preset.checkpoint.or(paced.then_some(20 * 60)),
             duration: preset.duration.or(Some(60)),
-            timeout: Some(TIMEOUT),
             stage_duration,
             seed: Some(seed::drawn()),
             check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
@@ -360,14 +365,14 @@ impl Job {
         Ok(())
     }
 
-    fn check<W: Workload, E: Engine<W>>(&self, runtime: &Runtime, engine: &E, when: &str) -> Result<Option<Vec<Finding>>, Error> {
+    fn check<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, when: &str) -> Result<Option<Vec<Finding>>, Error> {
         tell!("check: the consistency conditions {when} the run");
-        let mut told = |finding: &Finding| {
+        let told = |finding: &Finding| {
             if !finding.held() {
                 tell!("{}", report::text::finding(finding));
             }
         };
-        runtime.block_on(self.interrupt.or(engine.check(&mut told))).transpose()
+        self.interrupt.check::<W, E>(engine, Patience::of(self.args.plan.timeout), told)
     }
 
     fn ended(&self, summary: &Summary) -> Ended {

@@ -1,7 +1,10 @@
 //! `graymark scan`: the serial read of all tables, cold and warm.
 
+use std::sync::Arc;
+
 use tokio::runtime::Runtime;
 
+use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::{Ended, ScanArgs, check, with_engine};
 use crate::engine::registry::Visitor;
@@ -13,7 +16,8 @@ use crate::workload::Workload;
 
 /// The command.
 pub(super) fn scan(args: ScanArgs) -> Result<Ended, Error> {
-    let job = Job { json: args.json, drop_caches: args.drop_caches, interrupt: Interrupt::listen()? };
+    let patience = Patience::of(args.target.timeout);
+    let job = Job { json: args.json, drop_caches: args.drop_caches, interrupt: Interrupt::listen()?, patience };
     with_engine(args.workload, args.target.options(args.workload), job)
 }
 
@@ -21,14 +25,19 @@ struct Job {
     json: bool,
     drop_caches: bool,
     interrupt: Interrupt,
+    patience: Patience,
 }
 
 impl Visitor for Job {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Ended, Error> {
-        let manifest = check::complete::<W>(runtime.block_on(engine.holding())?, &engine.identity().url)?;
-        let Some(caches) = runtime.block_on(engine.chill(self.drop_caches))? else {
+    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
+        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
+        let manifest = check::complete::<W>(holding, &engine.identity().url)?;
+        let all = self.drop_caches;
+        let chill = async move |engine: &E, _: &Pulse| engine.chill(all).await;
+        let Some(caches) = self.interrupt.ask::<W, E, _>(&engine, self.patience, chill)? else { return Ok(Ended::Interrupted) };
+        let Some(caches) = caches else {
             let name = &engine.identity().name;
             return Err(Error::Usage(format!("{name} has no tables that graymark scan could read: give another --db")));
         };
@@ -44,7 +53,7 @@ impl Visitor for Job {
         };
         for name in [first(&scan.caches), "warm"] {
             let pass = Pass { name: name.to_owned(), ..Pass::default() };
-            let (pass, whole) = runtime.block_on(self.pass::<W, E>(&engine, pass))?;
+            let (pass, whole) = self.pass::<W, E>(&engine, pass)?;
             if !pass.tables.is_empty() {
                 scan.passes.push(pass);
             }
@@ -54,8 +63,9 @@ impl Visitor for Job {
             }
         }
         // Who asked to stop is not kept waiting for sizes.
-        match runtime.block_on(self.interrupt.or(engine.table_bytes())) {
-            Some(bytes) => scan.size(&bytes?),
+        let sizes = async |engine: &E, _: &Pulse| engine.table_bytes().await;
+        match self.interrupt.ask::<W, E, _>(&engine, self.patience, sizes)? {
+            Some(bytes) => scan.size(&bytes),
             None => scan.interrupted = true,
         }
         if self.json {
@@ -69,16 +79,16 @@ impl Visitor for Job {
 
 impl Job {
     /// Reads all tables once; whether it came to its end.
-    async fn pass<W: Workload, E: Engine<W>>(&self, engine: &E, mut pass: Pass) -> Result<(Pass, bool), Error> {
-        let mut observer = engine.observer();
-        let before = observer.look().await?.get(Counter::ServerReadBytes);
+    fn pass<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, mut pass: Pass) -> Result<(Pass, bool), Error> {
+        let look = async |engine: &E, _: &Pulse| Ok(engine.observer().look().await?.get(Counter::ServerReadBytes));
+        let Some(before) = self.interrupt.ask::<W, E, _>(engine, self.patience, look)? else { return Ok((pass, false)) };
         for table in W::TABLES {
-            let Some(scanned) = self.interrupt.or(engine.scan(table)).await else { return Ok((pass, false)) };
-            let scanned = scanned?;
+            let scan = async |engine: &E, _: &Pulse| engine.scan(table).await;
+            let Some(scanned) = self.interrupt.ask::<W, E, _>(engine, self.patience, scan)? else { return Ok((pass, false)) };
             tell!("scan: {}: {}: {} rows in {:.2} s", pass.name, table.name, scanned.rows, scanned.seconds);
             pass.tables.push((table.name.to_owned(), scanned));
         }
-        let after = observer.look().await?.get(Counter::ServerReadBytes);
+        let Some(after) = self.interrupt.ask::<W, E, _>(engine, self.patience, look)? else { return Ok((pass, false)) };
         pass.storage_read_bytes = before.zip(after).map(|(before, after)| (after - before).max(0.0));
         Ok((pass, true))
     }

@@ -1,11 +1,9 @@
 //! Warm-up before a run: the tables are read, and it is told how long that took.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanCount, ProgressBar, ProgressStyle};
-use tokio::runtime::Runtime;
-
+use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::progress::{LINE_EVERY, on_terminal};
 use crate::engine::{Engine, Error, Manifest, Upkeep};
@@ -13,6 +11,7 @@ use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::plan::Warm;
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;
+use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 
 /// What a warm-up came to.
 pub(super) enum Warmed {
@@ -24,8 +23,7 @@ pub(super) enum Warmed {
 
 /// Warms up by the means that the plan asks for; none if it was interrupted.
 pub(super) fn up<W: Workload, E: Engine<W>>(
-    runtime: &Runtime,
-    engine: &E,
+    engine: &Arc<E>,
     manifest: &Manifest,
     (warm, seed): (Warm, u64),
     interrupt: &Interrupt,
@@ -33,19 +31,28 @@ pub(super) fn up<W: Workload, E: Engine<W>>(
     let began = Instant::now();
     let upkeep = if warm == Warm::Scan {
         tell!("warm: reading all tables");
-        runtime.block_on(interrupt.or(engine.maintain(MaintenanceKind::WarmUp)))
+        interrupt.ask::<W, E, _>(engine, Patience::default(), async |engine: &E, _: &Pulse| {
+            engine.maintain(MaintenanceKind::WarmUp).await
+        })
     } else {
         tell!("warm: reading rows at random");
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
         let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
-        let progress = Progress::new();
-        let told = |rows, most| progress.rows(rows, most);
-        let upkeep = runtime.block_on(interrupt.or(engine.warm_up(&population, seed, &told)));
+        let progress = Arc::new(Progress::new());
+        let seen = Arc::clone(&progress);
+        let upkeep = interrupt.ask::<W, E, _>(engine, Patience::default(), async move |engine: &E, pulse: &Pulse| {
+            let pulse = pulse.clone();
+            let told = move |rows, most| {
+                pulse.beat();
+                seen.rows(rows, most);
+            };
+            engine.warm_up(&population, seed, &told).await
+        });
         progress.finish();
         upkeep
     };
     let seconds = began.elapsed().as_secs_f64();
-    let Some(upkeep) = upkeep.transpose()? else { return Ok(None) };
+    let Some(upkeep) = upkeep? else { return Ok(None) };
     let (rows, work) = match upkeep {
         Upkeep::Absent(why) => return Ok(Some(Warmed::Absent(why))),
         Upkeep::Read { rows, work } => (Some(rows), work),

@@ -295,6 +295,12 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn table_bytes(&self) -> impl Future<Output = Result<BTreeMap<String, u64>, Error>> {
         async { Ok(BTreeMap::new()) }
     }
+    /// Whether the database says anything at all to a new connection, be it that it refuses it. It may take as long as it likes.
+    fn answers(&self) -> impl Future<Output = bool> {
+        async { true }
+    }
+    /// Ends at once what it started and what would otherwise stay behind: it is not going to be dropped, for a call hangs.
+    fn abandon(&self) {}
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

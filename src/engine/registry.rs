@@ -1,5 +1,7 @@
 //! The workloads and the engines there are: a workload by its name, an engine by the scheme of a URL.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
@@ -69,7 +71,7 @@ pub trait Visitor {
     /// What comes of it.
     type Output;
     /// Does it. `runtime` serves for everything that is not driving load.
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<Self::Output, Error>;
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<Self::Output, Error>;
 }
 
 /// Opens the database that the URL names for a workload, and hands it to `visitor`.
@@ -90,15 +92,15 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
         let Open { runtime, options, visitor } = self;
         let scheme = options.url.split(':').next().unwrap_or_default();
         match scheme {
-            "sqlite" => visitor.visit::<W, _>(runtime, Sqlite::open(sqlite::Options::parse(&options.url)?)?),
-            "postgres" | "postgresql" => visitor.visit::<W, _>(runtime, runtime.block_on(Postgres::open(options))?),
-            "mysql" | "mariadb" => visitor.visit::<W, _>(runtime, runtime.block_on(Mysql::open(options))?),
+            "sqlite" => visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(sqlite::Options::parse(&options.url)?)?)),
+            "postgres" | "postgresql" => visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Postgres::open(options))?)),
+            "mysql" | "mariadb" => visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Mysql::open(options))?)),
             #[cfg(feature = "odbc")]
-            "odbc" => visitor.visit::<W, _>(runtime, Odbc::open(options)?),
+            "odbc" => visitor.visit::<W, _>(runtime, Arc::new(Odbc::open(options)?)),
             #[cfg(not(feature = "odbc"))]
             "odbc" => Err(Error::Usage("this build has no ODBC: build it with cargo build --release --features odbc".to_owned())),
             "virtuoso" => <W as virtuoso::Port>::open(runtime, options, visitor),
-            "simulated" => visitor.visit::<W, _>(runtime, Simulated::open(options)?),
+            "simulated" => visitor.visit::<W, _>(runtime, Arc::new(Simulated::open(options)?)),
             _ => Err(Error::Usage(format!(
                 "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local, mysql://USER@HOST/DATABASE, \
                  mysql:local, virtuoso:local or simulated:service=5ms"

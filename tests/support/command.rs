@@ -122,6 +122,11 @@ impl Working {
         }
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).expect("a process id");

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -208,8 +209,8 @@ struct Fill {
 impl Visitor for Fill {
     type Output = bool;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<bool, Error> {
-        if load::fill::<W, E>(runtime, &engine, &self.plan, &self.interrupt)?.is_none() {
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<bool, Error> {
+        if load::fill::<W, E>(&engine, &self.plan, &self.interrupt)?.is_none() {
             return Ok(false);
         }
         // What a first reader would otherwise write in each point: row states known, no page to be written back.

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -245,7 +246,7 @@ struct MakeWay {
 impl Visitor for MakeWay {
     type Output = ();
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: E) -> Result<(), Error> {
+    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<(), Error> {
         let stays = match runtime.block_on(engine.holding())? {
             Holding::Nothing => true,
             Holding::Complete(manifest) | Holding::Unfinished(manifest) => Some(manifest.scale) == self.keep,

@@ -23,8 +23,9 @@ const FORM: Form = Form {
 };
 /// Statements that the driver may keep prepared. It closes further ones behind the back of who holds them.
 const MOST_STATEMENTS: usize = 1_000;
-/// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are errors.
-const SESSION: &str = "SET SESSION time_zone = '+00:00', \
+/// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are errors. Tables that someone
+/// else keeps locked are waited for as long as rows are, not the default of a day.
+const SESSION: &str = "SET SESSION time_zone = '+00:00', lock_wait_timeout = 60, \
     sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_IN_DATE,NO_ZERO_DATE'";
 
 /// A server to connect to, and perhaps a database.
@@ -146,19 +147,36 @@ impl Target {
         };
         let mut conn = match tokio::time::timeout(self.timeout, connecting).await {
             Ok(done) => done.map_err(|error| self.explain(&error, database))?,
-            Err(_) => {
-                return Err(Error::Database(format!(
-                    "{} does not answer within {} s: is it a MySQL or MariaDB server? (connect_timeout=SECONDS waits longer)",
-                    self.place(),
-                    self.timeout.as_secs()
-                )));
-            }
+            Err(_) => return Err(self.silent()),
         };
         for setting in settings {
             let set = conn.query_drop(format!("SET SESSION {setting}")).await;
             set.map_err(|error| failure::of_command(&format!("cannot set {setting}"), &error))?;
         }
         Ok(conn)
+    }
+
+    /// Awaits the answer to the first question on a new connection.
+    pub async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| Err(self.silent()))
+    }
+
+    /// Whether the server says anything at all, be it that it takes no connection.
+    pub async fn answers(&self) -> bool {
+        match tokio::time::timeout(self.timeout, Conn::new(self.options(None, self.ssl.clone()))).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) => {
+                matches!(error, mysql_async::Error::Server(_) | mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer))
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn silent(&self) -> Error {
+        let (place, seconds) = (self.place(), self.timeout.as_secs());
+        Error::Database(format!(
+            "{place} does not answer within {seconds} s: is it a MySQL or MariaDB server? (connect_timeout=SECONDS waits longer)"
+        ))
     }
 
     /// Why it did not work and what to do, in one line.

@@ -101,7 +101,10 @@ impl Mysql {
             None => connect::Target::parse(&url, &address::environment)?,
         };
         let mut conn = target.connect(None, &[]).await?;
-        let about = about(&mut conn).await.map_err(|error| failure::of_command("cannot ask for the server's version", &error))?;
+        let about = target.in_time(async {
+            about(&mut conn).await.map_err(|error| failure::of_command("cannot ask for the server's version", &error))
+        });
+        let about = about.await?;
         let neighbour = match &server {
             None if target.is_local() => neighbour(&about),
             _ => None,
@@ -280,6 +283,14 @@ impl<W: Port> Engine<W> for Mysql {
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
         scan::table_bytes::<W>(&mut self.conn::<W>().await?).await
+    }
+
+    async fn answers(&self) -> bool {
+        self.target.answers().await
+    }
+
+    fn abandon(&self) {
+        self.server.iter().for_each(server::Server::abandon);
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -3,6 +3,8 @@
 //! It knows no workload and no dialect. Where a driver differs from what ODBC says, [`Quirks`] tells.
 
 use std::rc::Rc;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use odbc_sys::{CompletionType, ConnectionAttribute, InfoType};
 
@@ -11,6 +13,9 @@ use super::handle::Dbc;
 use super::statement::{Reply, Statement};
 use super::target::Target;
 use crate::engine::Isolation;
+
+/// How long the first connection to a server may take.
+const CONNECT: Duration = Duration::from_secs(30);
 
 /// How a driver differs from what ODBC says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,6 +87,26 @@ impl Connection {
         let dbc = Dbc::connect(&target.text()).map_err(hide)?;
         let dbms = dbc.text(InfoType::DbmsName)?;
         Ok(Connection { quirks: Quirks::of(&dbms), dbc, dbms })
+    }
+
+    /// Opens a connection and closes it, on a thread of its own: a driver may wait without end for a server that takes the connection and says
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`Connection::open`], or that there was no answer in time.
+    pub fn try_open(target: &Target) -> Result<(), Diagnostic> {
+        let (sender, answer) = mpsc::channel();
+        let target = target.clone();
+        let work = move || {
+            // Nobody listens any more if it took too long.
+            let _ = sender.send(Connection::open(&target).map(|_| ()));
+        };
+        let silent = || Diagnostic::of_driver_manager(format!("no answer within {} s", CONNECT.as_secs()));
+        std::thread::Builder::new()
+            .name("connect".to_owned())
+            .spawn(work)
+            .map_err(|error| Diagnostic::of_driver_manager(format!("cannot start a thread: {error}")))?;
+        answer.recv_timeout(CONNECT).unwrap_or_else(|_| Err(silent()))
     }
 
     /// The database management system's name.

@@ -68,6 +68,7 @@ impl Odbc {
             ));
         }
         let target = Target::parse(&options.url, &|name| std::env::var(name).ok())?;
+        Connection::try_open(&target).map_err(|error| unreachable_because(&target, &error))?;
         let connection = Connection::open(&target).map_err(|error| unreachable_because(&target, &error))?;
         let capabilities = connection.capabilities();
         let dialect = Dialect::of(&capabilities.dbms, target.dialect())?;
@@ -258,6 +259,13 @@ impl<W: Port> Engine<W> for Odbc {
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Upkeep, Error> {
         warm::at_random::<W>(&self.connect::<W>()?, population, seed, told).await
+    }
+
+    async fn answers(&self) -> bool {
+        match Connection::open(&self.target) {
+            Ok(_) => true,
+            Err(error) => error.meaning() != Meaning::Lost,
+        }
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -16,6 +16,8 @@ use crate::engine::address::{self, Environment, Form, Host, Parts, Password, enc
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
 const CONNECT_SECONDS: u64 = 30;
+/// Seconds that a statement waits for a lock that someone else holds. Whatever Graymark does with a lock takes much less.
+const LOCK_SECONDS: u32 = 60;
 const DEFAULT_PORT: u16 = 5432;
 const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 const FORM: Form = Form {
@@ -184,7 +186,15 @@ impl Target {
     /// The connection's own task runs on the current runtime and ends with the client.
     pub async fn connect(&self, settings: &[(&str, &str)]) -> Result<Client, Error> {
         let mut config = self.config();
-        let mut options = self.options.clone().unwrap_or_default();
+        let mut options = String::new();
+        if !self.pooler {
+            options.push_str(&format!(" -c lock_timeout={LOCK_SECONDS}s"));
+        }
+        // What the URL gives comes later, and so prevails.
+        if let Some(given) = &self.options {
+            options.push(' ');
+            options.push_str(given);
+        }
         for (name, value) in settings.iter().filter(|_| !self.pooler) {
             let value = value.replace('\\', "\\\\").replace(' ', "\\ ");
             options.push_str(&format!(" -c {name}={value}"));
@@ -202,12 +212,30 @@ impl Target {
                 Ok(client)
             }
             Ok(Err(error)) => Err(self.explain(&error)),
-            Err(_) => Err(Error::Database(format!(
-                "{} does not answer within {} s: is it a PostgreSQL? (connect_timeout=SECONDS waits longer)",
-                self.place(),
-                self.timeout.as_secs()
-            ))),
+            Err(_) => Err(self.silent()),
         }
+    }
+
+    /// Awaits the answer to the first question on a new connection.
+    pub async fn in_time<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        tokio::time::timeout(self.timeout, work).await.unwrap_or_else(|_| Err(self.silent()))
+    }
+
+    /// Whether the server says anything at all, be it that it takes no connection.
+    pub async fn answers(&self) -> bool {
+        let Ok(tls) = tls::connector(self.ssl_mode, self.ssl_roots.as_deref()) else { return false };
+        match tokio::time::timeout(self.timeout, self.config().connect(tls)).await {
+            Ok(Ok(_)) => true,
+            Ok(Err(error)) => error.as_db_error().is_some(),
+            Err(_) => false,
+        }
+    }
+
+    fn silent(&self) -> Error {
+        let (place, seconds) = (self.place(), self.timeout.as_secs());
+        Error::Database(format!(
+            "{place} does not answer within {seconds} s: is it a PostgreSQL? (connect_timeout=SECONDS waits longer)"
+        ))
     }
 
     /// Why it did not work and what to do, in one line.

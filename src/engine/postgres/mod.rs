@@ -114,7 +114,7 @@ impl Postgres {
             ));
         }
         let client = target.connect(&[]).await?;
-        let (version, backend) = about(&client).await?;
+        let (version, backend) = target.in_time(about(&client)).await?;
         let postmaster = match &server {
             None if target.is_local() => u32::try_from(backend).ok().and_then(|backend| cpu::parent_of(backend, "postgres")),
             _ => None,
@@ -282,6 +282,14 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
         scan::table_bytes::<W>(&self.client().await?, &self.schema::<W>()).await
+    }
+
+    async fn answers(&self) -> bool {
+        self.target.answers().await
+    }
+
+    fn abandon(&self) {
+        self.server.iter().for_each(server::Server::abandon);
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {

@@ -68,6 +68,11 @@ pub(super) fn children(pid: u32) -> Option<Vec<u32>> {
     Some(of_pid.filter_map(|stat| u32::try_from(stat.pid).ok()).collect())
 }
 
+#[cfg(not(target_os = "linux"))]
+pub(super) fn children(_pid: u32) -> Option<Vec<u32>> {
+    None
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;

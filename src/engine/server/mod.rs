@@ -171,6 +171,12 @@ impl<K: Kind> Server<K> {
         self.end(K::STOP)
     }
 
+    /// Stops it as its drop would, when it is not going to be dropped.
+    pub fn abandon(&self) {
+        // Nobody is left to hear of an error; the next start recovers from the log.
+        let _ = self.end(self.ending());
+    }
+
     fn end(&self, ending: Ending) -> Result<(), Error> {
         self.process.end(ending.steps, &format!("cannot stop the private {}", K::NAME))
     }
@@ -211,8 +217,7 @@ impl<K: Kind> Server<K> {
 
 impl<K: Kind> Drop for Server<K> {
     fn drop(&mut self) {
-        // Nobody is left to hear of an error; the next start recovers from the log.
-        let _ = self.end(self.ending());
+        self.abandon();
     }
 }
 

@@ -154,6 +154,7 @@ impl Process {
         let mut running = self.running();
         let Some(mut child) = running.end_counting() else { return Ok(()) };
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+        wake(child.id());
         for (signal, patience) in steps {
             let _ = kill(pid, *signal);
             let end = Instant::now() + *patience;
@@ -173,6 +174,7 @@ impl Process {
         const PATIENCE: Duration = Duration::from_secs(1);
         // Someone else who is ending it has the lock.
         let Some(mut child) = self.running.try_lock().ok().and_then(|mut running| running.child.take()) else { return };
+        wake(child.id());
         let _ = kill(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), Signal::SIGQUIT);
         let end = Instant::now() + PATIENCE;
         while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
@@ -183,6 +185,15 @@ impl Process {
 
     fn running(&self) -> MutexGuard<'_, Running> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets a process and its children go on if someone has stopped them: a stopped one heeds no signal but SIGKILL, and the children of one that is
+/// killed would stay for ever.
+pub(super) fn wake(pid: u32) {
+    for pid in cpu::children(pid).unwrap_or_default().into_iter().chain([pid]) {
+        // One that has ended since then needs nothing.
+        let _ = kill(Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)), Signal::SIGCONT);
     }
 }
 
@@ -266,6 +277,16 @@ mod tests {
             before = now;
         }
         process.end(&[], "cannot end it").unwrap();
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_ends_by_the_first_signal_all_the_same() {
+        let process = Process::new(None, None).unwrap();
+        let said = start(&process, "trap 'echo TERM; exit' TERM");
+        let pid = Pid::from_raw(i32::try_from(process.pid().unwrap()).unwrap());
+        kill(pid, Signal::SIGSTOP).unwrap();
+        process.end(&[(Signal::SIGTERM, Duration::from_secs(60))], "cannot end it").unwrap();
+        assert_eq!(std::fs::read_to_string(said.path()).unwrap(), "ready\nTERM\n");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::observe::Watch;
 use super::target::Target;
 use super::tpcc::Session;
 use crate::engine::scan::{Chill, Scanned};
+use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, Procedures,
@@ -59,6 +60,7 @@ impl Virtuoso {
                 ));
             }
         };
+        target.reachable()?;
         let version = target.connect()?.capabilities().dbms_version;
         let identity = Identity { name: "Virtuoso".to_owned(), version, url };
         Ok(Virtuoso { target, server, identity, isolation: options.isolation })
@@ -185,6 +187,14 @@ impl Engine<Tpcc> for Virtuoso {
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
         maintain::table_bytes(&self.target)
+    }
+
+    async fn answers(&self) -> bool {
+        self.target.answers()
+    }
+
+    fn abandon(&self) {
+        self.server.iter().for_each(server::Server::abandon);
     }
 
     async fn open_session(&self) -> Result<Session, Error> {

@@ -44,7 +44,7 @@ pub trait Port: Workload {
 impl Port for Tpcc {
     #[cfg(feature = "odbc")]
     fn open<V: Visitor>(runtime: &Runtime, options: Options, visitor: V) -> Result<V::Output, Error> {
-        visitor.visit::<Tpcc, _>(runtime, Virtuoso::open(options)?)
+        visitor.visit::<Tpcc, _>(runtime, std::sync::Arc::new(Virtuoso::open(options)?))
     }
 
     #[cfg(not(feature = "odbc"))]

@@ -69,13 +69,25 @@ impl Target {
         Ok(connection)
     }
 
+    /// Whether the server says anything at all, be it that it takes no connection.
+    pub(super) fn answers(&self) -> bool {
+        self.open().map_or_else(|diagnostic| diagnostic.meaning() != Meaning::Lost, |_| true)
+    }
+
+    /// Sees that the server takes connections, but does not wait for that without end.
+    ///
+    /// # Errors
+    /// Why it takes none.
+    pub(super) fn reachable(&self) -> Result<(), Error> {
+        Connection::try_open(&self.address_for_driver()).map_err(|diagnostic| self.explain("cannot connect", &diagnostic))
+    }
+
     fn open(&self) -> Result<Connection, Diagnostic> {
-        Connection::open(&target::Target::of(&[
-            ("Driver", DRIVER),
-            ("HOST", &self.address),
-            ("UID", &self.user),
-            ("PWD", &self.password),
-        ]))
+        Connection::open(&self.address_for_driver())
+    }
+
+    fn address_for_driver(&self) -> target::Target {
+        target::Target::of(&[("Driver", DRIVER), ("HOST", &self.address), ("UID", &self.user), ("PWD", &self.password)])
     }
 
     /// Why a command cannot go on.
