@@ -13,4 +13,6 @@ pub mod report;
 pub mod simulate;
 pub mod size;
 pub mod study;
+pub mod url;
+pub mod visible;
 pub mod workload;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::registry::WorkloadName;
 use crate::engine::{Error, Isolation, Via};
+use crate::url::DatabaseUrl;
 pub use share::Share;
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
@@ -173,7 +174,7 @@ pub struct Plan {
     /// The database: sqlite:FILE, postgres://USER@HOST/DB or postgres:local (a private server that Graymark starts)
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub db: Option<String>,
+    pub db: Option<DatabaseUrl>,
     /// The workload
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -406,8 +407,8 @@ impl Plan {
     }
 
     /// The database's URL.
-    pub fn db(&self, workload: WorkloadName) -> &str {
-        self.db.as_deref().unwrap_or(default_db(workload))
+    pub fn db(&self, workload: WorkloadName) -> DatabaseUrl {
+        self.db.clone().unwrap_or_else(|| default_db(workload).into())
     }
 
     /// Settings of a private server by name.
@@ -511,7 +512,7 @@ mod tests {
     #[test]
     fn a_plan_survives_its_file() {
         let plan = Plan {
-            db: Some("postgres:local".to_owned()),
+            db: Some("postgres:local".into()),
             scale: Some(4),
             pace: Some(Pace::None),
             clients: Some(8),

@@ -379,3 +379,89 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
     assert_eq!(unread["procedures"]["unread"].as_array().map(Vec::len), Some(6), "{}", unread["procedures"]);
     assert_eq!((state(&unread).as_deref(), &unread["verdict"]["valid"]), (Some("not tested"), &serde_json::json!(false)));
 }
+
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let place = TempDir::new().unwrap();
+    succeed(place.path(), &["load", "--db", "sqlite:small.db"]);
+    let bench = ["bench", "--db", "simulated:", "--duration", "1s", "--ramp-up", "0s", "--out", "record"];
+    let cases: &[&[&str]] = &[
+        &bench,
+        &["bench", "--db", "simulated:", "--duration", "1s", "--ramp-up", "0s", "--out", "record-2", "--json"],
+        &["check", "--db", "sqlite:small.db"],
+        &["check", "--db", "sqlite:small.db", "--json"],
+        &["report", "record"],
+        &["report", "record", "--json"],
+        &["report", "--table", "record"],
+        &["rows", "tpcc", "item"],
+        &["screens"],
+        &["--help"],
+    ];
+    for arguments in cases {
+        let mut command = support::command::graymark(place.path(), arguments);
+        // A device that is always full.
+        command.stdout(std::fs::File::options().write(true).open("/dev/full").unwrap());
+        let done: support::command::Done = command.output().unwrap().into();
+        assert_eq!(done.code, Some(4), "{arguments:?}: {done:?}");
+        let last = done.err.lines().last().unwrap_or_default();
+        assert!(last.starts_with("graymark: cannot write the result to standard output: No space left"), "{done:?}");
+    }
+    // The record is whole all the same.
+    assert_eq!(json_file(&place.path().join("record"), file::HEADER)["status"], "complete");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_an_error_after_its_result() {
+    let place = TempDir::new().unwrap();
+    let bench = |more: &str| {
+        // No file may become larger than 4 KiB, which is enough until there is a summary.
+        let binary = env!("CARGO_BIN_EXE_graymark");
+        let script = format!("trap '' XFSZ; ulimit -f 8; exec {binary} bench --db simulated: --duration 2s --ramp-up 0s {more}");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script]).current_dir(place.path()).env_remove("GRAYMARK_DB");
+        support::command::end(command)
+    };
+    let json = bench("--json --out record");
+    assert_eq!(json.code, Some(4), "{json:?}");
+    assert!(json.json()["new_orders_per_minute"].as_f64().unwrap() > 0.0, "{json:?}");
+    let told = json.err.lines().last().unwrap_or_default();
+    assert!(told.starts_with("graymark: cannot write record/") && told.contains("--out"), "{json:?}");
+    assert_eq!(json_file(&place.path().join("record"), file::HEADER)["status"], "partial");
+    let text = bench("--out record-2");
+    assert_eq!(text.code, Some(4), "{text:?}");
+    assert!(text.out.contains("New-Order"), "{text:?}");
+    assert!(text.err.lines().last().is_some_and(|line| line.starts_with("graymark: cannot write record-2/")), "{text:?}");
+    // A place that can take no record is found before anything is loaded or run.
+    let nowhere = run(place.path(), &["bench", "--db", "simulated:", "--out", "/proc/graymark"]);
+    nowhere.refused(4, &["cannot make the record /proc/graymark", "--out"]);
+}
+
+#[test]
+fn a_terminal_gets_nothing_to_obey_from_a_database() {
+    let place = TempDir::new().unwrap();
+    succeed(place.path(), &["load", "--db", "sqlite:evil.db", "--seed", "1"]);
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\r\u{9b}31m\u{202e}<script>alert(1)</script>";
+    let database = rusqlite::Connection::open(place.path().join("evil.db")).unwrap();
+    let trigger = format!("CREATE TRIGGER evil BEFORE INSERT ON history BEGIN SELECT RAISE(ABORT, '{evil}'); END");
+    database.execute_batch(&trigger).unwrap();
+    drop(database);
+    let short = ["--db", "sqlite:evil.db", "--duration", "1s", "--ramp-up", "0s"];
+    let mut said = Vec::new();
+    for more in [&["--json", "--out", "record"][..], &["--out", "record-2"]] {
+        let done = run(place.path(), &[&["run"], &short[..], more].concat());
+        assert!(done.err.contains("alert(1)"), "the trigger is told: {done:?}");
+        said.extend([done.out, done.err]);
+    }
+    said.push(run(place.path(), &["report", "record"]).out);
+    for record in ["record", "record-2"] {
+        for path in support::command::files(&place.path().join(record)) {
+            said.push(String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
+        }
+        let page = std::fs::read_to_string(place.path().join(record).join(file::REPORT_HTML)).unwrap();
+        assert!(!page.contains("<script>"), "{page}");
+    }
+    for text in said {
+        let obeyed = text.chars().find(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}');
+        assert_eq!(obeyed, None, "{text:?}");
+    }
+}

@@ -78,8 +78,8 @@ fn arguments_that_make_no_sense() {
         (&["frobnicate"], &["frobnicate", "--help"]),
         (&["report"], &["<RECORD>", "--help"]),
         (&["rows", "tpcc", "orderz"], &["orderz", "order_line"]),
-        (&["bench", "--db", "oracle://scott:tiger@host/x"], &["`oracle:`", "sqlite:FILE", "postgres://"]),
-        (&["bench", "--db", "loaded.db"], &["`loaded.db:`", "sqlite:FILE"]),
+        (&["bench", "--db", "oracle://scott:tiger@host/x"], &["`oracle:…`", "sqlite:FILE", "postgres://"]),
+        (&["bench", "--db", "loaded.db"], &["no scheme", "sqlite:FILE"]),
         (&["bench", "--db", "sqlite:"], &["names no file"]),
         (&["bench", "--db", "sqlite:x?mode=ro"], &["no option `mode`"]),
         (&["bench", "--db", "postgres://u:tiger@h:port/b"], &["port"]),
@@ -342,6 +342,86 @@ fn a_disk_that_is_full() {
     assert_eq!(done.code, Some(0), "{}", fs::read_to_string(said.join("check")).unwrap());
 }
 
+/// URLs with a password in every place where one may stand, well formed or not.
+const PASSWORDS: [&str; 27] = [
+    "postgres://u:{}@127.0.0.1:1/x",
+    "postgres://u:sec?{}@127.0.0.1:1/x",
+    "postgres://u:sec/{}@127.0.0.1:1/x",
+    "postgres://u:a#{}@127.0.0.1:1/x",
+    "postgresql://u:{}",
+    "postgres://u:{}/x",
+    "postgres://127.0.0.1:1/x?password={}",
+    "postgres://u@127.0.0.1:1/x?p%61ssword={}",
+    "postgres://u@127.0.0.1:1/x?password=a&{}=b",
+    "postgres://u@127.0.0.1:1/x?pasword={}",
+    "postgres:u:{}@127.0.0.1/x",
+    "postgres:local:{}",
+    "postgres:local?ssl_passphrase_command={}",
+    "mysql://u:{}@127.0.0.1:1/x",
+    "mysql://u:a/{}@127.0.0.1:1/x",
+    "mariadb://u@127.0.0.1:1/x?password={}",
+    "mysql:local?init_connect_password={}",
+    "virtuoso://u:{}@127.0.0.1:1",
+    "virtuoso://u@127.0.0.1:1?password={}",
+    "odbc:DSN=none;UID=u;PWD={}",
+    "odbc:Driver=none;PWD={a;{}};Server=h",
+    "odbc:PWD={{}",
+    "odbc:DSN=none;PWD=a;b={}",
+    "sqlite://u:{}@h/x.db",
+    "sqlite:x.db?key={}",
+    "simulated:password={}",
+    "jdbc:postgresql://h/x?user=u&password={}",
+];
+
+#[test]
+fn a_password_in_a_url_shows_nowhere() {
+    let place = TempDir::new().unwrap();
+    let hidden = |done: &support::command::Done, how: &str| {
+        assert!(!matches!(done.code, Some(0) | None), "{how}: {done:?}");
+        assert!(!done.out.contains("hunter2") && !done.err.contains("hunter2"), "{how}: {done:?}");
+        assert_eq!(done.err.lines().filter(|line| line.starts_with("graymark: ")).count(), 1, "{how}: {done:?}");
+    };
+    for (at, form) in PASSWORDS.iter().enumerate() {
+        let url = form.replace("{}", "hunter2");
+        let out = format!("sweep-{at}");
+        for arguments in [
+            &["bench", "--db", &url][..],
+            &["check", "--db", &url],
+            &["sweep", "load", "-w", "1", "--duration", "1s", "--out", &out, "--db", &url],
+            // In a place where no URL belongs.
+            &["load", &url],
+            &["run", &format!("--bd={url}")],
+            &["run", "--plan", &url],
+        ] {
+            hidden(&run(place.path(), arguments), &format!("{arguments:?}"));
+        }
+        let mut by_environment = graymark(place.path(), &["sweep", "load", "-w", "1", "--out", &format!("{out}-environment")]);
+        hidden(
+            &end({
+                by_environment.env("GRAYMARK_DB", &url);
+                by_environment
+            }),
+            form,
+        );
+        let dry = run(place.path(), &["sweep", "load", "-w", "1", "--dry-run", "--db", &url]);
+        assert!(!dry.out.contains("hunter2") && !dry.err.contains("hunter2"), "{dry:?}");
+        // Of a plan that an editor made, or Graymark of old.
+        fs::write(place.path().join("own.toml"), format!("db = {}\n", serde_json::json!(url))).unwrap();
+        hidden(&run(place.path(), &["run", "--plan", "own.toml"]), form);
+        fs::remove_file(place.path().join("own.toml")).unwrap();
+    }
+    let mut sweeps = 0;
+    for file in support::command::files(place.path()) {
+        let content = fs::read(&file).unwrap();
+        assert!(!content.windows(7).any(|bytes| bytes == b"hunter2"), "{}", file.display());
+        if file.ends_with("sweep.toml") {
+            sweeps += 1;
+            assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{}", file.display());
+        }
+    }
+    assert!(sweeps > 5, "{sweeps} sweeps were begun");
+}
+
 #[test]
 fn a_postgres_that_cannot_be_reached() {
     let place = TempDir::new().unwrap();
@@ -399,14 +479,30 @@ fn a_postgres_with_a_password() {
     working.wait_for("load: rows");
     let (_, done) = working.end();
     assert_eq!(done.code, Some(0), "{done:?}");
-    let mut environment = graymark(place.path(), &[&["run", "--db", &url(""), "--out", "record-2", "--json"], &short[..]].concat());
-    environment.env("PGPASSWORD", "open:secret");
-    let second = end(environment);
+    let with_password = |arguments: &[&str]| {
+        let mut command = graymark(place.path(), &[arguments, &short[..]].concat());
+        command.env("PGPASSWORD", "open:secret").env("HOME", place.path());
+        end(command)
+    };
+    let as_wanted = url("") + "?sslmode=prefer&sslmode=disable&application_name=probe&options=-c%20jit%3Doff&pooler=on";
+    let second = with_password(&["run", "--db", &as_wanted, "--out", "record-2", "--json"]);
     assert_eq!(second.code, Some(0), "{second:?}");
-    for said in [done.out, done.err, second.out, second.err] {
+    // The plan of a record connects in the same way, but for the password.
+    let plan = fs::read_to_string(place.path().join("record-2/plan.toml")).unwrap();
+    let kept = "?sslmode=disable&application_name=probe&options=-c%20jit%3Doff&pooler=on";
+    assert!(plan.contains(kept), "{plan}");
+    let third = with_password(&["run", "--plan", "record-2/plan.toml", "--out", "record-3", "--json"]);
+    assert_eq!(third.code, Some(0), "{third:?}");
+    assert_eq!(third.json()["engine"]["url"], second.json()["engine"]["url"]);
+    // Whatever holds settings of the server is for its owner only.
+    for (name, mode) in [("plan.toml", 0o600), ("environment.json", 0o600), ("report.html", 0o600), ("summary.json", 0o644)] {
+        let metadata = fs::metadata(place.path().join("record-2").join(name)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777 & !0o022, mode, "{name}");
+    }
+    for said in [done.out, done.err, second.out, second.err, third.out, third.err] {
         assert!(!said.contains("secret"), "{said}");
     }
-    for record in ["record", "record-2"] {
+    for record in ["record", "record-2", "record-3"] {
         let files: Vec<_> = fs::read_dir(place.path().join(record)).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(files.len() >= 9, "{files:?}");
         for path in files {

@@ -257,6 +257,14 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         assert_eq!(report.rows + report.resumed_rows, rows);
         assert_eq!(mysql_checksums::<Tpcc>(&url).await, expected);
 
+        // A NULL that someone else must have put there is an error; the driver would panic.
+        let mut user = mysql_client(&url, Some("tpcc")).await;
+        user.query_drop("ALTER TABLE graymark_parts MODIFY row_count bigint NULL").await.unwrap();
+        user.query_drop("UPDATE graymark_parts SET row_count = NULL LIMIT 1").await.unwrap();
+        user.query_drop("UPDATE graymark_manifest SET state = 'loading'").await.unwrap();
+        let error = load(&engine, &manifest).await.unwrap_err();
+        assert!(matches!(&error, Error::Database(text) if text.contains("row_count") && text.contains("NULL")), "{error}");
+
         // Someone else's tables are left alone.
         let mut user = mysql_client(&url, Some("tpcc")).await;
         user.query_drop("DROP TABLE graymark_manifest").await.unwrap();

@@ -562,6 +562,18 @@ fn tls_is_verified_against_the_given_authority() {
             let error = refused(&url("localhost", mode, &unknown), &[]).await;
             assert!(error.contains("sslrootcert=FILE"), "{error}");
         }
+        // As psql: where ~/.postgresql/root.crt is, `require` verifies by it.
+        let home = tempfile::tempdir().unwrap();
+        let environment = [("HOME", home.path().to_str().unwrap())];
+        let require = server.tcp_url() + "?sslmode=require";
+        std::fs::create_dir(home.path().join(".postgresql")).unwrap();
+        std::fs::copy(&unknown, home.path().join(".postgresql/root.crt")).unwrap();
+        let error = refused(&require, &environment).await;
+        assert!(error.contains("not of an authority"), "{error}");
+        std::fs::copy(&good, home.path().join(".postgresql/root.crt")).unwrap();
+        let look_up = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Target::parse(&require, &look_up).unwrap().connect(&[]).await.unwrap();
+
         let name = refused(&url("127.0.0.1", "verify-full", &good), &[]).await;
         assert!(name.contains("names another host"), "{name}");
     });

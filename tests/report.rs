@@ -620,7 +620,7 @@ fn a_record_of_a_load_only() {
 /// What is not a figure of ours may be anything, and must not break the page or the text.
 #[test]
 fn text_of_servers_and_users_is_escaped() {
-    let evil = "</td><script>alert(1)</script>\u{1b}[2J\n\"'&".to_owned();
+    let evil = "</td><script>alert(1)</script>\u{1b}[2J\u{7}\u{9b}31m\u{202e}\r\n\"'&".to_owned();
     let (text, page) = reports(&Run { measured: 2, ..WHOLE }, |summary| {
         summary.engine = Identity { name: evil.clone(), version: evil.clone(), url: evil.clone() };
         (summary.isolation, summary.pace, summary.metric) = (evil.clone(), evil.clone(), evil.clone());
@@ -633,6 +633,10 @@ fn text_of_servers_and_users_is_escaped() {
     });
     assert!(text.contains("alert(1)"));
     assert!(page.contains("&lt;script&gt;"));
+    for told in [text, page] {
+        let obeyed = told.chars().find(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}');
+        assert_eq!(obeyed, None, "{told}");
+    }
 }
 
 proptest! {

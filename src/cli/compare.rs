@@ -89,7 +89,7 @@ fn show(comparison: &Comparison) {
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", told(side));
         for alarm in alarms::sentences(&side.trouble) {
-            answer!("{}", say::alarms(&format!("{ALARM}{name}: {alarm}")));
+            say::report(&format!("{ALARM}{name}: {alarm}"));
         }
     }
     answer!("");

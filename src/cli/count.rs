@@ -42,7 +42,7 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
             }
             Ok(None) if stopped => return Err("the database did not answer when the run was stopped".to_owned()),
             Ok(None) => return Err(given_up("nobody wanted to wait for the database any longer", began, "it was away")),
-            Err(Error::Database(why) | Error::Usage(why)) => why,
+            Err(Error::Database(why) | Error::Usage(why) | Error::Output(why)) => why,
         };
         if stopped {
             return Err(format!("the database could not be asked when the run was stopped: {why}"));

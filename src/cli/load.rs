@@ -26,7 +26,7 @@ pub(super) fn load(args: LoadArgs) -> Result<Ended, Error> {
 /// What an engine is opened with for a plan.
 pub(super) fn options(workload: WorkloadName, plan: &Plan) -> Options {
     Options {
-        url: plan.db(workload).to_owned(),
+        url: plan.db(workload),
         via: plan.via,
         scale: plan.scale,
         profile: plan.profile.clone(),

@@ -12,6 +12,7 @@ mod compare;
 mod count;
 mod course;
 mod drop;
+mod exit;
 mod interrupt;
 mod load;
 mod predict;
@@ -44,11 +45,12 @@ use crate::engine::{Engine, Error};
 use crate::engine::{Isolation, Options};
 use crate::plan::Plan;
 use crate::record;
+use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
 #[derive(Debug, Parser)]
-#[command(name = "graymark", version, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "graymark", version, propagate_version = true, after_help = format!("{EXAMPLES}\n\n{}", exit::codes()))]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -60,9 +62,7 @@ Examples:
   graymark bench --db postgres:local -w 4          the same on a private PostgreSQL that Graymark starts and stops
   graymark bench debitcredit -b 100                the same with DebitCredit instead of TPC-C
   graymark load tpcc --db postgres://me@host/db -w 100
-  graymark run tpcc --db postgres://me@host/db --clients 16 --duration 10m
-
-Exit codes: 0 done, and every check held; 1 transactions failed, or a check did; 2 bad usage; 3 the database cannot be used; 130 interrupted.";
+  graymark run tpcc --db postgres://me@host/db --clients 16 --duration 10m";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -253,7 +253,7 @@ struct ScreensArgs {
 struct Target {
     /// The database: sqlite:FILE, postgres://USER@HOST/DB or postgres:local?data=DIR
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
-    db: Option<String>,
+    db: Option<DatabaseUrl>,
     /// A setting of a private server, such as shared_buffers=4GB; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::plan::parse_setting)]
     set: Vec<(String, String)>,
@@ -265,7 +265,7 @@ struct Target {
 impl Target {
     fn options(self, workload: WorkloadName) -> Options {
         Options {
-            url: self.db.unwrap_or_else(|| crate::plan::default_db(workload).to_owned()),
+            url: self.db.unwrap_or_else(|| crate::plan::default_db(workload).into()),
             via: None,
             scale: None,
             profile: None,
@@ -277,7 +277,10 @@ impl Target {
 
 impl From<record::Error> for Error {
     fn from(error: record::Error) -> Error {
-        Error::Usage(error.to_string())
+        match error {
+            record::Error::Write(why) => Error::Output(why),
+            record::Error::Directory(why) | record::Error::Read(why) => Error::Usage(why),
+        }
     }
 }
 
@@ -313,18 +316,7 @@ pub fn main() -> ExitCode {
         Command::Rows(args) => rows::rows(&args),
         Command::Screens(args) => screens::screens(&args),
     };
-    match ended {
-        Ok(Ended::Held) => ExitCode::SUCCESS,
-        Ok(Ended::Failed) => ExitCode::from(1),
-        Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
-        Err(error) => {
-            tell!("graymark: {error}");
-            ExitCode::from(match error {
-                Error::Usage(_) => 2,
-                Error::Database(_) => 3,
-            })
-        }
-    }
+    exit::with(ended)
 }
 
 /// Help and version as they are; a mistake as one line.
@@ -333,16 +325,12 @@ fn refuse(error: &clap::Error) -> ExitCode {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     ) {
-        error.exit();
+        // Help that was asked for goes to standard output, help for no command at all to standard error.
+        let asked = !error.use_stderr();
+        say::note(error.print());
+        return if asked { exit::with(Ok(Ended::Held)) } else { ExitCode::from(2) };
     }
-    let text = error.render().to_string();
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().unwrap_or("error: bad usage").trim_start_matches("error: ");
-    let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
-    let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
-    let separator = if named.is_empty() { "" } else { " " };
-    tell!("graymark: {first}{separator}{named}; try --help");
-    ExitCode::from(2)
+    exit::bad_usage(&error.render().to_string())
 }
 
 /// A runtime for everything that is not driving load.

@@ -9,6 +9,7 @@ use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyl
 use crate::drive::event::{Event, Phase};
 use crate::engine::LoadStep;
 use crate::report::format::plural;
+use crate::visible::visible;
 use crate::workload::Headline;
 
 /// Seconds between two lines where standard error is no terminal.
@@ -186,8 +187,11 @@ impl RunProgress {
             Event::TransactionFailed { why, .. } if self.errors < 3 => self.say(&format!("run: a transaction failed: {why}")),
             Event::Screen { at, screen } => {
                 // On a terminal the screen is drawn over itself; elsewhere one follows the other.
-                let clear = if self.bar.is_some() { "\x1b[H\x1b[2J" } else { "" };
-                self.say(&format!("{clear}{screen}\n{:>74.1} s", at));
+                let text = format!("{screen}\n{at:>74.1} s");
+                match &self.bar {
+                    Some(bar) => bar.println(format!("\x1b[H\x1b[2J{}", visible(&text))),
+                    None => tell!("{text}"),
+                }
             }
             Event::Maintained(done) => self.say(&format!("run: {:?} in {:.1} s: {}", done.kind, done.seconds, done.work)),
             Event::NotMaintained { why, .. } => self.say(&format!("run: {why}")),
@@ -202,7 +206,7 @@ impl RunProgress {
 
     fn say(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.println(line),
+            Some(bar) => bar.println(visible(line)),
             None => tell!("{line}"),
         }
     }

@@ -30,7 +30,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         answer!("{}", serde_json::json!(summary));
     } else {
         let text = report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string()));
-        answer!("{}", say::alarms(text.trim_end()));
+        say::report(text.trim_end());
     }
     Ok(Ended::Held)
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write};
 
-use super::{Ended, RowsArgs, load};
+use super::{Ended, RowsArgs, load, say};
 use crate::engine::Error;
 use crate::engine::registry::{Ported, WorkloadVisitor};
 use crate::workload::value::{RowSink, Timestamp, Value};
@@ -39,11 +39,8 @@ fn write<W: Ported>(args: &RowsArgs) -> Result<Ended, Error> {
             break;
         }
     }
-    match csv.failed.map_or_else(|| csv.to.flush(), Err) {
-        Ok(()) => Ok(Ended::Held),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Ended::Held),
-        Err(error) => Err(Error::Usage(format!("cannot write the rows: {error}"))),
-    }
+    say::note(csv.failed.map_or_else(|| csv.to.flush(), Err));
+    Ok(Ended::Held)
 }
 
 /// Null is an empty field, as `COPY … (FORMAT csv)` reads it. No text of the population holds a quote, a comma or a line end.

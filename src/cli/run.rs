@@ -1,6 +1,6 @@
 //! `graymark run`: runs a loaded workload, counts, checks and reports. `bench` is the same with a load before it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -105,28 +105,42 @@ impl Visitor for Job {
             }
         };
         let whole = summary.as_ref().is_some_and(|summary| !summary.interrupted);
-        record.finish(if whole { Status::Complete } else { Status::Partial })?;
-        let Some(summary) = summary else { return Ok(Ended::Interrupted) };
-        let paths = report::write(&directory)?;
-        let page = paths.html.display().to_string();
+        let finished = record.finish(if whole { Status::Complete } else { Status::Partial });
+        let Some(summary) = summary else {
+            finished?;
+            return Ok(Ended::Interrupted);
+        };
+        // What was measured is told, also if the record could not be written.
+        let written = finished.and_then(|()| report::write(&directory));
+        let page = written.as_ref().ok().map(|paths| paths.html.display().to_string());
         if self.told == Told::Nothing || self.args.json {
             report::alarms::of(&summary).iter().for_each(|alarm| say::alarm("run", alarm));
         }
-        if self.told == Told::Nothing {
-            tell!("report: {page}");
-        } else if self.args.json {
-            answer!("{}", serde_json::json!(summary));
-            tell!("report: {page}");
-        } else {
-            let text = report::text::render(&Facts::of(&Record::open(&directory)?), Some(&page));
-            answer!("{}", say::alarms(text.trim_end()));
-        }
+        self.answer(&summary, &directory, page.as_deref());
         self.interrupt.running(false);
+        written?;
         Ok(self.ended(&summary))
     }
 }
 
 impl Job {
+    /// Prints the result: the summary as JSON, or the report as text.
+    fn answer(&self, summary: &Summary, directory: &Path, page: Option<&str>) {
+        if self.told == Told::Report {
+            match Record::open(directory) {
+                Ok(mut record) if !self.args.json => {
+                    record.summary = Some(summary.clone());
+                    say::report(report::text::render(&Facts::of(&record), page).trim_end());
+                    return;
+                }
+                _ => answer!("{}", serde_json::json!(summary)),
+            }
+        }
+        if let Some(page) = page {
+            tell!("report: {page}");
+        }
+    }
+
     /// Loads if need be, runs, counts and checks; none if it was interrupted before the run.
     fn measure<W: Workload, E: Engine<W>>(
         &mut self,
@@ -252,15 +266,15 @@ impl Job {
             durability: judge::durability::of(&environment),
         };
         // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
-        let keep = |measurements: &Measurements| -> Result<Summary, Error> {
+        let mut keep = |measurements: &Measurements| {
             let summary = self.priced(summarise::<W, E>(&plan, &manifest, &*engine, measurements, record.directory()));
-            record.put_json(file::SUMMARY, &summary)?;
-            Ok(summary)
+            record.keep_json(file::SUMMARY, &summary);
+            summary
         };
-        keep(&measurements)?;
+        keep(&measurements);
         let reconnect_for = Duration::from_secs(u64::from(plan.reconnect_for.unwrap_or_default()));
         measurements.effects_after = count::after::<W, E>(&engine, &self.interrupt, plan.timeout, reconnect_for);
-        let mut summary = keep(&measurements)?;
+        let mut summary = keep(&measurements);
         let counted = measurements.effects_after.is_ok();
         if counted && !interrupted && matches!(plan.check, Some(Check::After | Check::Both)) {
             match self.check::<W, E>(&engine, "after") {
@@ -268,7 +282,7 @@ impl Job {
                 Ok(None) => measurements.interrupted = true,
                 Err(error) => measurements.unchecked = error.to_string(),
             }
-            summary = keep(&measurements)?;
+            summary = keep(&measurements);
         }
         Ok(Some(summary))
     }
@@ -349,7 +363,7 @@ impl Job {
         let name = known.then(|| W::PROFILES.get(profile).map(|name| (*name).to_owned())).flatten();
         let clients = preset.clients_per_unit.map(|clients| clients.saturating_mul(manifest.scale));
         let usual = if paced { manifest.scale.div_ceil(100).clamp(8, 1_000) } else { 4 };
-        self.args.plan = Plan { db: Some(url.to_owned()), profile: name, ..plan }.or(Plan {
+        self.args.plan = Plan { db: Some(url.into()), profile: name, ..plan }.or(Plan {
             scale: Some(manifest.scale),
             pace: Some(pace),
             clients: Some(clients.filter(|_| !paced).unwrap_or(usual)),

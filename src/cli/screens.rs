@@ -46,9 +46,6 @@ pub(super) fn screens(args: &ScreensArgs) -> Result<Ended, Error> {
         Screen::answered(&input, &output)
     });
     let text = screens.map(|screen| screen.to_string()).collect::<Vec<_>>().join("\n");
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => Ok(Ended::Held),
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Ended::Held),
-        Err(error) => Err(Error::Usage(format!("cannot write the screens: {error}"))),
-    }
+    super::say::note(std::io::stdout().write_all(text.as_bytes()));
+    Ok(Ended::Held)
 }

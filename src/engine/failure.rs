@@ -56,4 +56,7 @@ pub enum Error {
     /// The database cannot be reached or used: exit code 3.
     #[error("{0}")]
     Database(String),
+    /// The result, or a part of it, cannot be written where it should be kept: exit code 4.
+    #[error("{0}")]
+    Output(String),
 }

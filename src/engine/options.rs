@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use crate::url::DatabaseUrl;
 
 /// How transactions are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -42,8 +43,8 @@ impl Isolation {
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it is; it may hold a password, so it is never shown.
-    pub url: String,
+    /// Where it is.
+    pub url: DatabaseUrl,
     /// How transactions are to be spoken; none lets the engine choose its fastest way.
     pub via: Option<Via>,
     /// The scale that is asked for, if any: an engine without a database holds whatever is asked.

@@ -90,9 +90,9 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
 
     fn visit<W: Ported>(self) -> Self::Output {
         let Open { runtime, options, visitor } = self;
-        let scheme = options.url.split(':').next().unwrap_or_default();
-        match scheme {
-            "sqlite" => visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(sqlite::Options::parse(&options.url)?)?)),
+        let scheme = options.url.scheme().to_owned();
+        match scheme.as_str() {
+            "sqlite" => visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(sqlite::Options::parse(options.url.reveal())?)?)),
             "postgres" | "postgresql" => visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Postgres::open(options))?)),
             "mysql" | "mariadb" => visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Mysql::open(options))?)),
             #[cfg(feature = "odbc")]
@@ -101,10 +101,16 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
             "odbc" => Err(Error::Usage("this build has no ODBC: build it with cargo build --release --features odbc".to_owned())),
             "virtuoso" => <W as virtuoso::Port>::open(runtime, options, visitor),
             "simulated" => visitor.visit::<W, _>(runtime, Arc::new(Simulated::open(options)?)),
-            _ => Err(Error::Usage(format!(
-                "no engine for `{scheme}:`; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local, mysql://USER@HOST/DATABASE, \
-                 mysql:local, virtuoso:local or simulated:service=5ms"
-            ))),
+            _ => {
+                let what = match scheme.as_str() {
+                    "" => "the database URL has no scheme".to_owned(),
+                    _ => format!("no engine for `{}`", options.url),
+                };
+                Err(Error::Usage(format!(
+                    "{what}; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local, mysql://USER@HOST/DATABASE, \
+                     mysql:local, virtuoso:local or simulated:service=5ms"
+                )))
+            }
         }
     }
 }

@@ -16,9 +16,13 @@ use crate::drive::event::{Event, Phase};
 use crate::measure::counters::Sample;
 use crate::measure::pages::PageReads;
 use crate::measure::{Interval, note};
+use crate::visible::visible;
 
 /// Seconds of the measurement interval that one interval of the histogram log holds.
 const LOG_INTERVAL: u32 = 10;
+/// Files that hold settings of a server, for their owner only. To all others the process' umask applies as to any new file: reports are made to
+/// be shared.
+const PRIVATE: [&str; 4] = [file::PLAN, file::ENVIRONMENT, file::REPORT_HTML, "sweep.toml"];
 /// Failures of transactions that are written one by one; further ones are only counted.
 const FAILURES_WRITTEN: u64 = 10_000;
 
@@ -35,6 +39,8 @@ pub struct RecordWriter {
     log: HistogramLog,
     failures: u64,
     row: String,
+    /// The first error of [`RecordWriter::keep_json`].
+    failed: Option<Error>,
 }
 
 impl RecordWriter {
@@ -44,9 +50,8 @@ impl RecordWriter {
     /// # Errors
     /// If the directory holds something already, or cannot be made or written.
     pub fn create(directory: &Path, command: &str, workload: &str, transactions: &[&str]) -> Result<RecordWriter, Error> {
-        let unusable = |error: &io::Error| {
-            Error::Directory(format!("cannot make the record {}: {error}; {}", directory.display(), remedy(error)))
-        };
+        let unusable =
+            |error: &io::Error| Error::Write(format!("cannot make the record {}: {error}; {}", directory.display(), remedy(error)));
         fs::create_dir_all(directory).map_err(|error| unusable(&error))?;
         if fs::read_dir(directory).map_err(|error| unusable(&error))?.next().is_some() {
             return Err(Error::Directory(format!(
@@ -73,6 +78,7 @@ impl RecordWriter {
             log: HistogramLog::new(transactions.len()),
             failures: 0,
             row: String::new(),
+            failed: None,
             directory: directory.to_owned(),
             header,
         };
@@ -135,6 +141,7 @@ impl RecordWriter {
     fn happened(&mut self, happening: &Happening) {
         match serde_json::to_string(happening) {
             Ok(mut line) => {
+                line = visible(&line).into_owned();
                 line.push('\n');
                 self.events.append(line.as_bytes());
                 self.events.flush();
@@ -193,10 +200,17 @@ impl RecordWriter {
     /// # Errors
     /// If it cannot be written.
     pub fn put_json(&self, name: &str, content: &impl Serialize) -> Result<(), Error> {
-        let mut text = serde_json::to_vec_pretty(content)
+        let text = serde_json::to_string_pretty(content)
             .map_err(|error| Error::Write(format!("cannot write {}: {error}", self.directory.join(name).display())))?;
-        text.push(b'\n');
-        put(&self.directory, name, &text)
+        put(&self.directory, name, format!("{}\n", visible(&text)).as_bytes())
+    }
+
+    /// As [`RecordWriter::put_json`], for what is not to be lost because it cannot be written: the error is kept for
+    /// [`RecordWriter::finish`].
+    pub fn keep_json(&mut self, name: &str, content: &impl Serialize) {
+        if let Err(error) = self.put_json(name, content) {
+            self.failed.get_or_insert(error);
+        }
     }
 
     /// Writes a file of the record, atomically.
@@ -230,7 +244,7 @@ impl RecordWriter {
             self.happened(&Happening::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
         }
         let appended = [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
-        let failed = appended.into_iter().find_map(Result::err);
+        let failed = self.failed.take().or(appended.into_iter().find_map(Result::err));
         self.header.status = if failed.is_some() { Status::Partial } else { status };
         self.header.ended = Some(now());
         let marked = self.put_json(file::HEADER, &self.header);
@@ -241,8 +255,7 @@ impl RecordWriter {
 /// Writes a file of the record in `directory` atomically: it is there as a whole or not at all.
 pub(crate) fn put(directory: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
     let write = || -> io::Result<()> {
-        // The process' umask applies as it would to any new file: reports are made to be shared.
-        let mode = fs::Permissions::from_mode(0o666);
+        let mode = fs::Permissions::from_mode(if PRIVATE.contains(&name) { 0o600 } else { 0o666 });
         let mut temporary = tempfile::Builder::new().prefix(".writing-").permissions(mode).tempfile_in(directory)?;
         temporary.write_all(content)?;
         temporary.as_file().sync_all()?;

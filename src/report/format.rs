@@ -1,5 +1,7 @@
 //! Figures as people read them.
 
+use crate::visible::visible;
+
 /// A label and what it says.
 pub type Line = (&'static str, String);
 
@@ -80,10 +82,8 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
 
 /// Text of others on one line, without what a terminal would obey.
 pub fn plain(text: &str) -> String {
-    text.split(|letter: char| letter.is_control() || letter.is_whitespace())
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = text.split(|letter: char| letter.is_control() || letter.is_whitespace()).filter(|word| !word.is_empty());
+    visible(&words.collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// The name of a transaction type as the standard writes it: `new_order` is `New-Order`.
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn text_of_others_is_tamed() {
-        assert_eq!(plain("a\n\tb\u{1b}[31m  c"), "a b [31m c");
+        assert_eq!(plain("a\n\tb\u{1b}[31m  c\u{202e}"), "a b [31m c\\u202e");
         assert_eq!(transaction("new_order"), "New-Order");
         assert_eq!(transaction("payment"), "Payment");
         assert_eq!(transaction(""), "");

@@ -20,6 +20,7 @@ pub mod text;
 use std::path::{Path, PathBuf};
 
 use crate::record::{Error, Record, file, writer};
+use crate::visible::visible;
 use facts::Facts;
 
 /// Where the reports are.
@@ -38,11 +39,8 @@ pub struct Paths {
 pub fn write(directory: &Path) -> Result<Paths, Error> {
     let record = Record::open(directory)?;
     let facts = Facts::of(&record);
-    writer::put(
-        directory,
-        file::REPORT_TEXT,
-        text::render(&facts, Some(&directory.join(file::REPORT_HTML).display().to_string())).as_bytes(),
-    )?;
-    writer::put(directory, file::REPORT_HTML, html::render(&record, &facts)?.as_bytes())?;
+    let text = text::render(&facts, Some(&directory.join(file::REPORT_HTML).display().to_string()));
+    writer::put(directory, file::REPORT_TEXT, visible(&text).as_bytes())?;
+    writer::put(directory, file::REPORT_HTML, visible(&html::render(&record, &facts)?).as_bytes())?;
     Ok(Paths { text: directory.join(file::REPORT_TEXT), html: directory.join(file::REPORT_HTML) })
 }

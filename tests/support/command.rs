@@ -188,6 +188,16 @@ pub fn new_record(directory: &Path, known: &[PathBuf]) -> PathBuf {
     record.clone()
 }
 
+/// All files below a directory.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { files.extend(self::files(&path)) } else { files.push(path) }
+    }
+    files
+}
+
 /// A file of a record as JSON.
 pub fn json_file(record: &Path, name: &str) -> Value {
     let path = record.join(name);

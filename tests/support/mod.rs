@@ -38,7 +38,7 @@ pub fn found<T>(what: Result<T, String>) -> Option<T> {
 #[allow(dead_code, reason = "each test file uses its own part of these helpers")]
 pub fn options(url: &str, via: Via) -> Options {
     Options {
-        url: url.to_owned(),
+        url: url.into(),
         via: Some(via),
         isolation: Isolation::ReadCommitted,
         settings: Default::default(),

@@ -42,7 +42,7 @@ pub(super) fn fit(args: &FitArgs) -> Result<Ended, Error> {
     let model = fit::fit(&points, &fit::Options { source, keep_plateau: args.keep_plateau })
         .map_err(|why| Error::Usage(format!("{}: {why}", args.points.display())))?;
     if let Some(out) = &args.out {
-        let cannot = |why: &dyn std::fmt::Display| Error::Usage(format!("cannot write {}: {why}", out.display()));
+        let cannot = |why: &dyn std::fmt::Display| Error::Output(format!("cannot write {}: {why}", out.display()));
         fs::write(out, model.text().map_err(|why| cannot(&why))?).map_err(|why| cannot(&why))?;
     }
     if args.json {

@@ -10,6 +10,7 @@ use super::grid::{Bound, Dimension};
 use crate::plan::{Plan, parse_scale};
 use crate::study::Of;
 use crate::study::constraint::Constraints;
+use crate::url::DatabaseUrl;
 
 /// Which sweep.
 #[derive(Debug, Args)]
@@ -188,7 +189,7 @@ pub(super) struct ResumeArgs {
     pub(super) directory: PathBuf,
     /// The database's URL again, where it needs a password
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
-    pub(super) db: Option<String>,
+    pub(super) db: Option<DatabaseUrl>,
     /// Print the sweep as one JSON object on standard output
     #[arg(long)]
     pub(super) json: bool,

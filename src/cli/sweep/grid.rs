@@ -20,6 +20,7 @@ use crate::engine::{Engine, Error, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::{Plan, parse_scale};
 use crate::size;
+use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 
 /// More clients or CPUs than any machine has are a mistake.
@@ -159,8 +160,8 @@ impl Grid {
     }
 
     /// The memory that the server of a point may use; `db` is its URL.
-    pub(super) fn memory(&self, aim: Aim, db: &str) -> Option<u64> {
-        let scheme = db.split(':').next().unwrap_or_default();
+    pub(super) fn memory(&self, aim: Aim, db: &DatabaseUrl) -> Option<u64> {
+        let scheme = db.scheme();
         match self.bound_memory? {
             Bound::Bytes(bytes) => Some(bytes),
             Bound::Auto => Some(memory::beside(scheme, aim.buffers?, aim.clients.unwrap_or_default())),
@@ -290,12 +291,12 @@ mod tests {
         let settings = settings(1);
         let grid = settings.grid.unwrap();
         let aim = |buffers| Aim { buffers: Some(buffers), clients: Some(8), ..Aim::default() };
-        assert!(grid.memory(aim(64 << 20), "postgres:local").unwrap() > 96 << 20);
+        assert!(grid.memory(aim(64 << 20), &"postgres:local".into()).unwrap() > 96 << 20);
         assert_eq!(
-            grid.memory(aim(1 << 30), "mysql:local").unwrap() - grid.memory(aim(1 << 29), "mysql:local").unwrap(),
+            grid.memory(aim(1 << 30), &"mysql:local".into()).unwrap() - grid.memory(aim(1 << 29), &"mysql:local".into()).unwrap(),
             (1 << 29) + (1 << 26)
         );
         let fixed = Grid { bound_memory: Some("512MB".parse().unwrap()), ..grid };
-        assert_eq!(fixed.memory(Aim::default(), "postgres:local"), Some(512 << 20));
+        assert_eq!(fixed.memory(Aim::default(), &"postgres:local".into()), Some(512 << 20));
     }
 }

@@ -17,6 +17,7 @@ use crate::engine::Error;
 use crate::plan::{Check, Pace, Plan, default_record};
 use crate::study::point::Limits;
 use crate::study::{Kind, Max, Of};
+use crate::url::DatabaseUrl;
 pub(super) use args::SweepArgs;
 use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, WarehousesArgs};
 use grid::Grid;
@@ -170,8 +171,9 @@ fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
             plan.scale = None;
         }
     }
-    let db = plan.db(SWEPT).to_owned();
-    plan.db = Some(place::shown(&db));
+    let db = plan.db(SWEPT);
+    db.check().map_err(Error::Usage)?;
+    plan.db = Some(db.redacted());
     let there = common.out.as_deref().map(State::read).transpose()?.flatten();
     let Some((directory, there)) = common.out.clone().zip(there) else {
         settings.plan = whole(plan, &settings)?;
@@ -213,8 +215,8 @@ fn resume(args: ResumeArgs) -> Result<Ended, Error> {
     let stored = state.settings.plan.db(SWEPT);
     let db = match args.db {
         // Of a URL for other commands nothing is taken.
-        Some(db) if place::shown(&db) == stored => db,
-        _ => stored.to_owned(),
+        Some(db) if db.redacted() == stored => db,
+        _ => stored,
     };
     go(directory, state, db, args.json, args.dry_run)
 }
@@ -262,22 +264,22 @@ fn whole_grid(plan: Plan) -> Result<Plan, Error> {
     }))
 }
 
-fn default_directory(sweep: Kind, db: &str) -> PathBuf {
+fn default_directory(sweep: Kind, db: &DatabaseUrl) -> PathBuf {
     let kind = match sweep {
         Kind::Load => "sweep-load",
         Kind::Warehouses => "sweep-warehouses",
         Kind::Grid => "sweep-grid",
         Kind::Max => "sweep-max",
     };
-    default_record(kind, db.split(':').next().unwrap_or_default(), Timestamp::now())
+    default_record(kind, db.scheme(), Timestamp::now())
 }
 
-fn go(directory: PathBuf, state: State, db: String, json: bool, dry_run: bool) -> Result<Ended, Error> {
+fn go(directory: PathBuf, state: State, db: DatabaseUrl, json: bool, dry_run: bool) -> Result<Ended, Error> {
     if dry_run {
         answer!("{}", points::preview(&directory, &state, &db)?.trim_end());
         return Ok(Ended::Held);
     }
-    let cannot = |error| Error::Usage(format!("cannot make {}: {error}; give another --out", directory.display()));
+    let cannot = |error| Error::Output(format!("cannot make {}: {error}; give another --out", directory.display()));
     std::fs::create_dir_all(&directory).map_err(cannot)?;
     let lock = state::lock(&directory)?;
     let ended = Points::new(directory, state, db, json, Interrupt::listen()?)?.run();

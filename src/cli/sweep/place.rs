@@ -16,6 +16,7 @@ use crate::engine::files;
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Holding};
 use crate::plan::Plan;
+use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 
 /// What may stand in a value of a URL as it is.
@@ -28,20 +29,20 @@ const ENDING: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A file.
-    File { url: String, file: PathBuf },
+    File { url: DatabaseUrl, file: PathBuf },
     /// The data directory of a private server.
-    Private { url: String, directory: PathBuf },
+    Private { url: DatabaseUrl, directory: PathBuf },
     /// A server that is there.
-    Server { url: String },
+    Server { url: DatabaseUrl },
     /// Nowhere: it is simulated.
-    Nowhere { url: String },
+    Nowhere { url: DatabaseUrl },
 }
 
 impl Place {
     /// For a number of warehouses, or for all points of a sweep that does not vary it. `directory` is the sweep's own.
-    pub(super) fn of(url: &str, series: &Series, warehouses: Option<u32>, directory: &Path) -> Result<Place, Error> {
-        let (place, query) = url.split_once('?').unwrap_or((url, ""));
-        let scheme = place.split(':').next().unwrap_or_default();
+    pub(super) fn of(url: &DatabaseUrl, series: &Series, warehouses: Option<u32>, directory: &Path) -> Result<Place, Error> {
+        let (place, query) = url.reveal().split_once('?').unwrap_or((url.reveal(), ""));
+        let scheme = url.scheme();
         let private = place.ends_with(":local");
         if series.cpus.is_some() && !private {
             return Err(Error::Usage("--cpus bind a private server only: give --db postgres:local, or leave them out".to_owned()));
@@ -52,7 +53,7 @@ impl Place {
             ));
         }
         if scheme == "simulated" {
-            return Ok(Place::Nowhere { url: url.to_owned() });
+            return Ok(Place::Nowhere { url: url.clone() });
         }
         if private {
             let value = |text: &str| utf8_percent_encode(text, VALUE).to_string();
@@ -74,7 +75,7 @@ impl Place {
             };
             pairs.push(format!("data={}", value(&data.to_string_lossy())));
             pairs.extend(series.cpus.iter().map(|cpus| format!("cpus={}", value(cpus))));
-            return Ok(Place::Private { url: format!("{place}?{}", pairs.join("&")), directory: data });
+            return Ok(Place::Private { url: format!("{place}?{}", pairs.join("&")).into(), directory: data });
         }
         if scheme == "sqlite" {
             let file = place.strip_prefix("sqlite:").unwrap_or_default();
@@ -88,9 +89,9 @@ impl Place {
                 file.set_file_name(format!("{stem}-w{w}{end}"));
             }
             let query = if query.is_empty() { String::new() } else { format!("?{query}") };
-            return Ok(Place::File { url: format!("sqlite:{}{query}", file.display()), file });
+            return Ok(Place::File { url: format!("sqlite:{}{query}", file.display()).into(), file });
         }
-        Ok(Place::Server { url: url.to_owned() })
+        Ok(Place::Server { url: url.clone() })
     }
 
     /// Where a point works that begins with a copy of this database, its server given these options. `ending` is the sweep's own, see
@@ -101,7 +102,7 @@ impl Place {
                 let mut name = directory.file_name().unwrap_or_default().to_owned();
                 name.push(format!("-{ending}"));
                 let directory = directory.with_file_name(name);
-                let (place, query) = url.split_once('?').unwrap_or((url, ""));
+                let (place, query) = url.reveal().split_once('?').unwrap_or((url.reveal(), ""));
                 let given = |pair: &&str| {
                     let name = pair.split('=').next().unwrap_or_default();
                     !pair.is_empty() && name != "data" && options.iter().all(|(other, _)| *other != name)
@@ -109,14 +110,14 @@ impl Place {
                 let mut pairs = query.split('&').filter(given).map(str::to_owned).collect::<Vec<_>>();
                 pairs.push(format!("data={}", utf8_percent_encode(&directory.to_string_lossy(), VALUE)));
                 pairs.extend(options.iter().map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, VALUE))));
-                Place::Private { url: format!("{place}?{}", pairs.join("&")), directory }
+                Place::Private { url: format!("{place}?{}", pairs.join("&")).into(), directory }
             }
             Place::File { url, file } => {
                 let end = file.extension().map_or(String::new(), |end| format!(".{}", end.to_string_lossy()));
                 let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let file = file.with_file_name(format!("{stem}-{ending}{end}"));
-                let query = url.split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
-                Place::File { url: format!("sqlite:{}{query}", file.display()), file }
+                let query = url.reveal().split_once('?').map_or(String::new(), |(_, query)| format!("?{query}"));
+                Place::File { url: format!("sqlite:{}{query}", file.display()).into(), file }
             }
             Place::Server { .. } | Place::Nowhere { .. } => self.clone(),
         }
@@ -135,8 +136,8 @@ impl Place {
         }
     }
 
-    /// The URL to open it by; it may hold a password.
-    pub(super) fn url(&self) -> &str {
+    /// The URL to open it by.
+    pub(super) fn url(&self) -> &DatabaseUrl {
         match self {
             Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => url,
         }
@@ -203,7 +204,7 @@ impl Place {
 }
 
 /// Refuses a grid whose databases could not be copied, or whose servers could not be given what it asks for.
-pub(super) fn for_grid(url: &str, grid: &Grid) -> Result<(), Error> {
+pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     match Place::of(url, &Series::default(), Some(1), Path::new(""))? {
         Place::Private { .. } => Ok(()),
@@ -213,28 +214,6 @@ pub(super) fn for_grid(url: &str, grid: &Grid) -> Result<(), Error> {
         _ if grid.is_private() => usage("buffers=, cpus= and --bound-memory are for private servers: give --db postgres:local"),
         _ => Ok(()),
     }
-}
-
-/// A URL without its password, whether or not it is well formed.
-pub(super) fn shown(url: &str) -> String {
-    if url.starts_with("odbc:") {
-        #[cfg(feature = "odbc")]
-        return crate::engine::odbc::target::shown(url);
-        // It cannot be opened, so that it need not be known.
-        #[cfg(not(feature = "odbc"))]
-        return "odbc:".to_owned();
-    }
-    let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
-    let mut shown = match place.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?))) {
-        Some((scheme, (login, rest))) => format!("{scheme}://{}@{rest}", login.split(':').next().unwrap_or_default()),
-        None => place.to_owned(),
-    };
-    let pairs = query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.starts_with("password="));
-    for (index, pair) in pairs.enumerate() {
-        shown.push(if index == 0 { '?' } else { '&' });
-        shown.push_str(pair);
-    }
-    shown
 }
 
 /// Drops the tables of another point.
@@ -267,39 +246,36 @@ mod tests {
     use super::*;
 
     fn place(url: &str, series: &Series, warehouses: Option<u32>) -> Place {
-        Place::of(url, series, warehouses, Path::new("out")).unwrap()
+        Place::of(&url.into(), series, warehouses, Path::new("out")).unwrap()
     }
 
     #[test]
     fn each_scale_has_a_place_of_its_own() {
         let here = Series::default();
         let there = Series { data_directory: Some("/mnt/a b".into()), cpus: None };
-        assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).url(), "sqlite:x/tpcc-w8.db?cache=64");
-        assert_eq!(place("sqlite:tpcc.db", &there, Some(8)).url(), "sqlite:/mnt/a b/tpcc-w8.db");
-        assert_eq!(place("sqlite:tpcc.db", &here, None).url(), "sqlite:tpcc.db");
-        assert_eq!(place("postgres:local", &here, Some(8)).url(), "postgres:local?data=out/databases/graymark-w8");
-        assert_eq!(place("postgres:local?data=/d", &here, None).url(), "postgres:local?data=/d");
+        assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).url().reveal(), "sqlite:x/tpcc-w8.db?cache=64");
+        assert_eq!(place("sqlite:tpcc.db", &there, Some(8)).url().reveal(), "sqlite:/mnt/a b/tpcc-w8.db");
+        assert_eq!(place("sqlite:tpcc.db", &here, None).url().reveal(), "sqlite:tpcc.db");
+        assert_eq!(place("postgres:local", &here, Some(8)).url().reveal(), "postgres:local?data=out/databases/graymark-w8");
+        assert_eq!(place("postgres:local?data=/d", &here, None).url().reveal(), "postgres:local?data=/d");
         let bound = Series { cpus: Some("0,2-3".to_owned()), ..there };
         let url = "postgres:local?data=/d&fsync=off&cpus=7";
-        assert_eq!(place(url, &bound, Some(2)).url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3&cpus=0,2-3");
-        let point = place(url, &bound, Some(2)).working("point-7", &[("cpus", "0".to_owned()), ("buffers", "64MB".to_owned())]);
-        assert_eq!(point.url(), "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3-point-7&cpus=0&buffers=64MB");
         assert_eq!(
-            place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).working("point-7", &[]).url(),
+            place(url, &bound, Some(2)).url().reveal(),
+            "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3&cpus=0,2-3"
+        );
+        let point = place(url, &bound, Some(2)).working("point-7", &[("cpus", "0".to_owned()), ("buffers", "64MB".to_owned())]);
+        assert_eq!(
+            point.url().reveal(),
+            "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3-point-7&cpus=0&buffers=64MB"
+        );
+        assert_eq!(
+            place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).working("point-7", &[]).url().reveal(),
             "sqlite:x/tpcc-w8-point-7.db?cache=64"
         );
         for url in ["postgres://host/db", "simulated:service=1ms"] {
-            assert_eq!(place(url, &here, Some(2)).url(), url);
-            assert!(Place::of(url, &bound, Some(2), Path::new("out")).is_err());
-        }
-    }
-
-    #[test]
-    fn passwords_are_not_shown() {
-        assert_eq!(shown("postgres://me:secret@host/db?password=secret&sslmode=require"), "postgres://me@host/db?sslmode=require");
-        assert_eq!(shown("postgres://me:a@b/c@/db?host=/tmp"), "postgres://me@/db?host=/tmp");
-        for url in ["sqlite:a b.db", "postgres:local?data=/x", "simulated:service=5ms", "postgres://me@host:1/db"] {
-            assert_eq!(shown(url), url);
+            assert_eq!(place(url, &here, Some(2)).url().reveal(), url);
+            assert!(Place::of(&url.into(), &bound, Some(2), Path::new("out")).is_err());
         }
     }
 }

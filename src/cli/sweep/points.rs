@@ -23,20 +23,26 @@ use crate::study::point::{self, Point};
 use crate::study::search::{self, Next};
 use crate::study::sizing::observation::{self, Observation};
 use crate::study::{self, Kind, Measured, Study, load};
+use crate::url::DatabaseUrl;
 
 /// A sweep at work.
 pub(super) struct Points {
     directory: PathBuf,
     state: State,
-    /// The database's URL; it may hold a password.
-    db: String,
+    db: DatabaseUrl,
     json: bool,
     interrupt: Interrupt,
 }
 
 impl Points {
     /// Takes up a sweep in its directory.
-    pub(super) fn new(directory: PathBuf, state: State, db: String, json: bool, interrupt: Interrupt) -> Result<Points, Error> {
+    pub(super) fn new(
+        directory: PathBuf,
+        state: State,
+        db: DatabaseUrl,
+        json: bool,
+        interrupt: Interrupt,
+    ) -> Result<Points, Error> {
         state.write(&directory)?;
         Ok(Points { directory, state, db, json, interrupt })
     }
@@ -212,7 +218,7 @@ impl Points {
             return Ok(true);
         }
         if !matches!(database, Place::Nowhere { .. }) {
-            let plan = Plan { scale: Some(warehouses), db: Some(database.url().to_owned()), ..self.state.settings.plan.clone() };
+            let plan = Plan { scale: Some(warehouses), db: Some(database.url().clone()), ..self.state.settings.plan.clone() };
             database.prepare(&plan, known.is_some())?;
             if !grid::fill(plan, self.interrupt.clone())? {
                 return Ok(false);
@@ -232,7 +238,7 @@ impl Points {
             let points = of_series.filter_map(|(_, point)| point.observation.clone()).collect::<Vec<_>>();
             let mut text = Vec::new();
             let written = observation::write(&mut text, &points);
-            written.map_err(|error| Error::Usage(format!("cannot write {}: {error}", observation::FILE)))?;
+            written.map_err(|error| Error::Output(format!("cannot write {}: {error}", observation::FILE)))?;
             let name = if index == 0 { observation::FILE.to_owned() } else { format!("series{}-{}", index + 1, observation::FILE) };
             writer::put(&self.directory, &name, &text)?;
         }
@@ -278,7 +284,7 @@ impl Points {
     /// What is run: the sweep's plan with the point's own scale, pace and place.
     fn plan(&self, aim: Aim, place: &Place) -> Result<Plan, Error> {
         let mut plan = self.state.settings.plan.clone();
-        plan.db = Some(place.url().to_owned());
+        plan.db = Some(place.url().clone());
         plan.scale = aim.warehouses.or(plan.scale);
         plan.clients = aim.clients.or(plan.clients);
         if let Some(repeat) = aim.repeat {
@@ -334,7 +340,7 @@ impl Points {
 }
 
 fn place_name(state: &State) -> String {
-    state.settings.plan.db(SWEPT).split([':', '?']).next().unwrap_or_default().to_owned()
+    state.settings.plan.db(SWEPT).scheme().to_owned()
 }
 
 fn series(state: &State, index: usize) -> study::Series {
@@ -490,7 +496,7 @@ fn directory_name(state: &State, aim: Aim) -> String {
     if state.settings.series.len() > 1 { format!("series{}-{point}", aim.series + 1) } else { point }
 }
 
-fn place_of(state: &State, aim: Aim, db: &str, directory: &Path) -> Result<Place, Error> {
+fn place_of(state: &State, aim: Aim, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
     let series = state.settings.series.get(aim.series).cloned().unwrap_or_default();
     Place::of(db, &series, aim.warehouses, directory)
 }
@@ -512,12 +518,12 @@ fn remove(directory: &Path) -> Result<(), Error> {
 }
 
 /// Which points come first, for who wants to know before anything is done.
-pub(super) fn preview(directory: &Path, state: &State, db: &str) -> Result<String, Error> {
+pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
     let settings = &state.settings;
     let mut text = format!("{}\n", progress(state));
     let mut line = |aim: Aim| -> Result<(), Error> {
-        let url = super::place::shown(place_of(state, aim, db, directory)?.url());
-        text.push_str(&format!("  {}: {url}\n", name(state, aim)));
+        let place = place_of(state, aim, db, directory)?;
+        text.push_str(&format!("  {}: {}\n", name(state, aim), place.url()));
         Ok(())
     };
     match settings.sweep {

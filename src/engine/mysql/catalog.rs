@@ -7,6 +7,7 @@ use mysql_async::prelude::Queryable;
 
 use super::Port;
 use super::failure::of_command;
+use super::read::Read;
 use crate::engine::sql::script;
 use crate::engine::{Error, Holding, Manifest, ownership};
 
@@ -24,7 +25,7 @@ pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding
     let failed = |error| of_command("cannot look at the database", &error);
     let sql = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
     let there: BTreeMap<String, String> =
-        conn.exec::<(String, String), _, _>(sql, (database,)).await.map_err(failed)?.into_iter().collect();
+        conn.rows_of::<(String, String)>(sql, (database,)).await.map_err(failed)?.into_iter().collect();
     let foreign = |what: String| {
         let look = format!("SHOW TABLES FROM {database} and SHOW PROCEDURE STATUS");
         Ok(ownership::foreign(&format!("the database {database}: {what}"), &look, "a database of its own: mysql://USER@HOST/NAME"))
@@ -33,7 +34,7 @@ pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding
     if !is_table(METADATA[0]) {
         let made = script::statements(W::PROCEDURES);
         let sql = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND routine_type = 'PROCEDURE'";
-        let procedures: Vec<String> = conn.exec(sql, (database,)).await.map_err(failed)?;
+        let procedures: Vec<String> = conn.rows_of(sql, (database,)).await.map_err(failed)?;
         // Names of procedures are compared without their case.
         let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
         let names = W::TABLES.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
@@ -46,7 +47,7 @@ pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding
         return foreign(format!("its {} is none of Graymark's", METADATA[0]));
     }
     let sql = format!("SELECT workload, manifest, state FROM `{database}`.graymark_manifest");
-    let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.query(sql).await.map_err(failed)?;
+    let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.rows(sql).await.map_err(failed)?;
     // A load that was killed before its first word.
     if rows.is_empty() && !W::TABLES.iter().any(|table| there.contains_key(table.name)) {
         return Ok(Holding::Nothing);
@@ -90,13 +91,13 @@ pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding
 async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, String)>, mysql_async::Error> {
     let sql =
         "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE table_schema = ?";
-    Ok(conn.exec::<(String, String), _, _>(sql, (database,)).await?.into_iter().collect())
+    Ok(conn.rows_of::<(String, String)>(sql, (database,)).await?.into_iter().collect())
 }
 
 /// What else would be broken if `tables` of the connection's database were gone, as far as this user may see it.
 pub async fn dependents(conn: &mut Conn, tables: &[&str]) -> Result<Vec<String>, Error> {
     let sql = script::select(DEPENDENTS, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
-    let found: Result<Vec<(String, String, String)>, _> = conn.query(sql[0]).await;
+    let found: Result<Vec<(String, String, String)>, _> = conn.rows(sql[0]).await;
     let found = found.map_err(|error| of_command("cannot see what hangs on the tables", &error))?;
     Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), tables))
 }
@@ -110,7 +111,7 @@ pub async fn note_own_database(conn: &mut Conn) -> Result<(), Error> {
 /// Whether Graymark made the database.
 pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, mysql_async::Error> {
     let sql = "SELECT CAST(table_comment AS CHAR) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?";
-    let comment: Option<String> = conn.exec_first(sql, (database, METADATA[0])).await?;
+    let comment: Option<String> = conn.first_of(sql, (database, METADATA[0])).await?;
     Ok(comment.as_deref() == Some(OWN_DATABASE))
 }
 
@@ -141,7 +142,7 @@ pub async fn complete(conn: &mut Conn) -> Result<(), Error> {
 
 /// Parts of the population that are loaded: table, number, rows.
 pub async fn parts(conn: &mut Conn) -> Result<Vec<(String, u32, u64)>, Error> {
-    let parts = conn.query("SELECT table_name, number, row_count FROM graymark_parts").await;
+    let parts = conn.rows("SELECT table_name, number, row_count FROM graymark_parts").await;
     parts.map_err(|error| of_command("cannot read what is loaded already", &error))
 }
 
@@ -149,15 +150,14 @@ pub async fn parts(conn: &mut Conn) -> Result<Vec<(String, u32, u64)>, Error> {
 pub async fn bytes(conn: &mut Conn) -> Result<Option<u64>, Error> {
     let sql =
         "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
-    let bytes: Option<Option<u64>> =
-        conn.query_first(sql).await.map_err(|error| of_command("cannot measure the tables", &error))?;
+    let bytes: Option<Option<u64>> = conn.first(sql).await.map_err(|error| of_command("cannot measure the tables", &error))?;
     Ok(bytes.flatten())
 }
 
 /// Whether an index of this name is in the connection's database.
 pub async fn has_index(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
     let sql = "SELECT count(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = ?";
-    let found: Option<u64> = conn.exec_first(sql, (name,)).await?;
+    let found: Option<u64> = conn.first_of(sql, (name,)).await?;
     Ok(found.is_some_and(|found| found > 0))
 }
 
@@ -165,6 +165,6 @@ pub async fn has_index(conn: &mut Conn, name: &str) -> Result<bool, mysql_async:
 pub async fn has_constraint(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
     let sql =
         "SELECT count(*) FROM information_schema.table_constraints WHERE constraint_schema = DATABASE() AND constraint_name = ?";
-    let found: Option<u64> = conn.exec_first(sql, (name,)).await?;
+    let found: Option<u64> = conn.first_of(sql, (name,)).await?;
     Ok(found.is_some_and(|found| found > 0))
 }

@@ -8,6 +8,7 @@ use mysql_async::{Conn, Row, Value as Wire};
 
 use super::Port;
 use super::failure::of_command;
+use super::read::Read;
 use super::value::whole;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
@@ -101,7 +102,7 @@ fn show(row: &Row) -> String {
 pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
     let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
     let sql = sql.first().copied().unwrap_or_default();
-    let row: Option<Row> = conn.query_first(sql).await.map_err(|error| of_command("cannot count what was done", &error))?;
+    let row: Option<Row> = conn.first(sql).await.map_err(|error| of_command("cannot count what was done", &error))?;
     let total = |name: &&str| {
         let place = row.as_ref().and_then(|row| row.columns_ref().iter().position(|column| column.name_str() == *name));
         let total = place.and_then(|place| row.as_ref()?.as_ref(place)).and_then(whole);
@@ -115,14 +116,13 @@ pub async fn settings<W: Port>(conn: &mut Conn, database: &str) -> Result<BTreeM
     let failed = |error| of_command("cannot read the settings", &error);
     let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
     let sql = format!("SHOW SESSION VARIABLES WHERE variable_name IN ({names})");
-    let mut settings: BTreeMap<String, String> =
-        conn.query_map(sql, |pair: (String, String)| pair).await.map_err(failed)?.into_iter().collect();
+    let mut settings: BTreeMap<String, String> = conn.rows(sql).await.map_err(failed)?.into_iter().collect();
     // MySQL has no such table.
-    let changed: Vec<(String, Option<String>)> = conn.query(CHANGED).await.unwrap_or_default();
+    let changed: Vec<(String, Option<String>)> = conn.rows(CHANGED).await.unwrap_or_default();
     for (name, value) in changed {
         settings.entry(name).or_insert_with(|| value.unwrap_or_default());
     }
-    let kept: Vec<(String, Option<String>)> = conn.exec(ENGINES, (database,)).await.map_err(failed)?;
+    let kept: Vec<(String, Option<String>)> = conn.rows_of(ENGINES, (database,)).await.map_err(failed)?;
     let foreign = kept.into_iter().filter(|(table, _)| W::TABLES.iter().any(|known| known.name == *table));
     let foreign: Vec<String> = foreign.map(|(table, engine)| format!("{table} ({})", engine.unwrap_or_default())).collect();
     if !foreign.is_empty() {

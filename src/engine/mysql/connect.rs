@@ -11,16 +11,13 @@ use super::failure::{self, UNKNOWN_DATABASE, told};
 use super::option_file;
 use super::tls::{self, Mode};
 use crate::engine::Error;
-use crate::engine::address::{self, Environment, Form, Host, Parts, Password, encoded, encoded_path, one_line, own_name};
+use crate::engine::address::{self, Environment, Host, own_name};
+use crate::url::{MYSQL, Parts, Password, encoded, encoded_path};
+use crate::visible::one_line;
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
 const CONNECT_SECONDS: u64 = 30;
 const DEFAULT_PORT: u16 = 3306;
-const FORM: Form = Form {
-    schemes: &["mysql", "mariadb"],
-    database: "database",
-    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout",
-};
 /// Statements that the driver may keep prepared. It closes further ones behind the back of who holds them.
 const MOST_STATEMENTS: usize = 1_000;
 /// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are errors. Tables that someone
@@ -39,6 +36,7 @@ pub struct Target {
     password: Option<Password>,
     ssl_mode: Mode,
     ssl: Option<SslOpts>,
+    ssl_ca: Option<PathBuf>,
     timeout: Duration,
     /// What to tell the user, such as an option file that was ignored.
     pub warnings: Vec<String>,
@@ -47,7 +45,7 @@ pub struct Target {
 impl Target {
     /// Reads a `mysql://` URL; what it leaves open comes from the environment and the option file.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
-        let parts = Parts::of(url, &FORM)?;
+        let parts = Parts::of(url, &MYSQL).map_err(Error::Usage)?;
         if let Some(database) = parts.last("database").filter(|name| name.contains('`') || name.contains('\0')) {
             return Err(Error::Usage(format!("`{database}` is no name for a database")));
         }
@@ -55,7 +53,7 @@ impl Target {
         let port = given("port", "MYSQL_TCP_PORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
         let host = match (parts.last("socket"), parts.last("host")) {
             (Some(socket), _) => Host::Socket(PathBuf::from(socket)),
-            (None, host) => Host::Tcp(Parts::one_host(host.unwrap_or("localhost"))?.to_owned()),
+            (None, host) => Host::Tcp(Parts::one_host(host.unwrap_or("localhost")).map_err(Error::Usage)?.to_owned()),
         };
         let file = environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();
         // A password of the file is meant for the file's user.
@@ -76,23 +74,37 @@ impl Target {
             port,
             user,
             database: parts.last("database").map(str::to_owned),
-            password: given("password", "MYSQL_PWD").or(of_file).map(Password),
+            password: given("password", "MYSQL_PWD").map(Password::new).or(of_file),
             ssl_mode,
             ssl: tls::options(ssl_mode, ssl_ca.as_deref())?,
+            ssl_ca,
             timeout: Duration::from_secs(timeout),
             warnings: file.warning.into_iter().collect(),
             host,
         })
     }
 
-    /// The URL without password.
+    /// The URL without password, with all else that is needed to connect in the same way again.
     pub fn url(&self) -> String {
         let (user, database) = (encoded(&self.user), self.database.as_deref().map(encoded).unwrap_or_default());
-        match &self.host {
-            Host::Tcp(host) if host.contains(':') => format!("mysql://{user}@[{host}]:{}/{database}", self.port),
-            Host::Tcp(host) => format!("mysql://{user}@{}:{}/{database}", encoded(host), self.port),
-            Host::Socket(path) => format!("mysql://{user}@localhost/{database}?socket={}", encoded_path(&path.to_string_lossy())),
+        let mut more = Vec::new();
+        let place = match &self.host {
+            Host::Tcp(host) if host.contains(':') => format!("[{host}]:{}", self.port),
+            Host::Tcp(host) => format!("{}:{}", encoded(host), self.port),
+            Host::Socket(path) => {
+                more.push(format!("socket={}", encoded_path(&path.to_string_lossy())));
+                "localhost".to_owned()
+            }
+        };
+        if self.ssl_mode != default_ssl_mode(&self.host) {
+            more.push(format!("ssl-mode={}", self.ssl_mode.name()));
         }
+        more.extend(self.ssl_ca.iter().map(|file| format!("ssl-ca={}", encoded_path(&file.to_string_lossy()))));
+        if self.timeout != Duration::from_secs(CONNECT_SECONDS) {
+            more.push(format!("connect_timeout={}", self.timeout.as_secs()));
+        }
+        let query = if more.is_empty() { String::new() } else { format!("?{}", more.join("&")) };
+        format!("mysql://{user}@{place}/{database}{query}")
     }
 
     /// The database that holds a workload.
@@ -120,7 +132,7 @@ impl Target {
     fn options(&self, database: Option<&str>, ssl: Option<SslOpts>) -> OptsBuilder {
         let options = OptsBuilder::default()
             .user(Some(&self.user))
-            .pass(self.password.as_ref().map(|password| &password.0))
+            .pass(self.password.as_ref().map(Password::reveal))
             .db_name(database)
             .prefer_socket(false)
             .tcp_nodelay(true)
@@ -300,14 +312,16 @@ mod tests {
     #[test]
     fn a_url_is_read_and_shown_without_its_password() {
         let full = target("mysql://ann:s%40cret@localhost:6000/bench?connect_timeout=3");
-        assert_eq!((full.password.clone(), full.timeout), (Some(Password("s@cret".to_owned())), Duration::from_secs(3)));
-        assert_eq!(full.url(), "mysql://ann@localhost:6000/bench");
+        assert_eq!((full.password.clone(), full.timeout), (Some(Password::new("s@cret")), Duration::from_secs(3)));
+        assert_eq!(full.url(), "mysql://ann@localhost:6000/bench?connect_timeout=3");
         assert!(!format!("{full:?}").contains("cret"));
         assert_eq!(target("mariadb://ann@127.0.0.1?password=secret").url(), "mysql://ann@127.0.0.1:3306/");
         assert_eq!(target("mysql://ann@[::1]:6000/b").url(), "mysql://ann@[::1]:6000/b");
         let socket = target("mysql://ann@localhost/b?socket=/run/my.sock");
         assert_eq!(socket.url(), "mysql://ann@localhost/b?socket=/run/my.sock");
         assert!(socket.is_local() && target(&socket.url()) == socket);
+        let url = "mysql://ann@db.example:3306/b?ssl-mode=REQUIRED&ssl-ca=/a%20b/c.pem&connect_timeout=3";
+        assert_eq!(target(url).url(), url);
     }
 
     #[test]
@@ -326,13 +340,13 @@ mod tests {
             "MYSQL_TCP_PORT" => Some("6000".to_owned()),
             _ => None,
         };
-        let password = |url: &str| Target::parse(url, &environment).unwrap().password.map(|password| password.0);
+        let password = |url: &str| Target::parse(url, &environment).unwrap().password.map(|password| password.reveal().to_owned());
         assert_eq!(Target::parse("mysql://localhost/b", &environment).unwrap().url(), "mysql://ann@localhost:6000/b");
         assert_eq!(password("mysql://localhost/b").as_deref(), Some("of-file"));
         assert_eq!(password("mysql://bob@localhost/b"), None);
         let with_password = |name: &str| if name == "MYSQL_PWD" { Some("of-env".to_owned()) } else { environment(name) };
         let target = Target::parse("mysql://localhost/b", &with_password).unwrap();
-        assert_eq!(target.password, Some(Password("of-env".to_owned())));
+        assert_eq!(target.password, Some(Password::new("of-env")));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use mysql_async::{Conn, Params, Statement, Value as Wire};
 
 use super::connect::Target;
 use super::failure;
+use super::read::Read;
 use super::value::{Row, to_wire, values};
 use crate::engine::sql::{self, Arg, Call, Counts};
 use crate::engine::{Error, Failure};
@@ -252,7 +253,7 @@ async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
     let Some((name, arguments)) = sql.strip_prefix("CALL ").and_then(|call| call.split_once('(')) else { return Ok(()) };
     let count = "SELECT count(*) FROM information_schema.parameters WHERE specific_schema = DATABASE() AND specific_name = ?";
     let found: Option<usize> = conn
-        .exec_first(count, (name,))
+        .first_of(count, (name,))
         .await
         .map_err(|error| failure::of_command("cannot look for the workload's procedures", &error))?;
     if found == Some(arguments.split(',').count()) {

@@ -2,8 +2,8 @@
 
 use mysql_async::{DriverError, IoError, ServerError};
 
-use crate::engine::address::one_line;
 use crate::engine::{Error, Failure, RetryReason};
+use crate::visible::one_line;
 
 /// A row or gap was not to be had within `innodb_lock_wait_timeout`. Only the statement is rolled back then; Graymark rolls back the rest.
 pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
@@ -82,6 +82,13 @@ pub fn told(error: &mysql_async::Error) -> String {
         }
         mysql_async::Error::Io(IoError::Io(error)) => one_line(&error.to_string()),
         mysql_async::Error::Io(IoError::Tls(error)) => one_line(&error.to_string()),
+        mysql_async::Error::Driver(DriverError::FromRow { row }) => {
+            let columns = row.columns_ref().iter().map(|column| column.name_str().into_owned()).collect::<Vec<_>>().join(", ");
+            format!(
+                "a row of ({}) holds NULL or a value of another type than expected: see who changed the table",
+                one_line(&columns)
+            )
+        }
         mysql_async::Error::Driver(error) => one_line(&error.to_string()),
         error => one_line(&error.to_string()),
     }

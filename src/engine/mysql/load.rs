@@ -15,6 +15,7 @@ use mysql_async::prelude::Queryable;
 
 use super::connect::Target;
 use super::failure::{DEADLOCK, DUPLICATE_KEY, code, of_command};
+use super::read::Read;
 use super::rows::{self, Chunks};
 use super::{Port, catalog, procedure};
 use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
@@ -96,7 +97,7 @@ pub async fn load<W: Port>(
 pub(super) async fn claim(target: &Target, database: &str) -> Result<Conn, Error> {
     let mut guard = target.connect(None, &["wait_timeout = 31536000"]).await?;
     // A loader that has just ended may hold it for a moment. Names of locks are short, and shared by all databases of a server.
-    let lock = guard.exec_first("SELECT GET_LOCK(CONCAT('graymark ', SHA1(?)), 2)", (database,)).await;
+    let lock = guard.first_of("SELECT GET_LOCK(CONCAT('graymark ', SHA1(?)), 2)", (database,)).await;
     match lock.map_err(|error| of_command("cannot begin", &error))? {
         Some(Some(1)) => Ok(guard),
         _ => Err(Error::Database(format!("another load or restore is running in the database {database}: wait for it or stop it"))),
@@ -113,7 +114,7 @@ async fn create_database(target: &Target, database: &str) -> Result<bool, Error>
     let failed = |error| of_command(&format!("cannot create the database {database}"), &error);
     let mut conn = target.connect(None, &[]).await?;
     let sql = "SELECT count(*) FROM information_schema.schemata WHERE schema_name = ?";
-    if conn.exec_first::<u64, _, _>(sql, (database,)).await.map_err(failed)? != Some(0) {
+    if conn.first_of(sql, (database,)).await.map_err(failed)? != Some(0) {
         return Ok(false);
     }
     conn.query_drop(format!("CREATE DATABASE `{database}`")).await.map(|()| true).map_err(failed)
@@ -169,7 +170,7 @@ async fn copy_part<W: Port>(
     };
     // LOAD DATA LOCAL makes a warning of a row that does not fit.
     if sent.rows != part.rows || sent.warnings > 0 {
-        let why: Option<(String, u16, String)> = conn.query_first("SHOW WARNINGS LIMIT 1").await.map_err(failed)?;
+        let why: Option<(String, u16, String)> = conn.first("SHOW WARNINGS LIMIT 1").await.map_err(failed)?;
         let why = why.map(|(_, _, text)| format!(": {text}")).unwrap_or_default();
         return Err(Error::Database(format!(
             "part {} of {name} came to {} rows instead of {}, with {} warnings{why}",
@@ -263,7 +264,7 @@ async fn declare(conn: &mut Conn, key: &Named<'_>, kind: Declared) -> Result<(),
 /// Has the server look at a table for its plans.
 pub(super) async fn analyze(conn: &mut Conn, table: &str) -> Result<(), Error> {
     let told: Vec<(String, String, String, String)> = conn
-        .query(format!("ANALYZE TABLE {table}"))
+        .rows(format!("ANALYZE TABLE {table}"))
         .await
         .map_err(|error| of_command(&format!("cannot analyze {table}"), &error))?;
     match told.iter().find(|(_, _, kind, _)| kind.eq_ignore_ascii_case("error")) {
@@ -275,7 +276,7 @@ pub(super) async fn analyze(conn: &mut Conn, table: &str) -> Result<(), Error> {
 /// Rows of a table, counted.
 pub(super) async fn count(conn: &mut Conn, table: &str) -> Result<u64, Error> {
     let rows: Option<u64> = conn
-        .query_first(format!("SELECT count(*) FROM {table}"))
+        .first(format!("SELECT count(*) FROM {table}"))
         .await
         .map_err(|error| of_command(&format!("cannot count {table}"), &error))?;
     Ok(rows.unwrap_or(0))
@@ -311,7 +312,7 @@ pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
         let sql = "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = ?) \
                    + (SELECT count(*) FROM information_schema.routines WHERE routine_schema = ?) \
                    + (SELECT count(*) FROM information_schema.events WHERE event_schema = ?)";
-        let left: Option<u64> = conn.exec_first(sql, (database, database, database)).await.map_err(failed)?;
+        let left: Option<u64> = conn.first_of(sql, (database, database, database)).await.map_err(failed)?;
         if left == Some(0) {
             conn.query_drop(format!("DROP DATABASE `{database}`")).await.map_err(failed)?;
         }

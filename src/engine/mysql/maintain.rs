@@ -4,6 +4,7 @@ use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
 use super::failure::{self, of_command};
+use super::read::Read;
 use crate::engine::{Error, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -47,7 +48,7 @@ async fn checkpoint(conn: &mut Conn) -> Result<Upkeep, Error> {
 }
 
 async fn written(conn: &mut Conn) -> Option<u64> {
-    let row: Option<(String, u64)> = conn.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_pages_written'").await.ok()?;
+    let row: Option<(String, u64)> = conn.first("SHOW GLOBAL STATUS LIKE 'Innodb_pages_written'").await.ok()?;
     row.map(|(_, pages)| pages)
 }
 
@@ -56,7 +57,7 @@ async fn warm_up<W: Workload>(conn: &mut Conn) -> Result<Upkeep, Error> {
     let mut rows = 0_u64;
     for table in W::TABLES {
         let read: Option<u64> = conn
-            .query_first(format!("SELECT count(*) FROM {} USE INDEX ()", table.name))
+            .first(format!("SELECT count(*) FROM {} USE INDEX ()", table.name))
             .await
             .map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
         rows += read.unwrap_or_default();

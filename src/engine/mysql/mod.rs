@@ -12,6 +12,7 @@ mod maintain;
 mod observe;
 mod option_file;
 mod procedure;
+mod read;
 mod restore;
 mod rows;
 mod scan;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 
 pub use connection::{Command, Connection};
 use mysql_async::Conn;
-use mysql_async::prelude::Queryable;
+use read::Read;
 
 use crate::engine::address;
 use crate::engine::options::private_settings;
@@ -37,6 +38,7 @@ use crate::engine::{
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
+use crate::url::DatabaseUrl;
 use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on MySQL: its SQL, and its transactions over a connection.
@@ -80,12 +82,12 @@ pub struct Mysql {
 impl Mysql {
     /// Opens `mysql://…`, or starts a private server for `mysql:local[?data=DIR&NAME=VALUE…]`. Nothing is written to the database.
     pub async fn open(options: Options) -> Result<Mysql, Error> {
-        let (server, shown, url) = match local::parse(&options.url)? {
+        let (server, shown, url) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
                 wanted.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::mariadb::Server::start(&wanted)?;
-                let url = server.url();
+                let url = DatabaseUrl::from(server.url());
                 (Some(server), Some(shown), url)
             }
             None if options.settings.is_empty() => (None, None, options.url),
@@ -97,8 +99,8 @@ impl Mysql {
         };
         // A private server is told nothing by the environment that is meant for others.
         let target = match &server {
-            Some(_) => connect::Target::parse(&url, &|_| None)?,
-            None => connect::Target::parse(&url, &address::environment)?,
+            Some(_) => connect::Target::parse(url.reveal(), &|_| None)?,
+            None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
         let mut conn = target.connect(None, &[]).await?;
         let about = target.in_time(async {
@@ -146,7 +148,7 @@ struct About {
 }
 
 async fn about(conn: &mut Conn) -> Result<About, mysql_async::Error> {
-    let row: Option<(String, Option<String>, Option<String>)> = conn.query_first("SELECT VERSION(), @@datadir, @@pid_file").await?;
+    let row: Option<(String, Option<String>, Option<String>)> = conn.first("SELECT VERSION(), @@datadir, @@pid_file").await?;
     let (version, data, pid_file) = row.unwrap_or_default();
     Ok(About { version, data, pid_file })
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use mysql_async::Conn;
-use mysql_async::prelude::Queryable;
 
 use super::Mysql;
 use super::failure::of_command;
+use super::read::Read;
 use crate::engine::server::io;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
@@ -61,7 +61,7 @@ impl<'a> Watch<'a> {
         let names = NAMED.iter().map(|(_, name)| *name).chain([PAGE_SIZE, LOG_WRITTEN]);
         let names = names.map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
         let rows: Vec<(String, String)> = conn
-            .query(format!("SHOW GLOBAL STATUS WHERE variable_name IN ({names})"))
+            .rows(format!("SHOW GLOBAL STATUS WHERE variable_name IN ({names})"))
             .await
             .map_err(|error| of_command("cannot read the server's counters", &error))?;
         self.conn = Some(conn);
@@ -109,10 +109,10 @@ impl Observer for Watch<'_> {
         let mut conn = self.connect().await?;
         let failed = |error| of_command("cannot read the server's counters", &error);
         let sql = "SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_buffer_pool_read_requests', 'Innodb_buffer_pool_reads')";
-        let reads: HashMap<String, u64> = conn.query(sql).await.map_err(failed)?.into_iter().collect();
+        let reads: HashMap<String, u64> = conn.rows(sql).await.map_err(failed)?.into_iter().collect();
         let sql = "SELECT @@innodb_page_size, @@innodb_buffer_pool_size, (SELECT CAST(sum(data_length + index_length) AS UNSIGNED) \
                    FROM information_schema.tables WHERE table_schema = ? AND table_name NOT LIKE 'graymark%')";
-        let sizes: Option<(u64, u64, Option<u64>)> = conn.exec_first(sql, (self.database,)).await.map_err(failed)?;
+        let sizes: Option<(u64, u64, Option<u64>)> = conn.first_of(sql, (self.database,)).await.map_err(failed)?;
         self.conn = Some(conn);
         let memory = self.mysql.server().and_then(|server| server.memory());
         let of = |name: &str| reads.get(name).copied();

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::url::Password;
+
 /// Groups that are read; later lines win, as with the client.
 const GROUPS: [&str; 3] = ["client", "client-server", "client-mariadb"];
 
@@ -12,7 +14,7 @@ pub struct Found {
     /// The user, if the file names one.
     pub user: Option<String>,
     /// The password, if the file holds one.
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// Why the file was ignored.
     pub warning: Option<String>,
 }
@@ -46,7 +48,7 @@ fn options(text: &str) -> Found {
         {
             match name.trim() {
                 "user" => found.user = Some(unquoted(value)),
-                "password" => found.password = Some(unquoted(value)),
+                "password" => found.password = Some(Password::new(unquoted(value))),
                 _ => {}
             }
         }
@@ -89,8 +91,8 @@ mod tests {
         let text =
             "[mysqld]\npassword=no\n[client]\n# user = nobody\nuser = ann\npassword = 'a\\\\b #c'\nport=1\n[mysql]\nuser=bob\n";
         let found = options(text);
-        assert_eq!((found.user.as_deref(), found.password.as_deref()), (Some("ann"), Some("a\\b #c")));
-        assert_eq!(options("[client]\npassword=x\\sy # mine\n").password.as_deref(), Some("x y"));
+        assert_eq!((found.user.as_deref(), found.password.as_ref().map(Password::reveal)), (Some("ann"), Some("a\\b #c")));
+        assert_eq!(options("[client]\npassword=x\\sy # mine\n").password.as_ref().map(Password::reveal), Some("x y"));
         assert_eq!(options("password=x\n"), Found::default());
     }
 
@@ -104,6 +106,6 @@ mod tests {
         let found = read(&file);
         assert!(found.password.is_none() && found.warning.is_some_and(|warning| warning.contains("chmod 600")));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(read(&file).password.as_deref(), Some("secret"));
+        assert_eq!(read(&file).password.as_ref().map(Password::reveal), Some("secret"));
     }
 }

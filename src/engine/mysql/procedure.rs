@@ -5,6 +5,7 @@ use mysql_async::{Conn, Row};
 
 use super::Port;
 use super::failure::{self, of_command};
+use super::read::Read;
 use crate::engine::procedures::Source;
 use crate::engine::sql::script;
 use crate::engine::{Error, Procedures};
@@ -26,7 +27,7 @@ pub async fn create<W: Port>(conn: &mut Conn) -> Result<(), Error> {
 pub async fn compare<W: Port>(conn: &mut Conn) -> Result<Procedures, Error> {
     let mut found = Vec::new();
     for procedure in script::statements(W::PROCEDURES) {
-        let shown: Result<Option<Row>, _> = conn.query_first(format!("SHOW CREATE PROCEDURE {}", procedure.name)).await;
+        let shown: Result<Option<Row>, _> = conn.first(format!("SHOW CREATE PROCEDURE {}", procedure.name)).await;
         let source = match shown {
             Err(error) if failure::code(&error) == Some(NO_PROCEDURE) => Source::Other,
             Err(error) => return Err(of_command(&format!("cannot read the procedure {}", procedure.name), &error)),

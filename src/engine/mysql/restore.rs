@@ -11,6 +11,7 @@ use mysql_async::prelude::Queryable;
 use super::connect::Target;
 use super::failure::{self, LOCK_WAIT_TIMEOUT, of_command};
 use super::load::{self, claim, release};
+use super::read::Read;
 use super::rows::{self, TextRows};
 use super::{Port, catalog, check};
 use crate::engine::load::side_by_side;
@@ -132,7 +133,7 @@ async fn generate(
     let mut after = 0_u64;
     loop {
         let next = "SELECT number, part, unit FROM wanted WHERE number > ? ORDER BY number LIMIT ?";
-        let keys: Vec<(u64, i32, i32)> = conn.exec(next, (after, BATCH)).await?;
+        let keys: Vec<(u64, i32, i32)> = conn.rows_of(next, (after, BATCH)).await?;
         let Some((last, _, _)) = keys.last() else { return conn.query_drop("DROP TEMPORARY TABLE wanted").await };
         after = *last;
         let mut text = TextRows::default();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use mysql_async::Conn;
-use mysql_async::prelude::Queryable;
 
 use super::Mysql;
 use super::failure::of_command;
+use super::read::Read;
 use crate::engine::Error;
 use crate::engine::scan::{self, Chill, Scanned};
 use crate::workload::{Table, Workload};
@@ -26,8 +26,7 @@ pub(super) async fn scan(conn: &mut Conn, table: &Table) -> Result<Scanned, Erro
     let last = table.columns.last().map_or("*", |column| column.name);
     let sql = format!("SELECT greatest(count(*), count({last})) FROM {} USE INDEX ()", table.name);
     let began = Instant::now();
-    let rows: Option<u64> =
-        conn.query_first(sql).await.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
+    let rows: Option<u64> = conn.first(sql).await.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
     Ok(Scanned { rows: rows.unwrap_or_default(), bytes: None, seconds: began.elapsed().as_secs_f64() })
 }
 
@@ -35,6 +34,6 @@ pub(super) async fn scan(conn: &mut Conn, table: &Table) -> Result<Scanned, Erro
 pub(super) async fn table_bytes<W: Workload>(conn: &mut Conn) -> Result<BTreeMap<String, u64>, Error> {
     let sql = "SELECT CAST(table_name AS CHAR), CAST(data_length AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
     let sizes: Vec<(String, u64)> =
-        conn.query(sql).await.map_err(|error| of_command("cannot tell the size of the tables", &error))?;
+        conn.rows(sql).await.map_err(|error| of_command("cannot tell the size of the tables", &error))?;
     Ok(sizes.into_iter().filter(|(name, _)| W::TABLES.iter().any(|table| table.name == name)).collect())
 }

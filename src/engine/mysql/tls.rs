@@ -35,6 +35,18 @@ impl Mode {
     }
 }
 
+impl Mode {
+    /// The name of the mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Disabled => "DISABLED",
+            Mode::Preferred => "PREFERRED",
+            Mode::Required => "REQUIRED",
+            Mode::VerifyIdentity => "VERIFY_IDENTITY",
+        }
+    }
+}
+
 /// What the driver needs to know for a mode; none without TLS. `authorities` is a PEM file; the system's own if none.
 pub fn options(mode: Mode, authorities: Option<&Path>) -> Result<Option<SslOpts>, Error> {
     Ok(match mode {

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use mysql_async::Conn;
-use mysql_async::prelude::Queryable;
 
 use super::failure::of_command;
+use super::read::Read;
 use crate::engine::warm::{self, Reader};
 use crate::engine::{Error, Upkeep};
 use crate::workload::{Population, Table, Workload};
@@ -49,7 +49,7 @@ impl Reader for Rows<'_> {
         }
         json.push(']');
         let found: Option<u64> =
-            self.conn.exec_first(sql, (json,)).await.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
+            self.conn.first_of(sql, (json,)).await.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
         Ok(found.unwrap_or(0))
     }
 }

@@ -30,7 +30,7 @@ impl Diagnostic {
         while let Some((_, rest)) = text.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
             text = rest.trim_start();
         }
-        let message = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = crate::visible::one_line(text);
         Diagnostic { state: String::from_utf8_lossy(state).into_owned(), native, message }
     }
 

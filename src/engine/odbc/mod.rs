@@ -67,7 +67,7 @@ impl Odbc {
                 "settings can be given to a private server only: set them in the connection string or at the server".to_owned(),
             ));
         }
-        let target = Target::parse(&options.url, &|name| std::env::var(name).ok())?;
+        let target = Target::parse(options.url.reveal(), &|name| std::env::var(name).ok())?;
         Connection::try_open(&target).map_err(|error| unreachable_because(&target, &error))?;
         let connection = Connection::open(&target).map_err(|error| unreachable_because(&target, &error))?;
         let capabilities = connection.capabilities();

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::engine::Error;
+use crate::url::{DatabaseUrl, is_secret, join, pairs};
 
 /// The scheme of a URL of this engine.
 pub const SCHEME: &str = "odbc";
@@ -11,8 +12,8 @@ pub const SCHEME: &str = "odbc";
 pub const PASSWORD_VARIABLE: &str = "GRAYMARK_ODBC_PWD";
 /// The keyword that chooses the dialect; it is this program's and is not handed on.
 const DIALECT: &str = "GraymarkDialect";
-/// Keywords whose values are secret.
-const SECRETS: [&str; 3] = ["pwd", "password", "accesstoken"];
+/// Keywords that say who is asking, so that no password is added to them.
+const PASSWORDS: [&str; 3] = ["pwd", "password", "accesstoken"];
 /// Where distributions keep drivers that their registrations name without a directory.
 const PLACES: [&str; 7] = [
     "/usr/lib/x86_64-linux-gnu/odbc",
@@ -34,6 +35,8 @@ const DEFAULTS: [(&str, &str, &str); 2] = [("psqlodbc", "Protocol", "7.4-1"), ("
 pub struct Target {
     pairs: Vec<(String, String)>,
     dialect: Option<String>,
+    /// The URL without secrets.
+    shown: String,
 }
 
 impl Target {
@@ -43,7 +46,8 @@ impl Target {
     /// Of use, if it is no connection string or names no data source.
     pub fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
         let text = url.strip_prefix(SCHEME).and_then(|rest| rest.strip_prefix(':')).unwrap_or(url);
-        let mut pairs = pairs(text).map_err(|why| Error::Usage(format!("{why}; {EXAMPLE}")))?;
+        let found = pairs(text).map_err(|why| Error::Usage(format!("{why}; {EXAMPLE}")))?;
+        let mut pairs: Vec<(String, String)> = found.into_iter().map(|pair| (pair.keyword, pair.value)).collect();
         let mut dialect = None;
         pairs.retain(|(keyword, value)| {
             let ours = keyword.eq_ignore_ascii_case(DIALECT);
@@ -52,11 +56,13 @@ impl Target {
             }
             !ours
         });
-        let mut target = Target { pairs, dialect };
+        let shown = DatabaseUrl::from(format!("{SCHEME}:{text}")).to_string();
+        let mut target = Target { pairs, dialect, shown };
         if target.value("DSN").is_none() && target.value("Driver").is_none() && target.value("FileDSN").is_none() {
             return Err(Error::Usage(format!("the connection string names neither a DSN nor a Driver; {EXAMPLE}")));
         }
-        if let Some(password) = environment(PASSWORD_VARIABLE).filter(|_| target.secrets().next().is_none()) {
+        let given = PASSWORDS.iter().any(|keyword| target.value(keyword).is_some());
+        if let Some(password) = environment(PASSWORD_VARIABLE).filter(|_| !given) {
             target.pairs.push(("PWD".to_owned(), password));
         }
         Ok(target)
@@ -65,7 +71,10 @@ impl Target {
     /// A target from pairs at hand, such as those of a private server.
     pub fn of(pairs: &[(&str, &str)]) -> Target {
         let pairs = pairs.iter().map(|(keyword, value)| ((*keyword).to_owned(), (*value).to_owned())).collect();
-        Target { pairs, dialect: None }
+        let mut target = Target { pairs, dialect: None, shown: String::new() };
+        let open = target.pairs.iter().filter(|(keyword, _)| !is_secret(keyword));
+        target.shown = format!("{SCHEME}:{}", join(open.map(|(keyword, value)| (keyword.as_str(), value.as_str()))));
+        target
     }
 
     /// The value of a keyword.
@@ -85,10 +94,7 @@ impl Target {
 
     /// The URL without secrets.
     pub fn shown(&self) -> String {
-        let ours = self.dialect.iter().map(|dialect| (DIALECT, dialect.as_str()));
-        let known = self.pairs.iter().map(|(keyword, value)| (keyword.as_str(), value.as_str()));
-        let open = ours.chain(known).filter(|(keyword, _)| !is_secret(keyword));
-        format!("{SCHEME}:{}", join(open))
+        self.shown.clone()
     }
 
     /// What the driver manager is given. A driver's name is replaced by its file, for this program's driver manager does not know where
@@ -118,80 +124,11 @@ impl Target {
 /// Shows no secret.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown())
+        f.write_str(&self.shown)
     }
 }
 
 const EXAMPLE: &str = "give odbc:DSN=name or odbc:Driver=PostgreSQL Unicode;Server=host;Database=name;UID=user";
-
-/// A URL of this engine without its secrets; one that cannot be read is shown up to the first secret.
-pub fn shown(url: &str) -> String {
-    match Target::parse(url, &|_| None) {
-        Ok(target) => target.shown(),
-        Err(_) => {
-            let lower = url.to_ascii_lowercase();
-            let first = SECRETS.iter().filter_map(|secret| lower.find(secret)).min();
-            first.and_then(|at| url.get(..at)).unwrap_or(url).to_owned()
-        }
-    }
-}
-
-fn is_secret(keyword: &str) -> bool {
-    SECRETS.iter().any(|secret| keyword.eq_ignore_ascii_case(secret))
-}
-
-/// Takes a connection string apart. A value in braces may hold semicolons, and braces that are doubled.
-fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
-    let mut pairs = Vec::new();
-    let mut rest = text;
-    while let Some((keyword, after)) = rest.split_once('=') {
-        let keyword = keyword.trim_start_matches([';', ' ']).trim().to_owned();
-        if keyword.is_empty() || keyword.contains(';') {
-            return Err("the connection string has a part without Keyword=".to_owned());
-        }
-        let (value, after) = match after.strip_prefix('{') {
-            Some(inner) => braced(inner).ok_or_else(|| format!("the value of {keyword} has no closing brace"))?,
-            None => {
-                let (value, after) = after.split_once(';').unwrap_or((after, ""));
-                (value.trim().to_owned(), after)
-            }
-        };
-        pairs.push((keyword, value));
-        rest = after;
-    }
-    match rest.trim_matches([';', ' ']) {
-        "" if pairs.is_empty() => Err("the connection string is empty".to_owned()),
-        "" => Ok(pairs),
-        _ => Err("the connection string has a part without Keyword=".to_owned()),
-    }
-}
-
-/// The value up to its closing brace, and what follows.
-fn braced(text: &str) -> Option<(String, &str)> {
-    let mut value = String::new();
-    let mut rest = text;
-    loop {
-        let (inner, after) = rest.split_once('}')?;
-        value.push_str(inner);
-        match after.strip_prefix('}') {
-            Some(after) => {
-                value.push('}');
-                rest = after;
-            }
-            None => return Some((value, after)),
-        }
-    }
-}
-
-fn join<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut text = String::new();
-    for (keyword, value) in pairs {
-        let plain = !value.contains([';', '{', '}']) && value == value.trim();
-        let value = if plain { value.to_owned() } else { format!("{{{}}}", value.replace('}', "}}")) };
-        text.push_str(&format!("{keyword}={value};"));
-    }
-    text
-}
 
 /// The file of a driver that is given by its registered name or by a file's name; none leaves it to the driver manager.
 fn driver_file(driver: &str) -> Option<PathBuf> {
@@ -271,14 +208,13 @@ mod tests {
             let Err(Error::Usage(why)) = parse(text) else { panic!("{text}") };
             assert!(why.contains("odbc:DSN=") && !why.contains("{a"), "{why}");
         }
-        assert_eq!(shown("odbc:DSN=x;Pwd={secret"), "odbc:DSN=x;");
     }
 
     #[test]
     fn a_dialect_is_ours() {
         let target = parse("odbc:DSN=x;graymarkdialect=plain").unwrap();
         assert_eq!((target.dialect(), target.value("graymarkdialect")), (Some("plain"), None));
-        assert_eq!(target.shown(), "odbc:GraymarkDialect=plain;DSN=x;");
+        assert_eq!(target.shown(), "odbc:DSN=x;graymarkdialect=plain;");
     }
 
     #[test]

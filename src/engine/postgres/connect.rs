@@ -12,19 +12,17 @@ use super::pgpass;
 use super::schema::{self, Schema};
 use super::tls::{self, Mode};
 use crate::engine::Error;
-use crate::engine::address::{self, Environment, Form, Host, Parts, Password, encoded, encoded_path, one_line, own_name};
+use crate::engine::address::{self, Environment, Host, own_name};
+use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
+use crate::visible::one_line;
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
 const CONNECT_SECONDS: u64 = 30;
 /// Seconds that a statement waits for a lock that someone else holds. Whatever Graymark does with a lock takes much less.
 const LOCK_SECONDS: u32 = 60;
 const DEFAULT_PORT: u16 = 5432;
+const APPLICATION_NAME: &str = "graymark";
 const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
-const FORM: Form = Form {
-    schemes: &["postgres", "postgresql"],
-    database: "dbname",
-    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema",
-};
 
 /// A database to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +34,8 @@ pub struct Target {
     password: Option<Password>,
     ssl_mode: Mode,
     ssl_roots: Option<PathBuf>,
+    /// The authorities that were asked for, not those of the default file.
+    given_roots: Option<PathBuf>,
     timeout: Duration,
     application_name: String,
     options: Option<String>,
@@ -50,12 +50,12 @@ pub struct Target {
 impl Target {
     /// Reads a `postgres://` URL; what it leaves open comes from the environment and the password file, as with libpq.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
-        let parts = Parts::of(url, &FORM)?;
+        let parts = Parts::of(url, &POSTGRES).map_err(Error::Usage)?;
         let given = |name: &str, variable: &str| parts.given(name, variable, environment);
         let port = given("port", "PGPORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
         let host = match given("host", "PGHOST") {
             Some(host) if host.starts_with('/') => Host::Socket(PathBuf::from(host)),
-            Some(host) => Host::Tcp(Parts::one_host(&host)?.to_owned()),
+            Some(host) => Host::Tcp(Parts::one_host(&host).map_err(Error::Usage)?.to_owned()),
             None => default_host(port),
         };
         let user = given("user", "PGUSER").or_else(own_name);
@@ -66,9 +66,11 @@ impl Target {
             None => default_ssl_mode(&host),
         };
         let home = environment("HOME").map(PathBuf::from);
-        let ssl_roots = given("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
+        let given_roots = given("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
+        let ssl_roots = given_roots.clone();
         let ssl_roots = match ssl_mode {
-            Mode::VerifyCa | Mode::VerifyFull => ssl_roots.or_else(|| tls::default_roots(home.as_deref())),
+            // As libpq: where there is a file of authorities, `require` verifies by it.
+            Mode::Require | Mode::VerifyCa | Mode::VerifyFull => ssl_roots.or_else(|| tls::default_roots(home.as_deref())),
             _ => ssl_roots,
         };
         let timeout = match given("connect_timeout", "PGCONNECT_TIMEOUT") {
@@ -89,11 +91,12 @@ impl Target {
             port,
             user,
             database,
-            password: given("password", "PGPASSWORD").map(Password),
+            password: given("password", "PGPASSWORD").map(Password::new),
             ssl_mode,
             ssl_roots,
+            given_roots,
             timeout: Duration::from_secs(timeout),
-            application_name: given("application_name", "PGAPPNAME").unwrap_or_else(|| "graymark".to_owned()),
+            application_name: given("application_name", "PGAPPNAME").unwrap_or_else(|| APPLICATION_NAME.to_owned()),
             options: given("options", "PGOPTIONS"),
             schema: parts.last("schema").map(schema::checked).transpose()?,
             pooler,
@@ -119,25 +122,41 @@ impl Target {
         };
         let key = pgpass::Key { hosts, port: self.port, database: &self.database, user: &self.user };
         let found = pgpass::look_up(file, key);
-        self.password = found.password.map(Password);
+        self.password = found.password;
         self.warnings.extend(found.warning);
     }
 
-    /// The URL without password.
+    /// The URL without password, with all else that is needed to connect in the same way again.
     pub fn url(&self) -> String {
         let (user, database) = (encoded(&self.user), encoded(&self.database));
-        let mut url = match &self.host {
-            Host::Tcp(host) if host.contains(':') => format!("postgres://{user}@[{host}]:{}/{database}", self.port),
-            Host::Tcp(host) => format!("postgres://{user}@{}:{}/{database}", encoded(host), self.port),
+        let (mut place, mut more) = (String::new(), Vec::new());
+        match &self.host {
+            Host::Tcp(host) if host.contains(':') => place = format!("[{host}]:{}", self.port),
+            Host::Tcp(host) => place = format!("{}:{}", encoded(host), self.port),
             Host::Socket(path) => {
-                format!("postgres://{user}@/{database}?host={}&port={}", encoded_path(&path.to_string_lossy()), self.port)
+                more.push(format!("host={}", encoded_path(&path.to_string_lossy())));
+                more.push(format!("port={}", self.port));
             }
-        };
-        if let Some(schema) = &self.schema {
-            url.push(if url.contains('?') { '&' } else { '?' });
-            url.push_str(&format!("schema={}", encoded(schema)));
         }
-        url
+        more.extend(self.schema.iter().map(|schema| format!("schema={}", encoded(schema))));
+        if self.ssl_mode != default_ssl_mode(&self.host) {
+            more.push(format!("sslmode={}", self.ssl_mode.name()));
+        }
+        if let Some(roots) = &self.given_roots {
+            more.push(format!("sslrootcert={}", encoded_path(&roots.to_string_lossy())));
+        }
+        if self.timeout != Duration::from_secs(CONNECT_SECONDS) {
+            more.push(format!("connect_timeout={}", self.timeout.as_secs()));
+        }
+        if self.application_name != APPLICATION_NAME {
+            more.push(format!("application_name={}", encoded(&self.application_name)));
+        }
+        more.extend(self.options.iter().map(|options| format!("options={}", encoded(options))));
+        if self.pooler {
+            more.push("pooler=on".to_owned());
+        }
+        let query = if more.is_empty() { String::new() } else { format!("?{}", more.join("&")) };
+        DatabaseUrl::from(format!("postgres://{user}@{place}/{database}{query}")).to_string()
     }
 
     /// The schema of a workload's tables.
@@ -176,7 +195,7 @@ impl Target {
             Mode::Require | Mode::VerifyCa | Mode::VerifyFull => config::SslMode::Require,
         });
         if let Some(password) = &self.password {
-            config.password(&password.0);
+            config.password(password.reveal());
         }
         config
     }
@@ -318,7 +337,7 @@ impl Target {
         match error {
             rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => format!(
                 "the certificate of {place} is not of an authority that sslmode accepts: name its authority with sslrootcert=FILE, or \
-                 go without verification with sslmode=require"
+                 go without verification with sslmode=require and without ~/.postgresql/root.crt"
             ),
             rustls::Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
                 format!(
@@ -385,8 +404,8 @@ mod tests {
     fn a_url_is_read_and_shown_without_its_password() {
         let full = target("postgres://ann:s%40cret@db.example:6000/bench?application_name=x");
         assert_eq!(full.host, Host::Tcp("db.example".to_owned()));
-        assert_eq!(full.password, Some(Password("s@cret".to_owned())));
-        assert_eq!(full.url(), "postgres://ann@db.example:6000/bench");
+        assert_eq!(full.password, Some(Password::new("s@cret")));
+        assert_eq!(full.url(), "postgres://ann@db.example:6000/bench?application_name=x");
         assert!(!format!("{full:?}").contains("cret"));
         let query = target("postgresql://ann@db.example/bench?password=secret");
         assert_eq!(query.url(), "postgres://ann@db.example:5432/bench");
@@ -415,9 +434,40 @@ mod tests {
         };
         let target = Target::parse("postgres:///bench", &environment).unwrap();
         assert_eq!(target.url(), "postgres://ann@db.example:5432/bench");
-        assert_eq!(target.password, Some(Password("secret".to_owned())));
+        assert_eq!(target.password, Some(Password::new("secret")));
         let target = Target::parse("postgres://bob@other.example", &environment).unwrap();
         assert_eq!(target.url(), "postgres://bob@other.example:5432/bob");
+    }
+
+    #[test]
+    fn a_url_that_is_shown_connects_in_the_same_way_again() {
+        for url in [
+            "postgres://ann@localhost:6000/b?sslmode=require&sslrootcert=/a%20b/c.pem&connect_timeout=3&pooler=on",
+            "postgres://ann@/b?host=/run/p%26q&port=6000&options=-c%20jit%3Doff%20-c%20work_mem%3D64MB",
+            "postgres://a%40b@db.example:5432/b?sslmode=disable&application_name=x%20y",
+        ] {
+            let target = target(url);
+            assert_eq!(target.url(), url);
+            assert_eq!(super::tests::target(&target.url()), target);
+        }
+        // A password of a server's setting is a password too.
+        let target = target("postgres://ann@db.example/b?options=-c%20my.password%3Dsecret&pooler=on");
+        assert_eq!(target.url(), "postgres://ann@db.example:5432/b?pooler=on");
+    }
+
+    #[test]
+    fn require_verifies_by_a_file_of_authorities_that_is_there() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().to_str().unwrap().to_owned();
+        let parse = |url: &str| Target::parse(url, &|name| (name == "HOME").then(|| place.clone())).unwrap();
+        assert_eq!(parse("postgres://a@h/b?sslmode=require").ssl_roots, None);
+        std::fs::create_dir(home.path().join(".postgresql")).unwrap();
+        let file = home.path().join(".postgresql/root.crt");
+        std::fs::write(&file, "").unwrap();
+        let target = parse("postgres://a@h/b?sslmode=require");
+        assert_eq!((target.ssl_roots.as_ref(), target.url().as_str()), (Some(&file), "postgres://a@h:5432/b?sslmode=require"));
+        assert_eq!(parse("postgres://a@h/b?sslmode=prefer").ssl_roots, None);
+        assert_eq!(parse("postgres://a@h/b?sslmode=require&sslrootcert=/x").ssl_roots, Some(PathBuf::from("/x")));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use tokio_postgres::error::{DbError, SqlState};
 
 use super::connect::chain;
-use crate::engine::address::one_line;
 use crate::engine::{Error, Failure, RetryReason};
+use crate::visible::one_line;
 
 /// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection is gone.
 pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool) -> Failure {

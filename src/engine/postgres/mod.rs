@@ -39,6 +39,7 @@ use crate::engine::{
 };
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
+use crate::url::DatabaseUrl;
 use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on PostgreSQL: its SQL, and its transactions over a connection.
@@ -85,12 +86,12 @@ impl Postgres {
     /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing is written to
     /// the database.
     pub async fn open(options: Options) -> Result<Postgres, Error> {
-        let (server, shown, url, schema) = match local::parse(&options.url)? {
+        let (server, shown, url, schema) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::postgres::Server::start(&wanted.options)?;
-                let url = server.url();
+                let url = DatabaseUrl::from(server.url());
                 (Some(server), Some(shown), url, wanted.schema)
             }
             None if options.settings.is_empty() => (None, None, options.url, None),
@@ -103,8 +104,8 @@ impl Postgres {
         };
         // A private server is told nothing by the environment that is meant for others.
         let target = match &server {
-            Some(_) => connect::Target::parse(&url, &|_| None)?.in_schema(schema),
-            None => connect::Target::parse(&url, &address::environment)?,
+            Some(_) => connect::Target::parse(url.reveal(), &|_| None)?.in_schema(schema),
+            None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
         if target.pooler && options.isolation != Isolation::ReadCommitted {
             return Err(Error::Usage(

@@ -3,11 +3,13 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use crate::url::Password;
+
 /// What a password file came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The password of the first line that fits.
-    pub password: Option<String>,
+    pub password: Option<Password>,
     /// Why the file was ignored.
     pub warning: Option<String>,
 }
@@ -43,7 +45,7 @@ pub fn look_up(file: &Path, key: Key<'_>) -> Found {
 }
 
 /// The password of a line that fits.
-fn fits(line: &str, key: Key<'_>) -> Option<String> {
+fn fits(line: &str, key: Key<'_>) -> Option<Password> {
     if line.starts_with('#') {
         return None;
     }
@@ -51,7 +53,7 @@ fn fits(line: &str, key: Key<'_>) -> Option<String> {
     let same = |field: &Field, value: &str| field.any || field.text == value;
     let known = host.any || key.hosts.iter().any(|name| host.text == *name);
     let fits = known && same(&port, &key.port.to_string()) && same(&database, key.database) && same(&user, key.user);
-    fits.then_some(password.text)
+    fits.then(|| Password::new(password.text))
 }
 
 #[derive(Default)]
@@ -97,7 +99,7 @@ mod tests {
     const KEY: Key<'_> = Key { hosts: &["db.example"], port: 5432, database: "bench", user: "ann" };
 
     fn of(line: &str) -> Option<String> {
-        fits(line, KEY)
+        fits(line, KEY).map(|password| password.reveal().to_owned())
     }
 
     #[test]
@@ -117,7 +119,7 @@ mod tests {
         assert_eq!(of(r"\*:*:*:*:x"), None);
         assert_eq!(of(r"**:*:*:*:x"), None);
         let key = Key { database: "a:b", ..KEY };
-        assert_eq!(fits(r"*:*:a\:b:*:x", key).as_deref(), Some("x"));
+        assert_eq!(fits(r"*:*:a\:b:*:x", key).as_ref().map(Password::reveal), Some("x"));
     }
 
     #[test]
@@ -131,6 +133,6 @@ mod tests {
         assert_eq!(found.password, None);
         assert!(found.warning.unwrap().contains("chmod 600"));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
-        assert_eq!(look_up(&file, KEY), Found { password: Some("yes".to_owned()), warning: None });
+        assert_eq!(look_up(&file, KEY), Found { password: Some(Password::new("yes")), warning: None });
     }
 }

@@ -8,8 +8,8 @@ use super::failure::of_command;
 use super::load::{Lock, begin, claim, release};
 use super::schema::Schema;
 use super::{Port, catalog};
-use crate::engine::address::one_line;
 use crate::engine::{Error, ownership};
+use crate::visible::one_line;
 
 /// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if Graymark made it and nothing else is
 /// in it.

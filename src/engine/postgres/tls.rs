@@ -20,7 +20,7 @@ pub enum Mode {
     Disable,
     /// TLS if the server offers it; nothing is verified.
     Prefer,
-    /// TLS; the certificate is verified only if `sslrootcert` is given.
+    /// TLS; the certificate is verified as with [`Mode::VerifyCa`] only if there is a file of authorities.
     Require,
     /// TLS with a certificate of a known authority.
     VerifyCa,
@@ -43,10 +43,28 @@ impl Mode {
     }
 }
 
+impl Mode {
+    /// The name of the mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Disable => "disable",
+            Mode::Prefer => "prefer",
+            Mode::Require => "require",
+            Mode::VerifyCa => "verify-ca",
+            Mode::VerifyFull => "verify-full",
+        }
+    }
+}
+
 /// Makes TLS connections for a mode. `roots` is a PEM file of authorities, or the word `system`; the system's own if none.
 pub fn connector(mode: Mode, roots: Option<&Path>) -> Result<MakeRustlsConnect, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mode = if mode == Mode::Require && roots.is_some() { Mode::VerifyCa } else { mode };
+    // As libpq: with a file of authorities `require` verifies by it; by the system's authorities, which sign for anybody, only with the name.
+    let mode = match (mode, roots) {
+        (Mode::Require | Mode::VerifyCa, Some(file)) if file == Path::new("system") => Mode::VerifyFull,
+        (Mode::Require, Some(_)) => Mode::VerifyCa,
+        (mode, _) => mode,
+    };
     let verifier: Arc<dyn ServerCertVerifier> = match mode {
         Mode::Disable | Mode::Prefer | Mode::Require => Arc::new(Unverified(provider.clone())),
         Mode::VerifyCa => Arc::new(AnyName(authorities(roots, &provider)?)),

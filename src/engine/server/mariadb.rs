@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use super::process::Process;
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
-use crate::engine::address::Password;
+use crate::url::Password;
 
 /// The administrator of a private server.
 pub const USER: &str = "root";
@@ -112,7 +112,7 @@ impl Kind for MariaDb {
     }
 
     fn arrange(&self, command: &mut Command, home: &Home, port: u16, password: &Password) -> Result<(), Error> {
-        let close = home.write("close.sql", &CLOSE.replace("{password}", &password.0))?;
+        let close = home.write("close.sql", &CLOSE.replace("{password}", password.reveal()))?;
         let socket = home.socket_directory().unwrap_or(&home.data).join(SOCKET).display().to_string();
         let defaults = [
             ("port", port.to_string()),

@@ -29,9 +29,9 @@ pub use place::abandon;
 pub use process::Ending;
 use process::{Process, failed};
 
-use super::address::Password;
 use super::{Error, files};
 use crate::measure::memory::BoundedMemory;
+use crate::url::Password;
 
 /// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint first.
 const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(30);
@@ -110,7 +110,7 @@ impl<K: Kind> Server<K> {
 
     /// The administrator's password, which belongs into no command line, log or record.
     pub fn password(&self) -> &str {
-        &self.password.0
+        self.password.reveal()
     }
 
     /// The data directory.

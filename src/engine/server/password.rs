@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use super::directory::Directory;
 use super::process::failed;
 use crate::engine::Error;
-use crate::engine::address::Password;
+use crate::url::Password;
 
 /// In the data directory, readable by the user who runs Graymark alone.
 pub const FILE: &str = "graymark.password";
@@ -20,7 +20,7 @@ fn random() -> Result<Password, Error> {
     let mut bytes = [0; LETTERS];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|error| failed("cannot read random numbers from /dev/urandom", &error))?;
-    Ok(Password(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect()))
+    Ok(Password::new(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect::<String>()))
 }
 
 /// The password of a data directory's file, and whether it was made just now, because there was none.
@@ -33,7 +33,7 @@ pub(super) fn of(data: &Directory) -> Result<(Password, bool), Error> {
                 "{FILE} in the data directory is not as Graymark wrote it: remove it, and the next start gives the server a new password"
             )));
         }
-        return Ok((Password(text.to_owned()), false));
+        return Ok((Password::new(text), false));
     }
     let password = random()?;
     Ok((password, true))
@@ -41,7 +41,7 @@ pub(super) fn of(data: &Directory) -> Result<(Password, bool), Error> {
 
 /// Keeps a password for the next start.
 pub(super) fn keep(data: &Directory, password: &Password) -> Result<(), Error> {
-    let written = data.create_own(FILE)?.write_all(format!("{}\n", password.0).as_bytes());
+    let written = data.create_own(FILE)?.write_all(format!("{}\n", password.reveal()).as_bytes());
     written.map_err(|error| failed("cannot keep the server's password", &error))
 }
 
@@ -56,8 +56,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let data = Directory::open(place.path(), None).unwrap();
         let (password, new) = of(&data).unwrap();
-        assert!(new && password.0.len() == 32 && password != of(&data).unwrap().0);
-        assert!(!format!("{password:?}").contains(&password.0));
+        assert!(new && password.reveal().len() == 32 && password != of(&data).unwrap().0);
+        assert!(!format!("{password:?}").contains(password.reveal()));
         keep(&data, &password).unwrap();
         assert_eq!(of(&data), Ok((password, false)));
         let file = place.path().join(FILE);

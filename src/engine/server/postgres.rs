@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use super::process::Process;
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
-use crate::engine::address::Password;
+use crate::url::Password;
 
 /// The superuser of a private server.
 pub const USER: &str = "postgres";
@@ -76,7 +76,7 @@ impl Server {
         }
         let (password, new) = password::of(&home.directory()?)?;
         if !made {
-            let file = home.write("password", &password.0)?;
+            let file = home.write("password", password.reveal())?;
             let mut command = Command::new(programs.join("initdb"));
             command.arg("-D").arg(&home.data).args(["-U", USER, "-A", "scram-sha-256", "--no-sync", "--no-locale", "-E", "UTF8"]);
             command.arg("--pwfile").arg(&file);
@@ -172,7 +172,7 @@ fn cluster_version(data: &Path) -> Option<String> {
 
 /// Gives the superuser of a cluster a password without a server that others could reach meanwhile.
 fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(), Error> {
-    let statement = home.write("password.sql", &format!("ALTER ROLE {USER} PASSWORD '{}'\n", password.0))?;
+    let statement = home.write("password.sql", &format!("ALTER ROLE {USER} PASSWORD '{}'\n", password.reveal()))?;
     let mut command = Command::new(programs.join("postgres"));
     command.arg("--single").arg("-D").arg(&home.data);
     // Nothing of the statement goes to a log.

@@ -11,10 +11,10 @@ use nix::sys::signal::Signal;
 use super::process::{Process, failed};
 use super::{Ending, Home, Kind, home, memory, overridden, owner, password};
 use crate::engine::Error;
-use crate::engine::address::Password;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::target::Target;
+use crate::url::Password;
 
 /// The administrator of a private server.
 pub const USER: &str = "dba";

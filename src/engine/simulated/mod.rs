@@ -58,24 +58,29 @@ impl Simulated {
     pub fn open(options: Options) -> Result<Simulated, Error> {
         let wrong = |what: String| Error::Usage(format!("{what}: {USAGE}"));
         let (mut service, mut exponential, mut stall, mut every) = (Duration::ZERO, false, None, Duration::from_secs(60));
-        let parameters = options.url.strip_prefix("simulated:").unwrap_or_default();
+        let parameters = options.url.reveal().strip_prefix("simulated:").unwrap_or_default();
         for parameter in parameters.trim_start_matches('?').split('&').filter(|parameter| !parameter.is_empty()) {
-            let (name, value) = parameter.split_once('=').ok_or_else(|| wrong(format!("`{parameter}` has no value")))?;
-            let time = || humantime::parse_duration(value).map_err(|_| wrong(format!("`{value}` is no time")));
+            let (name, value) = parameter.split_once('=').ok_or_else(|| wrong("a parameter has no value".to_owned()))?;
+            let time = || humantime::parse_duration(value).map_err(|_| wrong(format!("the value of {name} is no time")));
             match (name, value) {
                 ("service", _) => service = time()?,
                 ("distribution", "constant") => exponential = false,
                 ("distribution", "exponential") => exponential = true,
                 ("stall", _) => stall = Some(time()?),
                 ("every", _) => every = time()?,
-                _ => return Err(wrong(format!("`{parameter}` is not known"))),
+                ("distribution", _) => return Err(wrong("the distribution is constant or exponential".to_owned())),
+                _ => return Err(wrong(format!("`{name}` is not known"))),
             }
         }
         if stall.is_some_and(|stall| stall >= every) {
             return Err(wrong("a stall must be shorter than the time from one to the next".to_owned()));
         }
         Ok(Simulated {
-            identity: Identity { name: "simulated".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), url: options.url },
+            identity: Identity {
+                name: "simulated".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                url: options.url.to_string(),
+            },
             service: if exponential { Service::Exponential(service) } else { Service::Constant(service) },
             stall: stall.map(|length| Stall { length, every }),
             scale: options.scale.unwrap_or(1),
@@ -237,7 +242,7 @@ mod tests {
 
     fn open(url: &str) -> Result<Simulated, Error> {
         let options = Options {
-            url: url.to_owned(),
+            url: url.into(),
             via: None,
             scale: None,
             profile: None,

@@ -64,7 +64,7 @@ pub(super) fn failure(error: rusqlite::Error) -> Failure {
 }
 
 fn one_line(error: &rusqlite::Error) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    crate::visible::one_line(&error.to_string())
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
         let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some("a\nreason".to_owned()));
         match error(Path::new("/x.db"), &failure) {
             Error::Database(text) => text,
-            Error::Usage(text) => panic!("{text}"),
+            other => panic!("{other}"),
         }
     }
 

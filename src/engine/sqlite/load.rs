@@ -58,6 +58,7 @@ pub(super) async fn load<W: Port>(
         Ok(()) => {}
         Err(Stop::Said(Error::Usage(why))) => return Err(Error::Usage(format!("{}: {why}", sqlite.options.file.display()))),
         Err(Stop::Said(Error::Database(why))) => return Err(Error::Database(format!("{}: {why}", sqlite.options.file.display()))),
+        Err(Stop::Said(error)) => return Err(error),
         Err(Stop::Sqlite(error)) => return Err(sqlite.explain(error)),
     }
     connection::configure(&connection::open(&sqlite.options)?, &sqlite.options, manifest.foreign_keys)?;

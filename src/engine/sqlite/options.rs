@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::engine::Error;
+use crate::url::DatabaseUrl;
 
 /// When SQLite waits for the disk (`PRAGMA synchronous`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,12 +83,15 @@ impl Options {
         let usage =
             |what: String| Error::Usage(format!("{what}: write sqlite:FILE, or sqlite:FILE?synchronous=full&journal=wal&cache=64"));
         let Some(rest) = url.strip_prefix("sqlite:") else {
-            return Err(usage(format!("`{url}` is no SQLite URL")));
+            return Err(usage(format!("`{}` is no SQLite URL", DatabaseUrl::from(url))));
         };
         let (file, query) = rest.split_once('?').unwrap_or((rest, ""));
         let file = file.strip_prefix("//").unwrap_or(file);
         if file.is_empty() {
-            return Err(usage(format!("`{url}` names no file")));
+            return Err(usage("the URL names no file".to_owned()));
+        }
+        if rest.starts_with("//") && !file.starts_with('/') && file.contains('@') {
+            return Err(usage("SQLite has no users and hosts".to_owned()));
         }
         if file == ":memory:" {
             return Err(usage("every session of `:memory:` would have a database of its own".to_owned()));

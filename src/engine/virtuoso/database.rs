@@ -38,7 +38,7 @@ impl Virtuoso {
         if options.via == Some(Via::Statements) {
             return Err(Error::Usage("on Virtuoso, Graymark speaks by procedures: leave --via out".to_owned()));
         }
-        let (server, target, url) = match local::parse(&options.url)? {
+        let (server, target, url) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 for (name, value) in options.settings {
                     local::set(&mut wanted, &name, value)?;
@@ -49,7 +49,7 @@ impl Virtuoso {
                 (Some(server), target, url)
             }
             None if options.settings.is_empty() => {
-                let target = Target::parse(&options.url, &|name| std::env::var(name).ok())?;
+                let target = Target::parse(options.url.reveal(), &|name| std::env::var(name).ok())?;
                 let url = target.url();
                 (None, target, url)
             }

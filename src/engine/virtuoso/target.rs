@@ -1,12 +1,12 @@
 //! Where a Virtuoso is: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
 
-use percent_encoding::percent_decode_str;
-
+use crate::engine::address::port;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::{Diagnostic, Meaning};
 use crate::engine::odbc::target;
 use crate::engine::server::virtuoso::{DRIVER, Server, USER};
 use crate::engine::{Error, Isolation};
+use crate::url::{Parts, Password, VIRTUOSO, encoded};
 
 /// The password of a user whose URL has none.
 pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
@@ -18,7 +18,7 @@ const PORT: u16 = 1111;
 pub struct Target {
     address: String,
     user: String,
-    password: String,
+    password: Password,
 }
 
 impl std::fmt::Debug for Target {
@@ -30,28 +30,26 @@ impl std::fmt::Debug for Target {
 impl Target {
     /// Of a private server.
     pub fn of(server: &Server) -> Target {
-        Target { address: server.address(), user: USER.to_owned(), password: server.password().to_owned() }
+        Target { address: server.address(), user: USER.to_owned(), password: Password::new(server.password()) }
     }
 
     /// Reads a URL.
     pub(super) fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
         let usage = || Error::Usage("give virtuoso://USER@HOST:PORT, or virtuoso:local for a private server".to_owned());
-        let rest = url.strip_prefix("virtuoso://").ok_or_else(usage)?.trim_end_matches('/');
-        let (who, address) = rest.rsplit_once('@').unwrap_or((USER, rest));
-        let (user, password) = who.split_once(':').map_or((who, None), |(user, password)| (user, Some(password)));
-        let decoded = |text: &str| percent_decode_str(text).decode_utf8().map(|text| text.into_owned()).map_err(|_| usage());
-        let password = match password {
-            Some(password) => decoded(password)?,
-            None => environment(PASSWORD_VARIABLE).unwrap_or_default(),
-        };
-        let (host, port) = address.rsplit_once(':').map_or((address, Ok(PORT)), |(host, port)| (host, port.parse()));
-        let port = port.ok().filter(|_| !host.is_empty() && !host.contains(['/', '?', ';'])).ok_or_else(usage)?;
-        Ok(Target { address: format!("{host}:{port}"), user: decoded(user)?, password })
+        let parts = Parts::of(url, &VIRTUOSO).map_err(|_| usage())?;
+        let password = parts.given("password", PASSWORD_VARIABLE, environment).unwrap_or_default();
+        let host = parts.last("host").filter(|host| !host.contains(['/', ';', '{', '}'])).ok_or_else(usage)?;
+        if parts.last("database").is_some() {
+            return Err(usage());
+        }
+        let port = parts.last("port").map_or(Ok(PORT), port)?;
+        let user = parts.last("user").unwrap_or(USER).to_owned();
+        Ok(Target { address: format!("{host}:{port}"), user, password: Password::new(password) })
     }
 
     /// Without the password.
     pub fn url(&self) -> String {
-        format!("virtuoso://{}@{}", self.user, self.address)
+        format!("virtuoso://{}@{}", encoded(&self.user), self.address)
     }
 
     /// Connects. Names without a catalog are those of the workload's.
@@ -87,7 +85,7 @@ impl Target {
     }
 
     fn address_for_driver(&self) -> target::Target {
-        target::Target::of(&[("Driver", DRIVER), ("HOST", &self.address), ("UID", &self.user), ("PWD", &self.password)])
+        target::Target::of(&[("Driver", DRIVER), ("HOST", &self.address), ("UID", &self.user), ("PWD", self.password.reveal())])
     }
 
     /// Why a command cannot go on.
@@ -110,10 +108,10 @@ mod tests {
     fn a_url_says_where_and_who() {
         let parse = |url: &str| Target::parse(url, &|name| (name == PASSWORD_VARIABLE).then(|| "fromthere".to_owned()));
         let target = parse("virtuoso://ann:a%40b@host:1234").unwrap();
-        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.as_str()), ("host:1234", "ann", "a@b"));
+        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.reveal()), ("host:1234", "ann", "a@b"));
         assert_eq!((target.url().as_str(), format!("{target:?}")), ("virtuoso://ann@host:1234", target.url()));
         let target = parse("virtuoso://host/").unwrap();
-        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.as_str()), ("host:1111", "dba", "fromthere"));
+        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.reveal()), ("host:1111", "dba", "fromthere"));
         for wrong in
             ["virtuoso:host", "virtuoso://", "virtuoso://a@:1", "virtuoso://a@h:port", "virtuoso://a@h:1/db", "virtuoso://h;PWD=x"]
         {

@@ -10,6 +10,7 @@ use minijinja::value::Serde;
 use super::{chart, html};
 use crate::record::{Error, writer};
 use crate::study::{Kind, Study};
+use crate::visible::visible;
 
 pub use table::{Table, hits, tables, text};
 
@@ -30,12 +31,12 @@ pub mod file {
 /// # Errors
 /// If they cannot be made or written.
 pub fn write(directory: &Path, study: &Study) -> Result<PathBuf, Error> {
-    writer::put(directory, file::TEXT, text(study).as_bytes())?;
+    writer::put(directory, file::TEXT, visible(&text(study)).as_bytes())?;
     let json =
         serde_json::to_string_pretty(study).map_err(|error| Error::Write(format!("cannot write the sweep as JSON: {error}")))?;
-    writer::put(directory, file::JSON, json.as_bytes())?;
+    writer::put(directory, file::JSON, visible(&json).as_bytes())?;
     let page = page(study).map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", directory.display())))?;
-    writer::put(directory, file::HTML, page.as_bytes())?;
+    writer::put(directory, file::HTML, visible(&page).as_bytes())?;
     Ok(directory.join(file::HTML))
 }
 

@@ -1,0 +1,89 @@
+//! With which exit code a command ends.
+
+use std::process::ExitCode;
+
+use super::{Ended, interrupt, say};
+use crate::engine::Error;
+
+const HELD: u8 = 0;
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const DATABASE: u8 = 3;
+const OUTPUT: u8 = 4;
+
+/// All exit codes and what they say.
+const CODES: [(u8, &str); 6] = [
+    (HELD, "done, and every check held"),
+    (FAILED, "transactions failed, or a check did"),
+    (USAGE, "bad usage"),
+    (DATABASE, "the database cannot be reached or used"),
+    (OUTPUT, "the result could not be kept"),
+    (interrupt::EXIT_CODE, "interrupted"),
+];
+
+/// All exit codes in a sentence, for help and documents.
+pub(super) fn codes() -> String {
+    let codes = CODES.map(|(code, what)| format!("{code} {what}"));
+    format!("Exit codes: {}.", codes.join("; "))
+}
+
+/// The exit code of an error.
+fn of(error: &Error) -> u8 {
+    match error {
+        Error::Usage(_) => USAGE,
+        Error::Database(_) => DATABASE,
+        Error::Output(_) => OUTPUT,
+    }
+}
+
+/// Tells why a command ended before its time, if it did, and gives its exit code. A result that nobody could be given is an error, whatever the
+/// result was.
+pub(super) fn with(ended: Result<Ended, Error>) -> ExitCode {
+    match ended.and_then(|ended| say::kept().map(|()| ended)) {
+        Ok(Ended::Held) => ExitCode::from(HELD),
+        Ok(Ended::Failed) => ExitCode::from(FAILED),
+        Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
+        Err(error) => {
+            tell!("graymark: {}", without_secrets(&error.to_string()));
+            ExitCode::from(of(&error))
+        }
+    }
+}
+
+/// A mistake on the command line, as one line.
+pub(super) fn bad_usage(text: &str) -> ExitCode {
+    let text = without_secrets(text);
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or("error: bad usage").trim_start_matches("error: ");
+    let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
+    let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
+    let separator = if named.is_empty() { "" } else { " " };
+    tell!("graymark: {first}{separator}{named}; try --help");
+    ExitCode::from(USAGE)
+}
+
+/// A message about the command line, in which a URL in the wrong place may be repeated.
+fn without_secrets(text: &str) -> String {
+    let mut text = text.to_owned();
+    for argument in std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok()) {
+        let value = argument.split_once('=').filter(|(name, _)| name.starts_with('-')).map_or("", |(_, value)| value);
+        for part in [argument.as_str(), value].into_iter().filter(|part| crate::url::may_hold_secret(part)) {
+            text = text.replace(part, &crate::url::DatabaseUrl::from(part).to_string());
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_documents_tell_all_exit_codes() {
+        let codes = super::codes();
+        for (name, text) in
+            [("README.md", include_str!("../../README.md")), ("docs/security.md", include_str!("../../docs/security.md"))]
+        {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(&codes), "{name} lacks: {codes}");
+        }
+    }
+}

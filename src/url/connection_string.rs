@@ -1,0 +1,99 @@
+//! ODBC's connection strings: `Keyword=value;` pairs.
+
+use super::{holds_secret, is_secret};
+
+/// Keywords that drivers share. Behind a password without braces only these are shown: what else is there may be a part of it.
+const USUAL: [&str; 12] =
+    ["driver", "dsn", "filedsn", "server", "servername", "host", "hostname", "port", "database", "uid", "user", "graymarkdialect"];
+
+/// A keyword and its value.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// As it is written.
+    pub keyword: String,
+    /// Without its braces.
+    pub value: String,
+    /// Whether it was in braces, so that its end is known.
+    pub braced: bool,
+}
+
+impl Pair {
+    /// Whether the value is not to be shown.
+    pub fn is_secret(&self) -> bool {
+        is_secret(&self.keyword) || holds_secret(&self.value)
+    }
+}
+
+/// Takes a connection string apart. A value in braces may hold semicolons, and braces that are doubled.
+///
+/// # Errors
+/// What is wrong with it, without any part of it.
+pub fn pairs(text: &str) -> Result<Vec<Pair>, String> {
+    let mut pairs = Vec::new();
+    let mut rest = text;
+    while let Some((keyword, after)) = rest.split_once('=') {
+        let keyword = keyword.trim_start_matches([';', ' ']).trim().to_owned();
+        if keyword.is_empty() || keyword.contains([';', '{', '}']) {
+            return Err("the connection string has a part without Keyword=".to_owned());
+        }
+        let (value, after, braced) = match after.strip_prefix('{') {
+            Some(inner) => {
+                let (value, after) = braced(inner).ok_or("a value of the connection string has no closing brace")?;
+                if !after.trim_start().is_empty() && !after.trim_start().starts_with(';') {
+                    return Err(
+                        "a closing brace of the connection string has no semicolon behind it; double a } within a value".into()
+                    );
+                }
+                (value, after, true)
+            }
+            None => {
+                let (value, after) = after.split_once(';').unwrap_or((after, ""));
+                (value.trim().to_owned(), after, false)
+            }
+        };
+        pairs.push(Pair { keyword, value, braced });
+        rest = after;
+    }
+    match rest.trim_matches([';', ' ']) {
+        "" if pairs.is_empty() => Err("the connection string is empty".to_owned()),
+        "" => Ok(pairs),
+        _ => Err("the connection string has a part without Keyword=".to_owned()),
+    }
+}
+
+/// The value up to its closing brace, and what follows.
+fn braced(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut rest = text;
+    loop {
+        let (inner, after) = rest.split_once('}')?;
+        value.push_str(inner);
+        match after.strip_prefix('}') {
+            Some(after) => {
+                value.push('}');
+                rest = after;
+            }
+            None => return Some((value, after)),
+        }
+    }
+}
+
+/// The connection string without its secrets; none if it is none.
+pub(super) fn open(text: &str) -> Option<String> {
+    let pairs = pairs(text).ok()?;
+    let unsure = pairs.iter().position(|pair| pair.is_secret() && !pair.braced).unwrap_or(pairs.len());
+    let usual = |keyword: &str| USUAL.iter().any(|usual| keyword.eq_ignore_ascii_case(usual));
+    let shown = pairs.iter().enumerate().filter(|(at, pair)| !pair.is_secret() && (*at < unsure || usual(&pair.keyword)));
+    Some(join(shown.map(|(_, pair)| (pair.keyword.as_str(), pair.value.as_str()))))
+}
+
+/// Puts a connection string together.
+pub fn join<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut text = String::new();
+    for (keyword, value) in pairs {
+        let plain = !value.contains([';', '{', '}']) && value == value.trim();
+        let value = if plain { value.to_owned() } else { format!("{{{}}}", value.replace('}', "}}")) };
+        text.push_str(&format!("{keyword}={value};"));
+    }
+    text
+}

@@ -1,0 +1,186 @@
+//! URLs `SCHEME://USER:PASSWORD@HOST:PORT/DATABASE?NAME=VALUE` of servers that are there.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What a part of a URL may hold as it is.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
+
+/// The URLs that an engine reads.
+pub struct Form {
+    /// Schemes; the first is the one that errors name.
+    pub schemes: &'static [&'static str],
+    /// The parameter that the path stands for.
+    pub database: &'static str,
+    /// All parameters, with commas.
+    pub parameters: &'static str,
+}
+
+/// URLs of PostgreSQL.
+pub const POSTGRES: Form = Form {
+    schemes: &["postgres", "postgresql"],
+    database: "dbname",
+    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema",
+};
+
+/// URLs of MySQL and MariaDB.
+pub const MYSQL: Form = Form {
+    schemes: &["mysql", "mariadb"],
+    database: "database",
+    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout",
+};
+
+/// URLs of Virtuoso, which have neither database nor parameters.
+pub const VIRTUOSO: Form = Form { schemes: &["virtuoso"], database: "database", parameters: "" };
+
+/// A URL's parts as they are written.
+struct Raw<'a> {
+    scheme: &'a str,
+    user: &'a str,
+    password: &'a str,
+    /// Host and port.
+    address: &'a str,
+    host: &'a str,
+    port: &'a str,
+    /// With the slash before it; empty if there is none.
+    path: &'a str,
+    pairs: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Raw<'a> {
+    fn of(url: &'a str, form: &Form) -> Result<Raw<'a>, String> {
+        let name = form.schemes.first().copied().unwrap_or_default();
+        let wrong = |why: &str| format!("the database URL is not {name}://USER@HOST:PORT/DATABASE: {why}");
+        let found = form.schemes.iter().find_map(|&scheme| Some((scheme, url.strip_prefix(scheme)?.strip_prefix("://")?)));
+        let (scheme, rest) = found.ok_or_else(|| wrong(&format!("it does not begin with {name}://")))?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        // Behind the host it would be a part of a password that holds a slash or a question mark: what it stands for is then unknown.
+        if path.contains('@') || query.contains('@') {
+            return Err(wrong("there is an `@` behind the host; in a password write / as %2F and ? as %3F, elsewhere @ as %40"));
+        }
+        let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (host, port) = match address.strip_prefix('[') {
+            Some(address) => {
+                let (host, after) = address.split_once(']').ok_or_else(|| wrong("a `]` is missing"))?;
+                match after.strip_prefix(':') {
+                    Some(port) => (host, port),
+                    None if after.is_empty() => (host, ""),
+                    None => return Err(wrong("there is something between `]` and the port")),
+                }
+            }
+            None => address.split_once(':').unwrap_or((address, "")),
+        };
+        if !port.is_empty() && port.parse::<u16>().is_err() {
+            return Err(wrong("the port is not a number from 1 to 65535"));
+        }
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| pair.split_once('=').ok_or_else(|| wrong("a parameter has no `=`")));
+        Ok(Raw { scheme, user, password, address, host, port, path, pairs: pairs.collect::<Result<_, _>>()? })
+    }
+}
+
+/// What a URL says, decoded, as parameters in their order. The `url` crate does not serve here: it refuses `user@` without a host.
+pub struct Parts(Vec<(String, String)>);
+
+impl Parts {
+    /// Takes a URL apart.
+    ///
+    /// # Errors
+    /// What is wrong with it; nothing that could be a part of a password is shown.
+    pub fn of(url: &str, form: &Form) -> Result<Parts, String> {
+        let raw = Raw::of(url, form)?;
+        let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
+            Ok(text) => Ok(text.into_owned()),
+            Err(_) => Err("the database URL is not UTF-8 behind its percent signs".to_owned()),
+        };
+        let path = raw.path.strip_prefix('/').unwrap_or(raw.path);
+        let mut parts = Vec::new();
+        for (name, value) in
+            [("user", raw.user), ("password", raw.password), ("host", raw.host), ("port", raw.port), (form.database, path)]
+        {
+            parts.push((name.to_owned(), decode(value)?));
+        }
+        for (name, value) in raw.pairs {
+            let name = decode(name)?;
+            if name.is_empty() || !form.parameters.split(", ").any(|known| known == name) {
+                // After a password it may be a part of it, behind an `&`.
+                let unsure = parts.iter().any(|(name, value)| name == "password" && !value.is_empty());
+                let shown = if unsure { String::new() } else { format!(" `{name}`") };
+                let known = if form.parameters.is_empty() { "none" } else { form.parameters };
+                return Err(format!("the database URL has an unknown parameter{shown}; known are {known}"));
+            }
+            parts.push((name, decode(value)?));
+        }
+        Ok(Parts(parts))
+    }
+
+    /// The last value of a name that is not empty.
+    pub fn last(&self, name: &str) -> Option<&str> {
+        self.0.iter().rev().find(|(other, value)| other == name && !value.is_empty()).map(|(_, value)| value.as_str())
+    }
+
+    /// The same, else what an environment variable holds.
+    pub fn given(&self, name: &str, variable: &str, environment: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+        self.last(name).map(str::to_owned).or_else(|| environment(variable)).filter(|value| !value.is_empty())
+    }
+
+    /// The host of a name, which must be one.
+    ///
+    /// # Errors
+    /// If it names several.
+    pub fn one_host(host: &str) -> Result<&str, String> {
+        match host.contains(',') {
+            true => Err(format!("`{host}` names several hosts: give the one that is to be measured")),
+            false => Ok(host),
+        }
+    }
+}
+
+/// The URL as it is written, but for its password; none if it is not of the form.
+pub(super) fn open(url: &str, form: &Form) -> Option<String> {
+    Parts::of(url, form).ok()?;
+    let raw = Raw::of(url, form).ok()?;
+    let mut open = format!("{}://", raw.scheme);
+    if !raw.user.is_empty() {
+        open.push_str(raw.user);
+        open.push('@');
+    }
+    open.push_str(raw.address);
+    open.push_str(raw.path);
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let pairs = raw.pairs.iter().filter(|(name, value)| !super::is_secret(&decoded(name)) && !super::holds_secret(&decoded(value)));
+    for (index, (name, value)) in pairs.enumerate() {
+        open.push(if index == 0 { '?' } else { '&' });
+        open.push_str(&format!("{name}={value}"));
+    }
+    Some(open)
+}
+
+/// A path as it stands in a URL.
+pub fn encoded_path(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// A name as it stands in a URL.
+pub fn encoded(text: &str) -> String {
+    encoded_path(text).replace('/', "%2F")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: Form = Form { schemes: &["db", "database"], database: "name", parameters: "user, host, port, name" };
+
+    #[test]
+    fn the_last_value_that_is_not_empty_counts() {
+        let parts = Parts::of("database://ann@db.example:6000/bench?host=&port=7000", &FORM).unwrap();
+        assert_eq!((parts.last("host"), parts.last("port"), parts.last("name")), (Some("db.example"), Some("7000"), Some("bench")));
+        assert_eq!(parts.last("password"), None);
+        let environment = |name: &str| (name == "DB_PASSWORD").then(|| "secret".to_owned());
+        assert_eq!(parts.given("password", "DB_PASSWORD", &environment).as_deref(), Some("secret"));
+        assert!(Parts::of("db://ann@h/b?colour=red", &FORM).is_err_and(|why| why.contains("`colour`")));
+        assert!(Parts::of("dbx://ann@h/b", &FORM).is_err());
+    }
+}
