@@ -589,6 +589,7 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
             "CREATE PROCEDURE stock_level(IN in_w_id int, IN in_d_id int, IN in_threshold int)\nREADS SQL DATA\nBEGIN\n";
         for (fault, name) in [
             (vec!["DROP PROCEDURE stock_level".to_owned(), format!("{stock_level}    SELECT 0;\nEND")], "stock_level"),
+            (vec!["DROP PROCEDURE stock_level".to_owned(), stock_level.replace("BEGIN", "SELECT 0")], "stock_level"),
             (vec!["DROP PROCEDURE delivery".to_owned()], "delivery"),
         ] {
             for sql in fault {

@@ -35,7 +35,7 @@ pub async fn compare<W: Port>(conn: &mut Conn) -> Result<Procedures, Error> {
             Ok(row) => match row.and_then(|row| row.get_opt::<Option<String>, _>(2)?.ok()) {
                 None => Source::Other,
                 Some(None) => Source::Unread,
-                Some(Some(kept)) if essence(&kept) == essence(procedure.sql) => Source::Own,
+                Some(Some(kept)) if essence(&kept).is_some_and(|kept| essence(procedure.sql) == Some(kept)) => Source::Own,
                 Some(Some(_)) => Source::Other,
             },
         };
@@ -44,13 +44,24 @@ pub async fn compare<W: Port>(conn: &mut Conn) -> Result<Procedures, Error> {
     Ok(Procedures::of(found))
 }
 
-/// What the server keeps as it came: the parameters, and the body. Name, owner and characteristics between them it writes in its own way.
+/// What the server keeps as it came: the parameters, and the body. Name, owner and the characteristic between them it writes in its own way.
+/// None for a text that is no such statement, or has further characteristics.
 fn essence(statement: &str) -> Option<(&str, &str)> {
     let (_, rest) = statement.split_once("PROCEDURE ")?;
     let (_, rest) = rest.split_once('(')?;
-    let begin = rest.find("\nBEGIN\n")?;
-    let (head, body) = rest.split_at(begin);
-    Some((head.get(..head.rfind(')')?)?, body.trim()))
+    let mut depth = 1_u32;
+    let closes = rest.char_indices().find(|(_, character)| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let (head, rest) = rest.split_at(closes?.0);
+    let rest = rest.strip_prefix(')')?.trim_start();
+    let body = ["MODIFIES SQL DATA", "READS SQL DATA"].iter().find_map(|characteristic| rest.strip_prefix(characteristic))?;
+    Some((head, body.trim()))
 }
 
 #[cfg(test)]
@@ -69,6 +80,8 @@ mod tests {
             assert_ne!(essence(&kept.replace("SELECT a;", other)), essence(ours));
         }
         assert_ne!(essence(&kept.replace("(4, 4)", "(4, 3)")), essence(ours));
+        assert_eq!(essence("CREATE PROCEDURE f(IN a int)\nREADS SQL DATA\nSELECT a"), Some(("IN a int", "SELECT a")));
+        assert_eq!(essence("CREATE PROCEDURE f(IN a int)\n    SQL SECURITY INVOKER\nSELECT a"), None);
         for procedure in script::statements(Tpcc::PROCEDURES).iter().chain(&script::statements(DebitCredit::PROCEDURES)) {
             assert!(essence(procedure.sql).is_some_and(|(head, body)| !head.is_empty() && body.len() > 100), "{}", procedure.name);
         }
