@@ -2,6 +2,8 @@
 
 #[path = "support/dump.rs"]
 mod dump;
+#[path = "support/faults.rs"]
+mod faults;
 #[path = "support/model.rs"]
 mod model;
 #[cfg(feature = "odbc")]
@@ -29,6 +31,7 @@ use graymark::workload::tpcc::output::Output;
 use graymark::workload::value::RowSink;
 use graymark::workload::{Table, Terminal as _, Workload};
 use model::Model;
+use mysql_async::prelude::Queryable;
 use suite::{Step, WAREHOUSES, conforms, population, session_conforms};
 use tempfile::TempDir;
 
@@ -82,6 +85,8 @@ fn sqlite_conforms() {
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::sqlite(&options.file, table, sink);
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         holds(&engine).await;
+        let stranger = rusqlite::Connection::open(&options.file).unwrap();
+        faults::are_told(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
     });
 }
 
@@ -97,6 +102,8 @@ fn postgres_conforms(via: Via) {
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         holds(&engine).await;
         side_by_side(&engine).await;
+        client.batch_execute("SET search_path TO tpcc").await.unwrap();
+        faults::are_told(&engine, &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
     });
 }
 
@@ -129,19 +136,23 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
             conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
             holds(&engine).await;
             side_by_side(&engine).await;
+            if turn == 1 {
+                faults::are_told(&engine, &manifest(), async |sql| client.query_drop(sql).await.unwrap()).await;
+            }
         }
     });
 }
 
-/// Over ODBC, on a fresh population. The rows are read past the driver.
+/// Over ODBC, on a fresh population. The rows are read, and faults are planted, past the driver.
 #[cfg(feature = "odbc")]
-async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut dyn RowSink)) {
+async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut dyn RowSink), sql: impl AsyncFnMut(&str)) {
     let engine = graymark::engine::odbc::Odbc::open(support::options(url, Via::Statements)).unwrap();
     if load {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
     }
     conforms(&engine, MODEL.clone(), suite::SCRIPT, dump).await.unwrap_or_else(|why| panic!("{url}: {why}"));
     side_by_side(&engine).await;
+    faults::are_told(&engine, &manifest(), sql).await;
 }
 
 /// In the dialect of PostgreSQL on what another engine has loaded; then as if nobody knew the database.
@@ -154,9 +165,13 @@ fn postgresql_conforms_over_odbc() {
         let engine = support::open(&server.url(), Via::Statements).await.unwrap();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
         let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
-        odbc_conforms(&url, false, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await).await;
+        let stranger = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        stranger.batch_execute("SET search_path TO tpcc").await.unwrap();
+        let sql = async |sql: &str| stranger.batch_execute(sql).await.unwrap();
+        odbc_conforms(&url, false, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await, sql).await;
+        stranger.batch_execute("SET search_path TO public").await.unwrap();
         let url = format!("{url}GraymarkDialect=plain;");
-        odbc_conforms(&url, true, async |table, sink| dump::postgres(&client, "public", table, sink).await).await;
+        odbc_conforms(&url, true, async |table, sink| dump::postgres(&client, "public", table, sink).await, sql).await;
     });
 }
 
@@ -167,7 +182,9 @@ fn mariadb_conforms_over_odbc() {
     let odbc::Place::Mariadb(server) = &place else { panic!("another server") };
     block_on(async {
         let mut client = support::mysql_client(&server.url(), None).await;
-        odbc_conforms(&place.url(), true, async |table, sink| dump::mysql(&mut client, "bench", table, sink).await).await;
+        let mut stranger = support::mysql_client(&server.url(), Some("bench")).await;
+        let sql = async |sql: &str| stranger.query_drop(sql).await.unwrap();
+        odbc_conforms(&place.url(), true, async |table, sink| dump::mysql(&mut client, "bench", table, sink).await, sql).await;
     });
 }
 
@@ -180,7 +197,9 @@ fn sqlite_conforms_over_odbc() {
     }
     let (_directory, options) = fresh();
     let url = odbc::sqlite_url(&options.file);
-    block_on(odbc_conforms(&url, false, async |table, sink| dump::sqlite(&options.file, table, sink)));
+    let stranger = rusqlite::Connection::open(&options.file).unwrap();
+    let sql = async |sql: &str| stranger.execute_batch(sql).unwrap();
+    block_on(odbc_conforms(&url, false, async |table, sink| dump::sqlite(&options.file, table, sink), sql));
 }
 
 #[cfg(feature = "odbc")]
@@ -195,6 +214,8 @@ fn virtuoso_conforms_by_procedures() {
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         holds(&engine).await;
         side_by_side(&engine).await;
+        let sql = async |sql: &str| connection.execute(sql).map(|_| ()).unwrap();
+        faults::are_told(&engine, &manifest(), sql).await;
     });
 }
 

@@ -122,7 +122,7 @@ fn a_killed_load_goes_on_in_a_file() {
     let (whole, killed) = (digest::<Tpcc>(&place.path().join("whole.db")), digest::<Tpcc>(&place.path().join("killed.db")));
     assert!(whole.iter().all(|(_, rows, _)| *rows > 0), "{whole:?}");
     assert_eq!(whole, killed);
-    succeed(place.path(), &["check", "--db", "sqlite:killed.db"]);
+    succeed(place.path(), &["check", "--deep", "--db", "sqlite:killed.db"]);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_killed_load_goes_on_in_postgres() {
         .block_on(async { ((checksums(&whole).await, indexes(&whole).await), (checksums(&killed).await, indexes(&killed).await)) });
     assert!(one.1.len() >= 8, "{one:?}");
     assert_eq!(one, other);
-    succeed(place.path(), &["check", "--db", &killed]);
+    succeed(place.path(), &["check", "--deep", "--db", &killed]);
 }
 
 /// The definitions of all indexes.
@@ -175,7 +175,7 @@ fn a_killed_load_goes_on_in_mariadb() {
     let (one, other) = (seen("whole"), seen("killed"));
     assert!(one.1.iter().any(|table| table.contains("  KEY ")), "{one:?}");
     assert_eq!(one, other);
-    succeed(place.path(), &["check", "--db", &killed]);
+    succeed(place.path(), &["check", "--deep", "--db", &killed]);
 }
 
 /// The definitions of all tables, with their keys and indexes.
@@ -199,7 +199,7 @@ fn a_killed_load_of_a_bank_goes_on() {
     killed_while_it_fills(place.path(), &load("sqlite:killed.db"), rows);
     let (whole, killed) = (place.path().join("whole.db"), place.path().join("killed.db"));
     assert_eq!(digest::<DebitCredit>(&whole), digest::<DebitCredit>(&killed));
-    succeed(place.path(), &["check", "debitcredit", "--db", "sqlite:killed.db"]);
+    succeed(place.path(), &["check", "debitcredit", "--deep", "--db", "sqlite:killed.db"]);
 
     let Some(()) = require_postgres() else { return };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -210,7 +210,7 @@ fn a_killed_load_of_a_bank_goes_on() {
     killed_while_it_fills(place.path(), &load(&killed), rows);
     let sums = |url: &str| runtime.block_on(checksums_of::<DebitCredit>(url));
     assert_eq!(sums(&whole), sums(&killed));
-    succeed(place.path(), &["check", "debitcredit", "--db", &killed]);
+    succeed(place.path(), &["check", "debitcredit", "--deep", "--db", &killed]);
 
     let Some(()) = require_mariadb() else { return };
     let server = small_mariadb(&[]);
@@ -220,5 +220,5 @@ fn a_killed_load_of_a_bank_goes_on() {
     killed_while_it_fills(place.path(), &load(&killed), rows);
     let sums = |url: &str| runtime.block_on(mysql_checksums::<DebitCredit>(url));
     assert_eq!(sums(&whole), sums(&killed));
-    succeed(place.path(), &["check", "debitcredit", "--db", &killed]);
+    succeed(place.path(), &["check", "debitcredit", "--deep", "--db", &killed]);
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::interrupt::Interrupt;
 use crate::drive::Stop;
-use crate::engine::{Engine, Error, Finding, Holding};
+use crate::engine::seed::{self, Depth};
+use crate::engine::{Engine, Error, Finding, Holding, Manifest};
 use crate::workload::Workload;
 
 /// From one look at the wish to stop to the next.
@@ -131,15 +132,18 @@ impl Interrupt {
     pub(super) fn check<W: Workload, E: Engine<W>>(
         &self,
         engine: &Arc<E>,
+        manifest: &Manifest,
+        depth: Depth,
         patience: Patience,
         mut told: impl FnMut(&Finding) + Send + 'static,
     ) -> Result<Option<Vec<Finding>>, Error> {
+        let manifest = manifest.clone();
         self.ask::<W, E, _>(engine, patience, async move |engine: &E, pulse: &Pulse| {
             let mut told = |finding: &Finding| {
                 pulse.beat();
                 told(finding);
             };
-            engine.check(&mut told).await
+            seed::check::<W, E>(engine, &manifest, depth, &mut told).await
         })
     }
 }

@@ -8,16 +8,18 @@ use super::ask::Patience;
 use super::interrupt::Interrupt;
 use super::{CheckArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
+use crate::engine::seed::Depth;
 use crate::engine::{Engine, Error, Finding, Holding, Manifest};
 use crate::workload::Workload;
 
 /// The command.
 pub(super) fn check(args: CheckArgs) -> Result<Ended, Error> {
     let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout));
-    with_engine(args.workload, args.target.options(args.workload), Check { json, interrupt, patience })
+    with_engine(args.workload, args.target.options(args.workload), Check { deep: args.deep, json, interrupt, patience })
 }
 
 struct Check {
+    deep: bool,
     json: bool,
     interrupt: Interrupt,
     patience: Patience,
@@ -28,14 +30,16 @@ impl Visitor for Check {
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
-        complete::<W>(holding, &engine.identity().url)?;
+        let manifest = complete::<W>(holding, &engine.identity().url)?;
         let json = self.json;
         let told = move |finding: &Finding| {
             if !json {
                 answer!("{}", crate::report::text::finding(finding));
             }
         };
-        let Some(findings) = self.interrupt.check::<W, E>(&engine, self.patience, told)? else { return Ok(Ended::Interrupted) };
+        let depth = if self.deep { Depth::Deep } else { Depth::Usual };
+        let checked = self.interrupt.check::<W, E>(&engine, &manifest, depth, self.patience, told)?;
+        let Some(findings) = checked else { return Ok(Ended::Interrupted) };
         if json {
             answer!("{}", serde_json::json!(findings));
         }

@@ -73,7 +73,9 @@ enum Command {
     #[command(after_help = "Example: graymark load tpcc --db sqlite:tpcc.db -w 10")]
     Load(LoadArgs),
     /// Check the consistency conditions of a loaded database
-    #[command(after_help = "Example: graymark check tpcc --db sqlite:tpcc.db")]
+    #[command(
+        after_help = "Examples:\n  graymark check tpcc --db sqlite:tpcc.db\n  graymark check tpcc --deep --db postgres://me@dbhost/bench"
+    )]
     Check(CheckArgs),
     /// Run a loaded workload, count, check and report
     #[command(
@@ -156,6 +158,9 @@ struct CheckArgs {
     workload: WorkloadName,
     #[command(flatten)]
     target: Target,
+    /// Hold every column that transactions leave alone against the seed, too: reads all tables
+    #[arg(long)]
+    deep: bool,
     /// Print the findings as one JSON array on standard output
     #[arg(long)]
     json: bool,

@@ -9,6 +9,7 @@ use super::interrupt::Interrupt;
 use super::progress::RestoreProgress;
 use super::{Ended, RestoreArgs, check, load, with_engine};
 use crate::engine::registry::Visitor;
+use crate::engine::seed;
 use crate::engine::{Engine, Error};
 use crate::report::text;
 use crate::workload::Workload;
@@ -49,7 +50,9 @@ impl Visitor for Restore {
                 pulse.beat();
                 seen.step(&step);
             };
-            engine.restore(&original, &population, &told).await
+            let mut report = engine.restore(&original, &population, &told).await?;
+            seed::restored::<W, E>(engine, &population, &told, &mut report).await?;
+            Ok(report)
         });
         progress.finish();
         let Some(report) = restored? else {

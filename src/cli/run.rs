@@ -19,6 +19,7 @@ use super::{Ended, RunArgs, check, count, load, price, say, seed, with_engine};
 use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
+use crate::engine::seed::Depth;
 use crate::engine::{Engine, Error, Finding, Holding, Manifest, Procedures};
 use crate::judge;
 use crate::judge::trouble::Trouble;
@@ -179,7 +180,7 @@ impl Job {
             record.put_json(file::LOAD, report)?;
         }
         let before = match plan.check {
-            Some(Check::Both) => match self.check::<W, E>(&engine, "before")? {
+            Some(Check::Both) => match self.check::<W, E>(&engine, &manifest, "before")? {
                 Some(findings) => findings,
                 None => return Ok(None),
             },
@@ -277,7 +278,7 @@ impl Job {
         let mut summary = keep(&measurements);
         let counted = measurements.effects_after.is_ok();
         if counted && !interrupted && matches!(plan.check, Some(Check::After | Check::Both)) {
-            match self.check::<W, E>(&engine, "after") {
+            match self.check::<W, E>(&engine, &manifest, "after") {
                 Ok(Some(findings)) => measurements.findings.1 = findings,
                 Ok(None) => measurements.interrupted = true,
                 Err(error) => measurements.unchecked = error.to_string(),
@@ -379,14 +380,19 @@ impl Job {
         Ok(())
     }
 
-    fn check<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, when: &str) -> Result<Option<Vec<Finding>>, Error> {
+    fn check<W: Workload, E: Engine<W>>(
+        &self,
+        engine: &Arc<E>,
+        manifest: &Manifest,
+        when: &str,
+    ) -> Result<Option<Vec<Finding>>, Error> {
         tell!("check: the consistency conditions {when} the run");
         let told = |finding: &Finding| {
             if !finding.held() {
                 tell!("{}", report::text::finding(finding));
             }
         };
-        self.interrupt.check::<W, E>(engine, Patience::of(self.args.plan.timeout), told)
+        self.interrupt.check::<W, E>(engine, manifest, Depth::Usual, Patience::of(self.args.plan.timeout), told)
     }
 
     fn ended(&self, summary: &Summary) -> Ended {

@@ -17,6 +17,7 @@ pub mod postgres;
 pub mod procedures;
 pub mod registry;
 pub mod scan;
+pub mod seed;
 pub mod server;
 pub mod simulated;
 pub mod sql;
@@ -35,8 +36,10 @@ pub use procedures::Procedures;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 use scan::{Chill, Scanned};
+use seed::Reading;
 
 /// Who a database is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,6 +140,9 @@ pub struct RestoreReport {
     pub phases: Vec<(String, f64)>,
     /// Rows that were deleted, changed back or put back, by table, in the workload's order of tables. All are 0 if nothing was to be undone.
     pub undone: Vec<(String, u64)>,
+    /// Rows of which every column was compared with the seed.
+    #[serde(default)]
+    pub compared: u64,
     /// What was verified afterwards: the rows of each table counted, and what every row of the initial population must show.
     pub findings: Vec<Finding>,
 }
@@ -289,6 +295,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn scan(&self, table: &Table) -> impl Future<Output = Result<Scanned, Error>> {
         let why = format!("the table {} cannot be read from end to end here", table.name);
         async { Err(Error::Usage(why)) }
+    }
+    /// Hands rows of a table to `sink`, as [`Reading`] asks for them; false if there are no tables that could be read.
+    fn read(&self, _reading: &Reading<'_>, _sink: &mut dyn RowSink) -> impl Future<Output = Result<bool, Error>> {
+        async { Ok(false) }
     }
     /// Bytes that tables of the workload occupy on disk, without secondary indexes, by their names; what cannot be known is left out. To find
     /// out may take as long as to read them all.

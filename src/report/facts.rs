@@ -575,7 +575,11 @@ pub fn restore(restore: &RestoreReport) -> Vec<Line> {
     };
     let failed = restore.findings.iter().filter(|finding| !finding.held()).count();
     let verified = match failed {
-        0 => format!("{} held: the database is as it was loaded", plural(restore.findings.len() as u64, "condition", "conditions")),
+        0 => format!(
+            "{} held, every column of {} is that of the seed: the database is as it was loaded",
+            plural(restore.findings.len() as u64, "condition", "conditions"),
+            plural(restore.compared, "row", "rows")
+        ),
         _ => format!(
             "{failed} of {} FAILED: the database is not as it was loaded, for someone else has written to it; \
              remove the tables with graymark drop and load again",

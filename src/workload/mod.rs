@@ -3,13 +3,15 @@
 //! Nothing in here does I/O, knows an engine or needs an async runtime.
 
 pub mod debitcredit;
+pub mod lasting;
 pub mod stream;
 pub mod tpcc;
 pub mod value;
 
 use std::collections::BTreeMap;
 
-use value::{RowSink, Timestamp};
+use lasting::Lasting;
+use value::{RowSink, Timestamp, Value};
 
 /// A column of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +131,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     const PROFILES: &'static [&'static str];
     /// Its tables with the columns that all profiles have.
     const TABLES: &'static [Table];
+    /// What its tables keep showing of the initial population, whatever transactions do.
+    const LASTING: &'static [Lasting];
     /// Names of the effects that client and database both count, in the order of [`Workload::count`].
     const EFFECTS: &'static [&'static str];
     /// Names of what is counted of inputs and results to show that they are as the standard wants them, in the order of
@@ -176,6 +180,10 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// The profile of a population with these parameters; none if they name none, and any profile can run on it.
     fn profile(_parameters: &BTreeMap<String, i64>) -> Option<usize> {
         None
+    }
+    /// Whether a value of the initial population is still what was loaded.
+    fn is_as_loaded(loaded: Value<'_>, found: Value<'_>) -> bool {
+        loaded == found
     }
     /// What a run has to know of the population besides scale and seed, to be kept in the database.
     fn parameters(population: &Self::Population) -> BTreeMap<String, i64>;

@@ -11,6 +11,7 @@ mod local;
 mod maintain;
 mod observe;
 mod option_file;
+mod ordered;
 mod procedure;
 mod read;
 mod restore;
@@ -31,6 +32,7 @@ use read::Read;
 use crate::engine::address;
 use crate::engine::options::private_settings;
 use crate::engine::scan::{Chill, Scanned};
+use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, Procedures, RestoreReport, Session,
@@ -39,6 +41,7 @@ use crate::engine::{
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::url::DatabaseUrl;
+use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on MySQL: its SQL, and its transactions over a connection.
@@ -281,6 +284,10 @@ impl<W: Port> Engine<W> for Mysql {
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
         scan::scan(&mut self.conn::<W>().await?, table).await
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        ordered::read(&mut self.conn::<W>().await?, reading, sink).await.map(|()| true)
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {

@@ -171,9 +171,13 @@ impl Connection {
         Ok(affected)
     }
 
+    /// Executes a query without parameters, whose rows are then fetched one by one.
+    pub fn direct(&self, sql: &str) -> Result<Statement, Diagnostic> {
+        Statement::direct(&self.dbc, self.quirks, sql)
+    }
+
     /// Executes a query without parameters and takes all its rows.
     pub fn query(&self, sql: &str) -> Result<Reply, Diagnostic> {
-        let mut statement = Statement::direct(&self.dbc, self.quirks, sql)?;
-        statement.reply()
+        self.direct(sql)?.reply()
     }
 }

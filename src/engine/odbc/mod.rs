@@ -15,6 +15,7 @@ mod load;
 pub mod parameter;
 mod port;
 mod program;
+pub(in crate::engine) mod read;
 mod restore;
 pub mod row;
 pub mod session;
@@ -40,8 +41,10 @@ use super::{
     Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, RestoreReport,
     Unobserved, Upkeep, Via,
 };
+use crate::engine::seed::Reading;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
+use crate::workload::value::RowSink;
 
 /// A database that is reached by ODBC.
 #[derive(Clone, Debug)]
@@ -259,6 +262,11 @@ impl<W: Port> Engine<W> for Odbc {
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<Upkeep, Error> {
         warm::at_random::<W>(&self.connect::<W>()?, population, seed, told).await
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        let values = if self.dialect.integers { read::Values::Integers } else { read::Values::Plain };
+        read::read(&self.connect::<W>()?, reading, values, sink).await.map(|()| true)
     }
 
     async fn answers(&self) -> bool {

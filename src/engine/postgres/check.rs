@@ -72,7 +72,7 @@ async fn find(client: &Client, schema: &Schema, condition: &Named<'_>) -> Result
 }
 
 /// A query as one read-only transaction with one snapshot, in the workload's schema. Sent as a whole, it passes any pooler.
-fn reading(schema: &Schema, sql: &str) -> String {
+pub(super) fn reading(schema: &Schema, sql: &str) -> String {
     let sql = schema.sql(sql);
     format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO {schema};\n{sql};\nCOMMIT")
 }

@@ -13,6 +13,7 @@ mod maintain;
 mod numeric;
 mod observe;
 mod pgpass;
+mod read;
 mod removal;
 mod restore;
 pub mod routine;
@@ -32,6 +33,7 @@ use tokio_postgres::Client;
 use crate::engine::address;
 use crate::engine::options::private_settings;
 use crate::engine::scan::{Chill, Scanned};
+use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, Procedures, RestoreReport, Session,
@@ -40,6 +42,7 @@ use crate::engine::{
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::url::DatabaseUrl;
+use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on PostgreSQL: its SQL, and its transactions over a connection.
@@ -279,6 +282,10 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
         scan::scan(&self.client().await?, &self.schema::<W>(), table).await
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        read::read(&self.client().await?, &self.schema::<W>(), reading, sink).await.map(|()| true)
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {

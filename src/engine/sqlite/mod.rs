@@ -10,6 +10,7 @@ mod making;
 mod manifest;
 mod observe;
 mod options;
+mod read;
 mod removal;
 mod restore;
 mod scan;
@@ -25,10 +26,12 @@ pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
 use crate::engine::scan::{Chill, Scanned};
+use crate::engine::seed::Reading;
 use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on SQLite: its SQL, and its transactions over a connection.
@@ -214,6 +217,10 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
         scan::scan(&self.connect()?, table).map_err(|error| self.explain(error))
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        read::read(&self.connect()?, reading, sink).await.map(|()| true).map_err(|error| self.explain(error))
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {

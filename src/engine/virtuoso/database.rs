@@ -11,7 +11,9 @@ use super::maintain;
 use super::observe::Watch;
 use super::target::Target;
 use super::tpcc::Session;
+use crate::engine::odbc::read;
 use crate::engine::scan::{Chill, Scanned};
+use crate::engine::seed::Reading;
 use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
 use crate::engine::{
@@ -22,6 +24,7 @@ use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Table;
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
+use crate::workload::value::RowSink;
 
 /// A Virtuoso database.
 #[derive(Debug)]
@@ -183,6 +186,10 @@ impl Engine<Tpcc> for Virtuoso {
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
         maintain::scan(&self.target, table)
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        read::read(&self.target.connect()?, reading, read::Values::DatesAsTexts, sink).await.map(|()| true)
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {

@@ -1,5 +1,6 @@
 //! DebitCredit: the transaction of Gray and Levine (MSR-TR-2005-39), which TPC-A and TPC-B made a standard, as pure functions of a seed.
 
+pub mod lasting;
 pub mod message;
 pub mod population;
 pub mod profile;
@@ -11,8 +12,9 @@ use std::collections::BTreeMap;
 use message::{Input, Output};
 use profile::{NAMES, PARAMETER, PROFILES, Profile, TELLERS};
 
+use super::lasting::Lasting;
 use super::stream::Source;
-use super::value::Timestamp;
+use super::value::{Timestamp, Value};
 use super::{Headline, Outcome, Table, Users, Workload};
 
 /// The topic of the terminals' random streams; those of the population have the numbers of its tables.
@@ -35,6 +37,7 @@ impl Workload for DebitCredit {
     const TRANSACTIONS: &'static [&'static str] = &["debit_credit"];
     const PROFILES: &'static [&'static str] = &NAMES;
     const TABLES: &'static [Table] = &schema::TABLES;
+    const LASTING: &'static [Lasting] = &lasting::LASTING;
     /// One history row for each committed transaction, and none for others.
     const EFFECTS: &'static [&'static str] = &["history_rows"];
     /// Transactions for an account of another branch, and the bytes of the messages.
@@ -71,6 +74,10 @@ impl Workload for DebitCredit {
 
     fn population(scale: u32, seed: u64, _: Timestamp, profile: usize) -> population::Population {
         population::Population { branches: scale, profile: of(profile), seed }
+    }
+
+    fn is_as_loaded(loaded: Value<'_>, found: Value<'_>) -> bool {
+        lasting::is_as_loaded(loaded, found)
     }
 
     fn profile(parameters: &BTreeMap<String, i64>) -> Option<usize> {

@@ -2,6 +2,7 @@
 
 mod deck;
 pub mod input;
+pub mod lasting;
 pub mod output;
 pub mod population;
 pub mod random;
@@ -14,6 +15,7 @@ pub mod working_set;
 
 use std::collections::BTreeMap;
 
+use super::lasting::Lasting;
 use super::value::Timestamp;
 use super::{Headline, Outcome, Preset, Table, Users, Workload};
 
@@ -59,6 +61,7 @@ impl Workload for Tpcc {
     const TRANSACTIONS: &'static [&'static str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
     const PROFILES: &'static [&'static str] = &[STANDARD, VIRTUOSO];
     const TABLES: &'static [Table] = &schema::TABLES;
+    const LASTING: &'static [Lasting] = &lasting::LASTING;
     /// New-Orders committed, Payments committed, orders delivered.
     const EFFECTS: &'static [&'static str] = &["new_orders", "payments", "deliveries"];
     /// What clause 5.5.1.5 bounds: lines and remote lines of New-Orders, remote Payments, transactions that name their customer by last

@@ -281,3 +281,35 @@ HAVING sum(counted) <> sum(present);
 SELECT s_w_id AS w_id, s_i_id AS i_id, s_quantity
 FROM stock
 WHERE s_quantity NOT BETWEEN 10 AND 100;
+
+-- name: o_carrier_id
+-- title: O_CARRIER_ID is between 1 and 10, where it is not null
+SELECT o_w_id AS w_id, o_d_id AS d_id, o_id, o_carrier_id
+FROM orders
+WHERE o_carrier_id NOT BETWEEN 1 AND 10;
+
+-- name: ol_number
+-- title: The lines of an order are numbered from 1 without a gap
+SELECT ol_w_id AS w_id, ol_d_id AS d_id, ol_o_id AS o_id, min(ol_number) AS min_ol_number, max(ol_number) AS max_ol_number,
+       count(*) AS order_lines
+FROM order_line
+GROUP BY ol_w_id, ol_d_id, ol_o_id
+HAVING min(ol_number) <> 1 OR max(ol_number) <> count(*);
+
+-- name: ol_amount
+-- title: OL_AMOUNT = OL_QUANTITY * I_PRICE of lines since the load (OL_O_ID above 3000)
+-- A line of an unknown item is found by stock_order_cnt.
+SELECT ol_w_id AS w_id, ol_d_id AS d_id, ol_o_id AS o_id, ol_number, ol_amount, ol_quantity, i_price
+FROM order_line
+JOIN item ON i_id = ol_i_id
+WHERE ol_o_id > 3000 AND ol_amount <> ol_quantity * i_price;
+
+-- name: ol_dist_info
+-- title: OL_DIST_INFO of lines since the load (OL_O_ID above 3000) = S_DIST_xx of the stock row that supplied them, for the order's district
+SELECT ol_w_id AS w_id, ol_d_id AS d_id, ol_o_id AS o_id, ol_number, ol_supply_w_id AS supply_w_id, ol_i_id AS i_id, ol_dist_info
+FROM order_line
+JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id
+WHERE ol_o_id > 3000
+  AND ol_dist_info <> CASE ol_d_id
+      WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05
+      WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 ELSE s_dist_10 END;

@@ -1,0 +1,33 @@
+//! Rows of a table in the order of a key.
+
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use crate::engine::seed::{Reading, of_number};
+use crate::workload::value::{RowSink, Value};
+
+/// Rows read before others on this thread, such as an interrupt, get their turn.
+const ROWS_PER_TURN: u32 = 5_000;
+
+/// Hands the rows to `sink`. What is not of its column's kind counts as null or as a text, which no population holds there.
+pub(super) async fn read(connection: &Connection, reading: &Reading<'_>, sink: &mut dyn RowSink) -> rusqlite::Result<()> {
+    let mut select = connection.prepare(&reading.sql(|column| column.name.to_owned()))?;
+    let mut rows = select.query([])?;
+    let mut turn = 0_u32;
+    while let Some(row) = rows.next()? {
+        for (at, column) in reading.columns.iter().enumerate() {
+            match row.get_ref(at)? {
+                ValueRef::Integer(number) => sink.put(of_number(column.kind, number)),
+                ValueRef::Text(text) => sink.put(Value::Text(&String::from_utf8_lossy(text))),
+                ValueRef::Real(number) => sink.put(Value::Text(&number.to_string())),
+                ValueRef::Null | ValueRef::Blob(_) => sink.put(Value::Null),
+            }
+        }
+        sink.end_row();
+        turn = turn.wrapping_add(1);
+        if turn.is_multiple_of(ROWS_PER_TURN) {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(())
+}
