@@ -240,6 +240,37 @@ fn what_others_did_to_a_bank_is_not_called_restored() {
     }
 }
 
+/// What a padded bank keeps is held against its seed: fillers, branches, and which rows there are.
+#[test]
+fn a_bank_that_strangers_changed_is_told_by_a_check() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("bank.db");
+    let url = format!("sqlite:{}?synchronous=off", file.display());
+    done(&["load", "debitcredit", "--db", &url, "-b", "2", "--profile", "tpc-b", "--seed", "7"]);
+    let stranger = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+    // Earlier versions wrote the first 89 or 93 characters of the same fillers.
+    stranger("UPDATE account SET filler = substr(filler, 1, 89) WHERE account_id > 99999");
+    stranger("UPDATE branch SET filler = substr(filler, 1, 93)");
+    done(&["check", "debitcredit", "--deep", "--db", &url]);
+    stranger("UPDATE account SET filler = 'x' WHERE account_id = 100005");
+    done(&["check", "debitcredit", "--db", &url]);
+    let told = |arguments: &[&str], names: &[&str]| {
+        let ended = run(Path::new("."), arguments);
+        assert!(ended.code == Some(1) && ended.out.matches("FAILED").count() == 1, "{ended:?}");
+        assert!(names.iter().all(|name| ended.out.contains(name)), "{names:?}: {ended:?}");
+    };
+    let deep = ["check", "debitcredit", "--deep", "--db", &url];
+    told(&deep, &["seed_account        FAILED in 1 row:", "account_id=100005 filler=x loaded="]);
+    stranger("UPDATE account SET filler = (SELECT filler FROM account WHERE account_id = 5) WHERE account_id = 100005");
+    told(&deep, &["account_id=100005 filler="]);
+    stranger("UPDATE teller SET branch_id = 1 - branch_id WHERE teller_id IN (5, 15)");
+    let usual = ["check", "debitcredit", "--db", &url];
+    told(
+        &usual,
+        &["seed_teller         FAILED in 2 rows:", "teller_id=5 branch_id=1 loaded=0", "teller_id=15 branch_id=0 loaded=1"],
+    );
+}
+
 #[test]
 fn what_others_did_is_not_called_restored() {
     let place = tempfile::tempdir().unwrap();
@@ -267,6 +298,11 @@ fn what_others_did_is_not_called_restored() {
     );
     fails(&["table=history", "initial stock", "s_i_id=77", "initial customer"]);
     fails(&["table=history", "initial stock", "initial customer"]);
+    // Rows cannot be held against a seed that did not make them.
+    stranger("UPDATE graymark_manifest SET manifest = replace(manifest, '\"c_load\":', '\"c_load\":9')");
+    let ended = run(Path::new("."), &["check", "tpcc", "--db", &url]);
+    assert!(ended.code == Some(1) && ended.out.contains("seed                FAILED in 1 row: "), "{ended:?}");
+    assert!(ended.out.contains("c_load=9"), "{ended:?}");
 }
 
 #[test]
