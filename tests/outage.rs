@@ -185,6 +185,9 @@ fn a_type_that_always_fails_is_told_before_any_figure() {
     let sweep = ["sweep", "max", "--of", "clients", "--to", "2", "--until", "p90(new_order)<60s", "--db", "sqlite:loaded.db"];
     let swept = run(place.path(), &[&sweep[..], &["--ramp-up", "0s", "--duration", "1s", "--out", "sweep"]].concat());
     assert_eq!(swept.code, Some(1), "{swept:?}");
+    assert!(swept.out.starts_with("! Transactions failed beyond what was allowed at 1 of 1 points."), "{}", swept.out);
+    let page = std::fs::read_to_string(place.path().join("sweep/sweep.html")).unwrap();
+    assert!(page.contains("<p class=\"banner bad\">Transactions failed beyond"), "{page}");
     let first = swept.out.lines().take(5).collect::<Vec<_>>().join(" ");
     assert!(first.contains("FAILED; NO delivery COMPLETED") && swept.out.contains("Not even the smallest"), "{}", swept.out);
     assert!(!swept.out.contains("The highest throughput"), "{}", swept.out);

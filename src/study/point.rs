@@ -61,6 +61,9 @@ pub struct Point {
     /// the best.
     #[serde(default)]
     pub failures: bool,
+    /// Seconds of the measurement interval in which no session had a connection.
+    #[serde(default)]
+    pub dead_s: f64,
     /// Of a grid's point: what the models of sizing are made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
@@ -139,6 +142,7 @@ impl Point {
                 || !summary.database.uncounted.is_empty()
                 || !summary.consistency.unchecked.is_empty(),
             failures: trouble.beyond_allowed,
+            dead_s: trouble.dead_s,
             observation: None,
         };
         point.broken = judge(summary);

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::super::interrupt::Interrupt;
 use super::super::run::{self, Extent, Told};
-use super::super::{Ended, RunArgs};
+use super::super::{Ended, RunArgs, say};
 use super::SWEPT;
 use super::grid::{self, Grid};
 use super::place::Place;
@@ -80,7 +80,7 @@ impl Points {
         if self.json {
             answer!("{}", serde_json::json!(study));
         } else {
-            answer!("{}", told::text(&study).trim_end());
+            say::report(told::text(&study).trim_end());
         }
         tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
         let searched = matches!(self.state.settings.sweep, Kind::Warehouses | Kind::Max);

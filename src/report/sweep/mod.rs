@@ -12,7 +12,7 @@ use crate::record::{Error, writer};
 use crate::study::{Kind, Study};
 use crate::visible::visible;
 
-pub use table::{Table, hits, tables, text};
+pub use table::{Table, alarms, hits, tables, text};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -56,6 +56,7 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
     let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));
     let facts = context! {
         title,
+        alarms => alarms(study),
         finished => study.finished,
         chart => Serde(&chart),
         tables => Serde(tables(study)),

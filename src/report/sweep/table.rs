@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::report::format::{plural, rate, significant, transaction};
+use crate::report::text::ALARM;
 use crate::size;
 use crate::study::point::Point;
 use crate::study::sizing::observation::Observation;
@@ -173,9 +174,18 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
     sentences
 }
 
+/// What the reader must know before any figure: at how many points transactions failed, or the database was away.
+pub fn alarms(study: &Study) -> Vec<String> {
+    let points = || study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
+    let told = |what: &str, number: usize| (number > 0).then(|| format!("{what} at {number} of {} points.", points().count()));
+    let failed = told("Transactions failed beyond what was allowed", points().filter(|point| point.failures).count());
+    let away = told("The database was away for a time", points().filter(|point| point.dead_s > 0.0).count());
+    failed.map(|failed| format!("{failed} None of these passes or is the best.")).into_iter().chain(away).collect()
+}
+
 /// All tables as text.
 pub fn text(study: &Study) -> String {
-    let mut text = String::new();
+    let mut text: String = alarms(study).iter().map(|alarm| format!("{ALARM}{alarm}\n")).collect();
     for table in tables(study) {
         if !table.title.is_empty() {
             text.push_str(&format!("{}\n", table.title));
