@@ -165,6 +165,7 @@ fn a_private_server_keeps_what_it_is_told_to_keep_and_leaves_nothing_else() {
         assert_eq!(settings["innodb_flush_log_at_trx_commit"], "1");
         assert_eq!(settings["tx_isolation"], "READ-COMMITTED");
         assert!(!settings.keys().any(|name| name.contains("socket") || name.contains("dir")), "{settings:?}");
+        assert!(!settings.values().any(|value| value.contains("graymark-mariadb")), "{settings:?}");
         let identity = Engine::<Tpcc>::identity(&first);
         assert_eq!((identity.name.as_str(), identity.url.as_str()), ("MariaDB", url.as_str()));
         assert!(

@@ -1,34 +1,64 @@
 //! The files of a database: copied while no server works on them, and taken out of the system's page cache.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open, openat};
+use nix::sys::stat::Mode;
 
 /// Copies a data directory with its owners and permissions; `to` must not exist. Where the file system can share blocks between files, the
 /// copy takes no room until it is written. Returns the bytes of its files.
 ///
+/// The files can be another user's, who could exchange them for links while they are copied: each is opened once, not through a link, and
+/// everything else is done by the descriptor.
+///
 /// # Errors
 /// If a file cannot be read or written, or is neither a file nor a directory: a link would lead the copy to the original's data.
 pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
-    let there = fs::symlink_metadata(from)?;
-    let mut bytes = 0;
-    if there.is_dir() {
-        fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let name = entry?.file_name();
-            bytes += copy(&from.join(&name), &to.join(&name))?;
+    copy_open(open(from, WITHOUT_LINKS, Mode::empty()), from, to)
+}
+
+const WITHOUT_LINKS: OFlag = OFlag::O_RDONLY.union(OFlag::O_NOFOLLOW).union(OFlag::O_NONBLOCK).union(OFlag::O_CLOEXEC);
+
+/// Copies what was opened; `from` is its name for errors.
+fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result<u64> {
+    let neither = || io::Error::other(format!("{} is neither a file nor a directory, perhaps a link", from.display()));
+    let mut opened = match opened {
+        Ok(descriptor) => fs::File::from(descriptor),
+        Err(Errno::ELOOP | Errno::EMLINK | Errno::ENXIO) => return Err(neither()),
+        Err(error) => return Err(error.into()),
+    };
+    let there = opened.metadata()?;
+    let (bytes, made) = if there.is_dir() {
+        // Closed to all others until its owner has it.
+        fs::DirBuilder::new().mode(0o700).create(to)?;
+        let mut bytes = 0;
+        for entry in Dir::from_fd(opened.try_clone()?.into())?.iter() {
+            let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+            if name != "." && name != ".." {
+                bytes +=
+                    copy_open(openat(&opened, name.as_os_str(), WITHOUT_LINKS, Mode::empty()), &from.join(&name), &to.join(&name))?;
+            }
         }
-        fs::set_permissions(to, there.permissions())?;
+        (bytes, fs::File::open(to)?)
     } else if there.is_file() {
-        bytes = fs::copy(from, to)?;
+        let mut made = fs::File::options().write(true).create_new(true).mode(0o600).open(to)?;
+        (io::copy(&mut opened, &mut made)?, made)
     } else {
-        return Err(io::Error::other(format!("{} is neither a file nor a directory", from.display())));
+        return Err(neither());
+    };
+    let new = made.metadata()?;
+    if (new.uid(), new.gid()) != (there.uid(), there.gid()) {
+        fchown(&made, Some(there.uid()), Some(there.gid()))?;
     }
-    let made = fs::metadata(to)?;
-    if (made.uid(), made.gid()) != (there.uid(), there.gid()) {
-        std::os::unix::fs::chown(to, Some(there.uid()), Some(there.gid()))?;
-    }
+    made.set_permissions(there.permissions())?;
     Ok(bytes)
 }
 
@@ -101,6 +131,18 @@ mod tests {
         assert_eq!(fs::metadata(&to).unwrap().permissions().mode() & 0o777, 0o700);
         assert!(copy(&from, &to).is_err(), "it is there");
         evict(&from).unwrap();
+        let secret = place.path().join("secret");
+        fs::write(&secret, "x").unwrap();
+        for led_to in [Path::new("/etc"), &secret] {
+            symlink(led_to, from.join("base/link")).unwrap();
+            let copied = place.path().join("copied");
+            assert!(copy(&from, &copied).unwrap_err().to_string().contains("base/link is neither"));
+            assert!(!copied.join("base/link").exists());
+            fs::remove_dir_all(&copied).unwrap();
+            fs::remove_file(from.join("base/link")).unwrap();
+        }
+        nix::unistd::mkfifo(&from.join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(copy(&from, &place.path().join("copied")).unwrap_err().to_string().contains("pipe is neither"));
         symlink("/etc", from.join("link")).unwrap();
         assert!(copy(&from, &place.path().join("other")).unwrap_err().to_string().contains("link"));
     }

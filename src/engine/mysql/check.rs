@@ -42,10 +42,11 @@ const SETTINGS: [&str; 22] = [
     "version_comment",
 ];
 
-/// MariaDB tells which variables someone has set; not what could hold a password, nor where files lie and how names look.
+/// MariaDB tells which variables someone has set; not what could hold a password, nor where files lie, where it listens and how names look.
 const CHANGED: &str = "SELECT LOWER(variable_name), global_value FROM information_schema.system_variables \
     WHERE global_value_origin IN ('CONFIG', 'COMMAND-LINE', 'SQL') AND variable_name NOT REGEXP \
-    '(PASSWORD|KEY|AUTH|DIR$|FILE$|SOCKET|^PORT$|BIND_ADDRESS|HOSTNAME|CHARACTER_SET|COLLATION|^PID|LOG_ERROR|TIMESTAMP|USER|SSL|TLS)'";
+    '(PASSWORD|KEY|AUTH|DIR$|FILE$|SOCKET|^PORT$|BIND_ADDRESS|HOSTNAME|CHARACTER_SET|COLLATION|^PID|LOG_ERROR|TIMESTAMP|USER|SSL|TLS|\
+    SECURE_FILE_PRIV|SKIP_NETWORKING)'";
 
 /// Tables of a database that InnoDB does not keep.
 const ENGINES: &str = "SELECT table_name AS name, engine AS kept_by FROM information_schema.tables \

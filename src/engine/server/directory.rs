@@ -68,7 +68,7 @@ impl Directory {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name();
             if entry.file_type().is_ok_and(|kind| kind.is_file())
-                && let Some(file) = self.file(Path::new(&name), OFlag::O_RDONLY)?
+                && let Some(file) = self.opened(Path::new(&name), OFlag::O_RDONLY)?
             {
                 self.give(&file).map_err(|error| self.cannot("give away", Path::new(&name), &error))?;
             }
@@ -81,7 +81,7 @@ impl Directory {
     /// # Errors
     /// If it is a link or another user's, or cannot be read.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        let Some(mut file) = self.file(Path::new(name), OFlag::O_RDONLY)? else { return Ok(None) };
+        let Some(mut file) = self.file(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(|error| self.cannot("read", Path::new(name), &error))?;
         Ok(Some(bytes))
@@ -106,9 +106,12 @@ impl Directory {
         self.emptied(name)
     }
 
-    /// A file that is Graymark's own, to be locked; none if there is none.
-    pub(super) fn open_own(&self, name: &str) -> Option<File> {
-        self.file(Path::new(name), OFlag::O_RDWR).ok().flatten()
+    /// A file to be read or locked; none if there is none.
+    ///
+    /// # Errors
+    /// If it is a link or another user's, or cannot be opened.
+    pub(super) fn file(&self, name: &str) -> Result<Option<File>, Error> {
+        self.opened(Path::new(name), OFlag::O_RDONLY)
     }
 
     /// Removes a file, or a link, if it is there.
@@ -121,7 +124,7 @@ impl Directory {
 
     fn emptied(&self, name: &str) -> Result<File, Error> {
         let name = Path::new(name);
-        let file = self.file(name, OFlag::O_WRONLY | OFlag::O_CREAT)?;
+        let file = self.opened(name, OFlag::O_WRONLY | OFlag::O_CREAT)?;
         let file = file.ok_or_else(|| self.cannot("make", name, &io::ErrorKind::NotFound.into()))?;
         let ready = file.set_len(0).and_then(|()| file.set_permissions(Permissions::from_mode(FILE)));
         ready.map_err(|error| self.cannot("write", name, &error))?;
@@ -129,7 +132,7 @@ impl Directory {
     }
 
     /// Opens a file that is no link of either kind and belongs to Graymark's user or to the server's; none if there is none.
-    fn file(&self, name: &Path, how: OFlag) -> Result<Option<File>, Error> {
+    fn opened(&self, name: &Path, how: OFlag) -> Result<Option<File>, Error> {
         // A pipe without a partner would otherwise be waited for.
         let flags = how | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let opened: Result<OwnedFd, Errno> = openat(&self.file, name, flags, Mode::from_bits_truncate(0o600));

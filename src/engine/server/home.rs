@@ -105,13 +105,16 @@ impl Home {
         self.run_on(command, None, telling)
     }
 
-    /// The same for a program that reads a file, and that has failed if it says one of the words.
-    pub(super) fn run_on(&self, mut command: Command, input: Option<&Path>, telling: &[&str]) -> Result<(), Error> {
+    /// The same for a program that reads a file of the server's own directory, and that has failed if it says one of the words.
+    pub(super) fn run_on(&self, mut command: Command, input: Option<&str>, telling: &[&str]) -> Result<(), Error> {
         let (data, program) = (self.data.display(), name(command.get_program().as_ref()));
         owner::drop_root(&mut command, self.owner);
         die_with_parent(&mut command, nix::sys::signal::Signal::SIGKILL);
-        let stdin = input.map(File::open).transpose().map_err(|error| failed("cannot read what was just written", &error))?;
-        let output = command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).output();
+        let stdin = match input {
+            Some(name) => Directory::open(self.place(), self.owner)?.file(name)?.map_or_else(Stdio::null, Stdio::from),
+            None => Stdio::null(),
+        };
+        let output = command.stdin(stdin).output();
         let output = output.map_err(|error| failed(&format!("cannot run {program}"), &error))?;
         if output.status.success() && input.is_none() {
             return Ok(());

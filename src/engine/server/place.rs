@@ -134,7 +134,7 @@ fn orphaned(path: &Path) -> Option<File> {
     if !(there.is_dir() && ours(there.uid()) && lock.is_file() && ours(lock.uid())) {
         return None;
     }
-    let lock = Directory::open(path, None).ok()?.open_own(LOCK)?;
+    let lock = Directory::open(path, None).ok()?.file(LOCK).ok()??;
     lock.try_lock().ok().map(|()| lock)
 }
 

@@ -166,13 +166,18 @@ impl Kind for Postgres {
 }
 
 fn cluster_version(data: &Path) -> Option<String> {
-    let version = fs::read_to_string(data.join("PG_VERSION")).ok()?;
+    let file = data.join("PG_VERSION");
+    if !fs::symlink_metadata(&file).is_ok_and(|there| there.is_file()) {
+        return None;
+    }
+    let version = fs::read_to_string(file).ok()?;
     Some(version.trim().to_owned()).filter(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
 /// Gives the superuser of a cluster a password without a server that others could reach meanwhile.
 fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(), Error> {
-    let statement = home.write("password.sql", &format!("ALTER ROLE {USER} PASSWORD '{}'\n", password.reveal()))?;
+    const STATEMENT: &str = "password.sql";
+    let statement = home.write(STATEMENT, &format!("ALTER ROLE {USER} PASSWORD '{}'\n", password.reveal()))?;
     let mut command = Command::new(programs.join("postgres"));
     command.arg("--single").arg("-D").arg(&home.data);
     // Nothing of the statement goes to a log.
@@ -181,7 +186,7 @@ fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(),
         command.arg("-c").arg(setting);
     }
     command.arg(DATABASE);
-    let done = home.run_on(command, Some(&statement), &["ERROR:", "FATAL:", "PANIC:"]);
+    let done = home.run_on(command, Some(STATEMENT), &["ERROR:", "FATAL:", "PANIC:"]);
     let _ = fs::remove_file(statement);
     done
 }
