@@ -324,6 +324,22 @@ pub fn main() -> ExitCode {
     exit::with(ended)
 }
 
+/// What `graymark sweep resume DIRECTORY --dry-run` prints: how far the sweep in a directory has come, and the points that are left.
+///
+/// # Errors
+/// If the directory holds no sweep, or a damaged one.
+pub fn preview_sweep(directory: &std::path::Path) -> Result<String, Error> {
+    sweep::preview(directory, None)
+}
+
+/// What the points that the sweep in a directory has done say together.
+///
+/// # Errors
+/// If the directory holds no sweep, or a damaged one.
+pub fn study_sweep(directory: &std::path::Path) -> Result<crate::study::Study, Error> {
+    sweep::study(directory)
+}
+
 /// Help and version as they are; a mistake as one line.
 fn refuse(error: &clap::Error) -> ExitCode {
     if matches!(

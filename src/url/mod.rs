@@ -11,7 +11,7 @@ use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use connection_string::{Pair, join, pairs};
-pub use server::{Form, MYSQL, POSTGRES, Parts, VIRTUOSO, encoded, encoded_path};
+pub use server::{Form, MYSQL, POSTGRES, Parts, VIRTUOSO, encoded, encoded_host, encoded_path};
 
 /// Parameters of a SQLite URL.
 const SQLITE: [&str; 4] = ["synchronous", "journal", "cache", "busy_timeout"];

@@ -167,6 +167,11 @@ pub fn encoded(text: &str) -> String {
     encoded_path(text).replace('/', "%2F")
 }
 
+/// A host as it stands in a URL; one with colons in it, which is an address of IPv6, stands in brackets.
+pub fn encoded_host(host: &str) -> String {
+    if host.contains(':') { format!("[{}]", encoded(host).replace("%3A", ":")) } else { encoded(host) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

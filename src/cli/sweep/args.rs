@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::super::WorkloadName;
-use super::grid::{Bound, Dimension};
+use super::grid::{Bound, Dimension, MOST_REPEATS};
 use crate::plan::{Plan, parse_scale};
 use crate::study::Of;
 use crate::study::constraint::Constraints;
@@ -168,7 +168,7 @@ pub(super) struct GridArgs {
     #[arg(required = true, value_name = "NAME=VALUE,VALUE")]
     pub(super) dimensions: Vec<Dimension>,
     /// Runs of each point
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
     pub(super) repeats: u32,
     /// Bound the memory of the server, its page cache included: auto suits the buffers of each point (Linux, control groups)
     #[arg(long, value_name = "SIZE|auto", num_args = 0..=1, require_equals = true, default_missing_value = "auto")]

@@ -26,6 +26,11 @@ use crate::workload::Workload;
 /// More clients or CPUs than any machine has are a mistake.
 const MOST: u32 = 100_000;
 
+/// More runs of each point than anyone waits for.
+pub(super) const MOST_REPEATS: u32 = 1_000;
+/// The most points of a grid, repeats included.
+const MOST_POINTS: u64 = 100_000;
+
 /// One dimension with its values, as it is written on the command line: `buffers=64MB,128MB`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Dimension {
@@ -148,10 +153,24 @@ impl Grid {
             (false, Some(_)) => return usage("--clients and clients= say the same: give one of them"),
             (false, None) => {}
         }
+        if !grid.is_sound(1) {
+            return Err(Error::Usage(format!(
+                "the grid has more than {MOST_POINTS} points: give fewer values, or fewer --repeats"
+            )));
+        }
         if bound_memory == Some(Bound::Auto) && grid.buffers.is_empty() {
             return usage("--bound-memory=auto follows the buffers: add buffers=SIZE, or give a size, such as --bound-memory=1GB");
         }
         Ok(grid)
+    }
+
+    /// Whether it has points, and no more of them than [`MOST_POINTS`] in so many series.
+    pub(super) fn is_sound(&self, series: usize) -> bool {
+        let dimensions = [self.warehouses.len(), self.buffers.len(), self.cpus.len(), self.clients.len(), series];
+        let number = dimensions
+            .into_iter()
+            .try_fold(u64::from(self.repeats), |number, values| number.checked_mul(u64::try_from(values.max(1)).ok()?));
+        number.is_some_and(|number| (1..=MOST_POINTS).contains(&number)) && self.repeats <= MOST_REPEATS
     }
 
     /// Whether it asks for something that only a private server can be given.

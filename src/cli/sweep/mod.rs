@@ -16,7 +16,7 @@ use super::{Ended, WorkloadName, seed};
 use crate::engine::Error;
 use crate::plan::{Check, Pace, Plan, default_record};
 use crate::study::point::Limits;
-use crate::study::{Kind, Max, Of};
+use crate::study::{Kind, Max, Of, Study};
 use crate::url::DatabaseUrl;
 pub(super) use args::SweepArgs;
 use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, WarehousesArgs};
@@ -208,17 +208,37 @@ fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
 }
 
 fn resume(args: ResumeArgs) -> Result<Ended, Error> {
-    let directory = args.directory;
-    let Some(state) = State::read(&directory)? else {
+    if args.dry_run {
+        answer!("{}", preview(&args.directory, args.db)?.trim_end());
+        return Ok(Ended::Held);
+    }
+    let (state, db) = there(&args.directory, args.db)?;
+    go(args.directory, state, db, args.json, false)
+}
+
+/// How far the sweep in a directory has come, and the points that are left.
+pub(super) fn preview(directory: &Path, db: Option<DatabaseUrl>) -> Result<String, Error> {
+    let (state, db) = there(directory, db)?;
+    points::preview(directory, &state, &db)
+}
+
+/// What the points say that the sweep in a directory has done.
+pub(super) fn study(directory: &Path) -> Result<Study, Error> {
+    there(directory, None).map(|(state, _)| points::study(&state))
+}
+
+/// The sweep in a directory and the URL of its database, to which `db` may add the password.
+fn there(directory: &Path, db: Option<DatabaseUrl>) -> Result<(State, DatabaseUrl), Error> {
+    let Some(state) = State::read(directory)? else {
         return Err(Error::Usage(format!("{} holds no sweep: there is no {} in it", directory.display(), state::FILE)));
     };
     let stored = state.settings.plan.db(SWEPT);
-    let db = match args.db {
+    let db = match db {
         // Of a URL for other commands nothing is taken.
         Some(db) if db.redacted() == stored => db,
         _ => stored,
     };
-    go(directory, state, db, args.json, args.dry_run)
+    Ok((state, db))
 }
 
 /// What all runs have in common, nothing left open that could differ from run to run.

@@ -64,7 +64,7 @@ impl Points {
             if !self.point(aim)? {
                 return self.stopped();
             }
-            told::write(&self.directory, &self.study())?;
+            told::write(&self.directory, &study(&self.state))?;
         }
         if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid.is_some()) {
             // A sweep that was killed just after a point was noted as done has its copy still, and a table without it.
@@ -75,7 +75,7 @@ impl Points {
             let aim = Aim { series: there.series, warehouses: Some(there.warehouses), ..Aim::default() };
             self.place(aim)?.remove()?;
         }
-        let study = self.study();
+        let study = study(&self.state);
         let page = told::write(&self.directory, &study)?;
         if self.json {
             answer!("{}", serde_json::json!(study));
@@ -92,7 +92,7 @@ impl Points {
     }
 
     fn stopped(&self) -> Result<Ended, Error> {
-        told::write(&self.directory, &self.study())?;
+        told::write(&self.directory, &study(&self.state))?;
         tell!("sweep: stopped, {}; go on with: graymark sweep resume {}", progress(&self.state), self.directory.display());
         Ok(Ended::Interrupted)
     }
@@ -309,33 +309,34 @@ impl Points {
     fn tidy(&self, entry: &Entry) -> Result<(), Error> {
         if entry.own_database && !self.state.settings.keep_databases { self.place(entry.aim)?.remove() } else { Ok(()) }
     }
+}
 
-    fn study(&self) -> Study {
-        let settings = &self.state.settings;
-        let series = (0..settings.series.len()).map(|index| series(&self.state, index)).collect::<Vec<_>>();
-        let mut notes = Vec::new();
-        if settings.series.iter().any(|series| series.cpus.is_some()) {
-            notes.push(
-                "Only the processes of the private server are bound to CPUs. Graymark itself and what the operating system does for the \
-                 server (interrupts, writing back pages) are not, and memory, caches and disks are shared."
-                    .to_owned(),
-            );
-        }
-        if settings.series.iter().any(|series| series.data_directory.is_some()) {
-            notes.push("Directories on one device share that device: compare them only if no other load uses it.".to_owned());
-        }
-        if let Some(grid) = &settings.grid {
-            notes.extend(grid_notes(&self.state, grid));
-        }
-        Study {
-            sweep: settings.sweep,
-            engine: self.state.done().last().map_or_else(|| place_name(&self.state), |(entry, _)| entry.engine.clone()),
-            finished: next(&self.state).is_none(),
-            limits: settings.limits,
-            max: settings.max.clone(),
-            series,
-            notes,
-        }
+/// What the points that are done say together.
+pub(super) fn study(state: &State) -> Study {
+    let settings = &state.settings;
+    let series = (0..settings.series.len()).map(|index| series(state, index)).collect::<Vec<_>>();
+    let mut notes = Vec::new();
+    if settings.series.iter().any(|series| series.cpus.is_some()) {
+        notes.push(
+            "Only the processes of the private server are bound to CPUs. Graymark itself and what the operating system does for the \
+             server (interrupts, writing back pages) are not, and memory, caches and disks are shared."
+                .to_owned(),
+        );
+    }
+    if settings.series.iter().any(|series| series.data_directory.is_some()) {
+        notes.push("Directories on one device share that device: compare them only if no other load uses it.".to_owned());
+    }
+    if let Some(grid) = &settings.grid {
+        notes.extend(grid_notes(state, grid));
+    }
+    Study {
+        sweep: settings.sweep,
+        engine: state.done().last().map_or_else(|| place_name(state), |(entry, _)| entry.engine.clone()),
+        finished: next(state).is_none(),
+        limits: settings.limits,
+        max: settings.max.clone(),
+        series,
+        notes,
     }
 }
 

@@ -202,6 +202,7 @@ impl State {
         let series = state.settings.series.len();
         if state.settings.grid.is_some() != (state.settings.sweep == Kind::Grid)
             || state.settings.max.is_some() != (state.settings.sweep == Kind::Max)
+            || state.settings.grid.as_ref().is_some_and(|grid| !grid.is_sound(series))
             || series == 0
             || state.settings.from == 0
             || state.settings.from > state.settings.to

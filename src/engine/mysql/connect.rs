@@ -12,7 +12,7 @@ use super::option_file;
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
-use crate::url::{MYSQL, Parts, Password, encoded, encoded_path};
+use crate::url::{MYSQL, Parts, Password, encoded, encoded_host, encoded_path};
 use crate::visible::one_line;
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
@@ -20,6 +20,10 @@ const CONNECT_SECONDS: u64 = 30;
 const DEFAULT_PORT: u16 = 3306;
 /// Statements that the driver may keep prepared. It closes further ones behind the back of who holds them.
 const MOST_STATEMENTS: usize = 1_000;
+/// The largest packet, in bytes: as much as a server takes by default. Rows are sent in far smaller ones.
+const LARGEST_PACKET: usize = 16 << 20;
+/// Seconds after which the driver takes an idle connection for closed: the servers' own default.
+const IDLE_SECONDS: usize = 28_800;
 /// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are errors. Tables that someone
 /// else keeps locked are waited for as long as rows are, not the default of a day.
 const SESSION: &str = "SET SESSION time_zone = '+00:00', lock_wait_timeout = 60, \
@@ -89,8 +93,7 @@ impl Target {
         let (user, database) = (encoded(&self.user), self.database.as_deref().map(encoded).unwrap_or_default());
         let mut more = Vec::new();
         let place = match &self.host {
-            Host::Tcp(host) if host.contains(':') => format!("[{host}]:{}", self.port),
-            Host::Tcp(host) => format!("{}:{}", encoded(host), self.port),
+            Host::Tcp(host) => format!("{}:{}", encoded_host(host), self.port),
             Host::Socket(path) => {
                 more.push(format!("socket={}", encoded_path(&path.to_string_lossy())));
                 "localhost".to_owned()
@@ -137,6 +140,9 @@ impl Target {
             .prefer_socket(false)
             .tcp_nodelay(true)
             .stmt_cache_size(MOST_STATEMENTS)
+            // The driver would ask the server for these, and panics at an answer that is no number.
+            .max_allowed_packet(Some(LARGEST_PACKET))
+            .wait_timeout(Some(IDLE_SECONDS))
             // An update counts the rows that it finds, also if it changes nothing of them.
             .client_found_rows(true)
             .setup(vec![SESSION])

@@ -7,7 +7,7 @@ mod connection;
 mod debitcredit;
 mod failure;
 mod load;
-mod local;
+pub mod local;
 mod maintain;
 mod observe;
 mod option_file;

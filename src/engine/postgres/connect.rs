@@ -13,7 +13,7 @@ use super::schema::{self, Schema};
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
-use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
+use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_host, encoded_path};
 use crate::visible::one_line;
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
@@ -131,8 +131,7 @@ impl Target {
         let (user, database) = (encoded(&self.user), encoded(&self.database));
         let (mut place, mut more) = (String::new(), Vec::new());
         match &self.host {
-            Host::Tcp(host) if host.contains(':') => place = format!("[{host}]:{}", self.port),
-            Host::Tcp(host) => place = format!("{}:{}", encoded(host), self.port),
+            Host::Tcp(host) => place = format!("{}:{}", encoded_host(host), self.port),
             Host::Socket(path) => {
                 more.push(format!("host={}", encoded_path(&path.to_string_lossy())));
                 more.push(format!("port={}", self.port));

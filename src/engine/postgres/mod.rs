@@ -8,7 +8,7 @@ pub mod copy;
 mod debitcredit;
 mod failure;
 mod load;
-mod local;
+pub mod local;
 mod maintain;
 mod numeric;
 mod observe;

@@ -15,7 +15,7 @@ const BUFFERS: std::ops::RangeInclusive<u32> = FEWEST_BUFFERS..=1_073_741_824;
 const STRIPES: std::ops::RangeInclusive<u32> = 1..=64;
 
 /// What private server a URL asks for; none if it names a server that is there.
-pub(super) fn parse(url: &str) -> Result<Option<Options>, Error> {
+pub fn parse(url: &str) -> Result<Option<Options>, Error> {
     let Some(values) = url::values(url, &["virtuoso"])? else { return Ok(None) };
     let mut options = Options::default();
     for (name, value) in values {
@@ -68,7 +68,7 @@ fn number(name: &str, value: &str, allowed: std::ops::RangeInclusive<u32>) -> Re
 }
 
 /// The URL that starts the same server again.
-pub(super) fn url(options: &Options) -> String {
+pub fn url(options: &Options) -> String {
     let numbers =
         [("buffers", options.buffers), ("dirty", options.dirty), ("checkpoint", options.checkpoint), ("stripes", options.stripes)];
     let numbers = numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), number?.to_string())));

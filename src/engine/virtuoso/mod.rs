@@ -9,7 +9,7 @@ mod database;
 #[cfg(feature = "odbc")]
 mod load;
 #[cfg(feature = "odbc")]
-mod local;
+pub mod local;
 #[cfg(feature = "odbc")]
 mod maintain;
 #[cfg(feature = "odbc")]

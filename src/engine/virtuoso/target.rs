@@ -34,7 +34,7 @@ impl Target {
     }
 
     /// Reads a URL.
-    pub(super) fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
+    pub fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
         let usage = || Error::Usage("give virtuoso://USER@HOST:PORT, or virtuoso:local for a private server".to_owned());
         let parts = Parts::of(url, &VIRTUOSO).map_err(|_| usage())?;
         let password = parts.given("password", PASSWORD_VARIABLE, environment).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! From measured points to a model.
 
-use super::model::{Equation, FORMAT, KneeRow, Model, Range};
+use super::model::{Equation, FORMAT, KneeRow, Model, Range, SIZES};
 use super::observation::{HitRate, Observation};
 use super::regress::{self, Unfit};
 use super::scaling;
@@ -69,7 +69,7 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
 fn bytes_per_warehouse(points: &[Observation]) -> Option<f64> {
     let each = points.iter().filter_map(|point| Some(point.database_bytes? as f64 / f64::from(point.warehouses)));
     let (sum, number) = each.fold((0.0, 0.0), |(sum, number), each| (sum + each, number + 1.0));
-    (number > 0.0).then(|| sum / number)
+    (number > 0.0).then(|| sum / number).filter(|each| SIZES.contains(each))
 }
 
 /// Equation 1, from the points of all numbers of CPUs: the hit rate does not depend on them (section 5.1).

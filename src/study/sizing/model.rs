@@ -13,6 +13,9 @@ pub const FORMAT: u32 = 1;
 
 const MIB: f64 = (1_u64 << 20) as f64;
 
+/// What a warehouse's share of a database can be, in bytes.
+pub(super) const SIZES: std::ops::Range<f64> = 1.0..1e15;
+
 /// What a model file says before its figures.
 const HEAD: &str = "\
 # A model of buffer hit rate and throughput, for graymark predict. B is the buffer in thousands of 4 KiB pages, W the number of warehouses.
@@ -180,7 +183,7 @@ impl Model {
         if !model.scaling.iter().all(|scaling| (0.0..=1.0).contains(&scaling.parameter)) {
             return Err("scaling: parameter: give a number from 0 to 1".to_owned());
         }
-        if !model.bytes_per_warehouse.is_none_or(|bytes| (1.0..1e15).contains(&bytes)) {
+        if !model.bytes_per_warehouse.is_none_or(|bytes| SIZES.contains(&bytes)) {
             return Err("bytes_per_warehouse: give a size in bytes".to_owned());
         }
         Ok(model)
