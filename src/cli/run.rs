@@ -285,6 +285,22 @@ impl Job {
             }
             summary = keep(&measurements);
         }
+        if counted {
+            match count::acknowledged::<W, E>(&engine, &self.interrupt, plan.timeout, &measurements.totals.traces) {
+                Ok(None) => {}
+                Ok(Some(finding)) => {
+                    if !finding.held() {
+                        tell!("{}", report::text::finding(&finding));
+                    }
+                    measurements.findings.1.push(finding);
+                    summary = keep(&measurements);
+                }
+                Err(error) => {
+                    measurements.unchecked = error.to_string();
+                    summary = keep(&measurements);
+                }
+            }
+        }
         Ok(Some(summary))
     }
 

@@ -184,6 +184,7 @@ impl Collector<'_> {
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;
         totals.unfinished += part.unfinished;
+        totals.traces.extend(&part.traces);
         for (sum, count) in totals.effects.iter_mut().zip(&part.effects) {
             *sum += count;
         }

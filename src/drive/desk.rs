@@ -8,7 +8,7 @@ use super::event::Event;
 use super::ledger::Ledger;
 use super::{Report, Schedule};
 use crate::measure::{Interval, Measured, note};
-use crate::workload::{Outcome, Workload};
+use crate::workload::{Outcome, Trace, Workload};
 
 /// What a thread counted over the whole run.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +20,8 @@ pub(super) struct ThreadTotals {
     pub(super) retries: BTreeMap<&'static str, u64>,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) unfinished: u64,
+    /// Rows of commits that were acknowledged shortly before a connection was lost.
+    pub(super) traces: Vec<Trace>,
 }
 
 /// A transaction that a user asked for, while nobody knows yet what becomes of it.
@@ -38,6 +40,13 @@ pub(super) struct Asked {
 /// Failures of one thread that are told one by one; the rest is only counted.
 const FAILURES_TOLD: u64 = 20;
 
+/// Commits of one thread that are remembered, in case that a connection is lost.
+const REMEMBERED: usize = 4_096;
+/// How long before the loss of a connection a commit is looked up afterwards: what a database that does not wait for its disk would lose.
+const LOOKED_UP: Duration = Duration::from_secs(1);
+/// The most rows of one thread that are looked up.
+const MOST_TRACES: usize = 20_000;
+
 /// What the tasks of a driver thread share.
 pub(super) struct Desk<'a> {
     schedule: Schedule,
@@ -47,6 +56,9 @@ pub(super) struct Desk<'a> {
     pub(super) interval: Box<Interval>,
     pub(super) totals: ThreadTotals,
     failures: u64,
+    /// The last commits; when there are as many as are remembered, `oldest` is the place of the next one.
+    recent: Vec<(Instant, Trace)>,
+    oldest: usize,
     /// Where the totals are seen by others, also if this thread never comes back.
     pub(super) ledger: &'a Ledger,
 }
@@ -67,6 +79,8 @@ impl<'a> Desk<'a> {
             interval: Box::new(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len())),
             totals: ThreadTotals { ambiguous_effects: effects.clone(), effects, ..ThreadTotals::default() },
             failures: 0,
+            recent: Vec::with_capacity(REMEMBERED),
+            oldest: 0,
             ledger,
         }
     }
@@ -108,6 +122,25 @@ impl<'a> Desk<'a> {
         self.hand_over();
     }
 
+    /// Keeps what a commit can be found by, in the place of the oldest one.
+    fn remember<W: Workload>(&mut self, input: &W::Input, output: &W::Output, now: Instant) {
+        let Some(trace) = W::trace(input, output) else { return };
+        if self.recent.len() < REMEMBERED {
+            self.recent.push((now, trace));
+        } else {
+            self.recent[self.oldest] = (now, trace);
+            self.oldest = (self.oldest + 1) % REMEMBERED;
+        }
+    }
+
+    /// A connection was lost: what was acknowledged shortly before is to be looked up.
+    pub(super) fn doubt(&mut self, lost: Instant) {
+        let late = self.recent.drain(..).filter(|(at, _)| lost.saturating_duration_since(*at) <= LOOKED_UP);
+        let left = MOST_TRACES.saturating_sub(self.totals.traces.len());
+        self.totals.traces.extend(late.map(|(_, trace)| trace).take(left));
+        self.oldest = 0;
+    }
+
     /// A session of the thread, counted from 0 within it, sends a transaction.
     pub(super) fn sent(&self, session: usize, asked: Asked) {
         self.ledger.sent(session, asked.transaction, micros(self.begin, asked.intended));
@@ -126,6 +159,7 @@ impl<'a> Desk<'a> {
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
         self.ledger.count(&self.totals);
+        self.remember::<W>(input, output, now);
         let transaction = W::transaction(input);
         let same_phase = self.same_phase(intended, now);
         let measured = &mut self.interval.transactions[transaction];
@@ -163,6 +197,7 @@ impl<'a> Desk<'a> {
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
         self.ledger.count(&self.totals);
+        self.remember::<W>(input, output, now);
         self.interval.pacing().deferred_done += 1;
         if self.same_phase(queued, now) {
             note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));

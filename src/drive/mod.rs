@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Error};
 use crate::plan::Factor;
-use crate::workload::Workload;
+use crate::workload::{Trace, Workload};
 use event::{Event, Phase};
 pub use stages::Stages;
 pub use stop::Stop;
@@ -140,6 +140,8 @@ pub struct Totals {
     pub longest_away: f64,
     /// Transactions that paced terminals had sent and no session ever worked.
     pub unfinished: u64,
+    /// Rows of commits that were acknowledged in the second before a connection was lost: they have to be there.
+    pub traces: Vec<Trace>,
     /// Transactions that did not come back in time at the end of the run. Their fate is unknown.
     pub abandoned: u64,
     /// Length of the measurement interval in seconds, as it was.

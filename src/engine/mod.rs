@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::value::RowSink;
-use crate::workload::{Table, Workload};
+use crate::workload::{Table, Trace, Workload};
 use scan::{Chill, Scanned};
 use seed::Reading;
 
@@ -275,6 +275,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;
     /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is what was done.
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
+    /// How many rows of the workload's tables there are for each trace; none if they cannot be looked up here.
+    fn rows_of(&self, _traces: &[Trace]) -> impl Future<Output = Result<Option<Vec<i64>>, Error>> {
+        async { Ok(None) }
+    }
     /// Does some upkeep now.
     fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<Upkeep, Error>>;
     /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and of the most that

@@ -88,6 +88,20 @@ pub enum Outcome {
     RolledBack,
 }
 
+/// A row that a committed transaction has left, by what nobody changes of it any more: so it can be looked up afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Its table.
+    pub table: &'static str,
+    /// Columns that tell it from all others.
+    pub columns: &'static [&'static str],
+    /// Their values, as many as there are columns.
+    pub values: [i32; MOST_COLUMNS],
+}
+
+/// The most columns of a [`Trace`].
+pub const MOST_COLUMNS: usize = 5;
+
 /// Whether a workload has emulated users to think and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Users {
@@ -210,6 +224,10 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn count(output: &Self::Output, effects: &mut [u64]);
     /// Adds what a completed transaction's input and result were to `tallies`, which has the length of [`Workload::TALLIES`].
     fn tally(input: &Self::Input, output: &Self::Output, tallies: &mut [u64]);
+    /// The row by which a completed transaction can be found again; none for one that leaves no such row.
+    fn trace(_input: &Self::Input, _output: &Self::Output) -> Option<Trace> {
+        None
+    }
     /// The most that one transaction of this type can add to each effect, for bounding the unknown.
     fn count_at_most(transaction: usize, effects: &mut [u64]);
 }

@@ -10,8 +10,10 @@ use super::Port;
 use super::failure::of_command;
 use super::read::Read;
 use super::value::whole;
+use crate::engine::sql::lookup;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
+use crate::workload::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -110,6 +112,17 @@ pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
         total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
     };
     W::EFFECTS.iter().map(total).collect()
+}
+
+/// How many rows there are for each trace.
+pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+    let mut found = Vec::with_capacity(traces.len());
+    for trace in traces {
+        let rows: Option<i64> =
+            conn.query_first(lookup::count(trace)).await.map_err(|error| of_command("cannot look for a committed row", &error))?;
+        found.push(rows.unwrap_or_default());
+    }
+    Ok(Some(found))
 }
 
 /// The settings of a session that matter to the result.

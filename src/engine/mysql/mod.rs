@@ -42,7 +42,7 @@ use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::url::DatabaseUrl;
 use crate::workload::value::RowSink;
-use crate::workload::{Table, Workload};
+use crate::workload::{Table, Trace, Workload};
 
 /// What a workload brings to run on MySQL: its SQL, and its transactions over a connection.
 pub trait Port: Workload {
@@ -263,6 +263,10 @@ impl<W: Port> Engine<W> for Mysql {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&mut self.conn::<W>().await?).await
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(&mut self.conn::<W>().await?, traces).await
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {

@@ -8,8 +8,10 @@ use super::connection::Connection;
 use super::diagnostic::Diagnostic;
 use super::dialect::Dialect;
 use super::port::Port;
+use crate::engine::sql::lookup;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding, sqlite};
+use crate::workload::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -59,6 +61,15 @@ pub(super) fn effects<W: Port>(connection: &Connection) -> Result<Vec<i64>, Erro
         total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
     };
     W::EFFECTS.iter().map(total).collect()
+}
+
+/// How many rows there are for each trace.
+pub(super) fn rows_of(connection: &Connection, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+    let one = |trace: &Trace| {
+        let reply = connection.query(&lookup::count(trace)).map_err(|error| failed("cannot look for a committed row", &error))?;
+        Ok(reply.rows.first().and_then(|row| row.long(0).ok()).unwrap_or_default())
+    };
+    traces.iter().map(one).collect::<Result<Vec<_>, _>>().map(Some)
 }
 
 /// What driver and database tell, and the settings that matter to the result.

@@ -43,8 +43,8 @@ use super::{
 };
 use crate::engine::seed::Reading;
 use crate::measure::maintenance::MaintenanceKind;
-use crate::workload::Workload;
 use crate::workload::value::RowSink;
+use crate::workload::{Trace, Workload};
 
 /// A database that is reached by ODBC.
 #[derive(Clone, Debug)]
@@ -245,6 +245,10 @@ impl<W: Port> Engine<W> for Odbc {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&self.connect::<W>()?)
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(&self.connect::<W>()?, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {

@@ -11,8 +11,10 @@ use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 use super::Port;
 use super::failure::of_command;
 use super::schema::Schema;
+use crate::engine::sql::lookup;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
+use crate::workload::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -99,6 +101,21 @@ pub async fn effects<W: Port>(client: &Client, schema: &Schema) -> Result<Vec<i6
         total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
     };
     W::EFFECTS.iter().map(total).collect()
+}
+
+/// How many rows there are for each trace.
+pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+    let mut found = Vec::with_capacity(traces.len());
+    for trace in traces {
+        let messages = client.simple_query(&reading(schema, &lookup::count(trace))).await;
+        let messages = messages.map_err(|error| of_command("cannot look for a committed row", &error))?;
+        let row = messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        });
+        found.push(row.and_then(|text| text.parse().ok()).unwrap_or_default());
+    }
+    Ok(Some(found))
 }
 
 /// The settings of a session that matter to the result.

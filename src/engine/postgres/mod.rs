@@ -43,7 +43,7 @@ use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::url::DatabaseUrl;
 use crate::workload::value::RowSink;
-use crate::workload::{Table, Workload};
+use crate::workload::{Table, Trace, Workload};
 
 /// What a workload brings to run on PostgreSQL: its SQL, and its transactions over a connection.
 pub trait Port: Workload {
@@ -261,6 +261,10 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&self.client().await?, &self.schema::<W>()).await
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(&self.client().await?, &self.schema::<W>(), traces).await
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {

@@ -1,6 +1,7 @@
 //! What SQL engines share: transactions written once over a small statement interface, with dialects as data.
 
 pub mod debitcredit;
+pub mod lookup;
 pub mod restore;
 pub mod script;
 pub mod tpcc;
