@@ -1,0 +1,123 @@
+//! A developer has two builds, settings or machines, and asks whether one of them is slower.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use crate::support::command::{run, succeed};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Runs on an engine whose transactions take just so long, side by side: record and service time.
+fn runs(place: &Path, runs: &[(&str, &str)]) {
+    thread::scope(|scope| {
+        for (record, service) in runs {
+            scope.spawn(move || {
+                let db = format!("simulated:service={service}");
+                let arguments = ["run", "tpcc", "--db", &db, "-w", "2", "--clients", "4", "--ramp-up", "1s", "--duration", "12s"];
+                succeed(place, &[&arguments[..], &["--out", record]].concat());
+            });
+        }
+    });
+}
+
+fn compare(place: &Path, arguments: &[&str]) -> Value {
+    succeed(place, &[&["compare", "--json"], arguments].concat()).json()
+}
+
+#[test]
+fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    runs(place, &[("a", "20ms"), ("b/1", "20ms"), ("b/2", "20ms"), ("slow", "24ms")]);
+
+    let slower = compare(place, &["a", "slow"]);
+    let throughput = &slower["throughput"];
+    assert_eq!(throughput["finding"], "slower", "{slower}");
+    let percent = throughput["percent"].as_f64().unwrap();
+    // A sixth; timers on a busy machine add to both.
+    assert!((-22.0..-8.0).contains(&percent), "{throughput}");
+    let [before, after] = [0, 1].map(|side| slower["responses"]["new_order"][side]["p50"].as_f64().unwrap());
+    assert!(before >= 20.0 && after >= 24.0, "{slower}");
+
+    // One is told from the other, whichever way round; only the slower one fails.
+    assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "5%"]).code, Some(1));
+    assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "60%"]).code, Some(0));
+    let faster = succeed(place, &["compare", "slow", "a", "--fail-if-slower", "5%"]);
+    assert!(faster.out.contains("B is faster than A by") && faster.out.contains("new_order p99"), "{faster:?}");
+
+    // A directory stands for the records in it; the same records on both sides are the same.
+    let same = compare(place, &["b", "--with", "b/1", "b/2"]);
+    assert_eq!((&same["throughput"]["finding"], same["a"]["records"].as_array().unwrap().len()), (&"no_difference".into(), 2));
+    assert_eq!(same["a"]["transactions_per_second"], same["b"]["transactions_per_second"]);
+    assert_eq!(compare(place, &["a", "slow"]), slower);
+}
+
+#[test]
+fn runs_that_are_not_alike_are_compared_under_protest() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    runs(place, &[("a", "20ms"), ("b", "20ms")]);
+    let alike = succeed(place, &["compare", "a", "b"]);
+    assert!(!alike.err.contains("they differ in"), "{alike:?}");
+    assert!(alike.err.contains("one run a side"), "{alike:?}");
+    for (file, from, to, told) in [
+        ("summary.json", "\"scale\": 2", "\"scale\": 3", "they differ in scale: 2 in A, 3 in B"),
+        ("summary.json", "\"clients\": 4", "\"clients\": 5", "they differ in clients: 4 in A, 5 in B"),
+        ("environment.json", "\"cpu_model\": \"", "\"cpu_model\": \"Other ", "they differ in CPU: "),
+    ] {
+        let path = place.join("b").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let changed = text.replace(from, to);
+        assert_ne!(text, changed, "{from} in {text}");
+        fs::write(&path, changed).unwrap();
+        let done = succeed(place, &["compare", "a", "b"]);
+        assert!(done.err.contains(told), "{told}: {done:?}");
+        fs::write(&path, text).unwrap();
+    }
+}
+
+/// A commit that does not wait for the disk is faster, and no better for it.
+#[test]
+fn runs_that_differ_in_durability_are_ranked_only_if_asked_for() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    runs(place, &[("a", "24ms"), ("b", "20ms")]);
+    assert_eq!(compare(place, &["a", "b"])["throughput"]["finding"], "faster");
+    let path = place.join("b/summary.json");
+    let mut summary: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let lost = serde_json::json!({"class": "may lose commits", "risks": ["fsync=off: never"], "settings": {"fsync": "off"}});
+    summary["durability"] = lost;
+    fs::write(&path, summary.to_string()).unwrap();
+
+    let refused = compare(place, &["a", "b"]);
+    assert_eq!(refused["throughput"]["finding"], "not_ranked", "{refused}");
+    assert_eq!(refused["not_ranked"], "not known in A, may lose commits (fsync=off) in B");
+    let told = succeed(place, &["compare", "a", "b"]);
+    assert!(told.out.contains("Not ranked: they differ in durability") && !told.out.contains("faster"), "{told:?}");
+    assert!(told.out.contains("--across-durability"), "{told:?}");
+    // A gate must not pass what nobody judged.
+    assert_eq!(run(place, &["compare", "a", "b", "--fail-if-slower", "5%"]).code, Some(1));
+    // Neither may one set hold both kinds.
+    assert_eq!(compare(place, &["a", "--with", "a", "b"])["throughput"]["finding"], "not_ranked");
+
+    let asked = succeed(place, &["compare", "a", "b", "--across-durability", "--fail-if-slower", "5%"]);
+    assert!(
+        asked.out.contains("B is faster than A") && asked.err.contains("they differ in durability: not known in A"),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_in_one_line() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    run(place, &["compare", "a"]).refused(2, &["--with"]);
+    run(place, &["compare", "a", "b", "c"]).refused(2, &["--with"]);
+    run(place, &["compare", "a", "b"]).refused(2, &["a is not a record"]);
+    run(place, &["compare", "a", "b", "--fail-if-slower", "much"]).refused(2, &["--fail-if-slower", "5%"]);
+    let short =
+        ["run", "tpcc", "--db", "simulated:service=1ms", "-w", "1", "--ramp-up", "0s", "--duration", "2s", "--out", "short"];
+    succeed(place, &short);
+    run(place, &["compare", "short", "short"]).refused(2, &["short", "fewer than 10 measured seconds"]);
+}

@@ -1,0 +1,326 @@
+//! A database must do with any input what the standard says: engines against a reference model.
+
+use crate::support;
+use crate::support::dump;
+use crate::support::faults;
+use crate::support::model;
+#[cfg(feature = "odbc")]
+use crate::support::odbc;
+use crate::support::suite;
+#[cfg(feature = "odbc")]
+use crate::support::virtuoso;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{LazyLock, Mutex};
+
+use graymark::engine::postgres::connect::Target;
+use graymark::engine::sql::tpcc::{Statement, Statements};
+use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
+use graymark::engine::{Engine, Failure, Manifest, Session, Via};
+use graymark::workload::tpcc::Tpcc;
+use graymark::workload::tpcc::input::Input;
+use graymark::workload::tpcc::output::Output;
+use graymark::workload::value::RowSink;
+use graymark::workload::{Table, Terminal as _, Workload};
+use model::Model;
+use mysql_async::prelude::Queryable;
+use suite::{Step, WAREHOUSES, conforms, population, session_conforms};
+use tempfile::TempDir;
+
+/// A loaded SQLite database, of which each test gets a copy.
+static LOADED: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("loaded.db");
+    let engine = Sqlite::open(Options::new(&file)).unwrap();
+    block_on(Engine::<Tpcc>::load(&engine, &manifest(), &population(), 1, &|_| {})).unwrap();
+    (directory, file)
+});
+
+static MODEL: LazyLock<Model> = LazyLock::new(|| Model::new(&population()));
+
+fn manifest() -> Manifest {
+    let population = population();
+    Manifest {
+        format: 1,
+        scale: population.warehouses,
+        seed: population.seed,
+        date: population.date.0,
+        foreign_keys: false,
+        parameters: Tpcc::parameters(&population),
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// A fresh copy of the loaded database. Nothing of it needs to outlive the test, so commits do not wait for the disk.
+fn fresh() -> (TempDir, Options) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tpcc.db");
+    std::fs::copy(&LOADED.1, &file).unwrap();
+    (directory, Options { synchronous: Synchronous::Off, ..Options::new(file) })
+}
+
+/// Holds whatever a user of the checks would see.
+async fn holds<E: Engine<Tpcc>>(engine: &E) {
+    let findings = engine.check(&mut |_| {}).await.unwrap();
+    let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
+    assert!(!findings.is_empty() && broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn sqlite_conforms() {
+    let (_directory, options) = fresh();
+    let engine = Sqlite::open(options.clone()).unwrap();
+    block_on(async {
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::sqlite(&options.file, table, sink);
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+        let stranger = rusqlite::Connection::open(&options.file).unwrap();
+        faults::are_told(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
+    });
+}
+
+/// By one way of speaking.
+fn postgres_conforms(via: Via) {
+    let Some(()) = support::require_postgres() else { return };
+    let server = support::small_server();
+    block_on(async {
+        let engine = support::open(&server.url(), via).await.unwrap();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+        side_by_side(&engine).await;
+        client.batch_execute("SET search_path TO tpcc").await.unwrap();
+        faults::are_told(&engine, &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
+    });
+}
+
+#[test]
+fn postgres_conforms_by_statements() {
+    postgres_conforms(Via::Statements);
+}
+
+#[test]
+fn postgres_conforms_by_procedures() {
+    postgres_conforms(Via::Procedures);
+}
+
+/// By both ways of speaking; between them, a restore brings the first rows back.
+#[test]
+fn mariadb_conforms_by_statements_and_by_procedures() {
+    let Some(()) = support::require_mariadb() else { return };
+    let server = support::small_mariadb(&[]);
+    block_on(async {
+        for (turn, via) in [Via::Statements, Via::Procedures].into_iter().enumerate() {
+            let engine = support::open_mysql(&server.url(), via).await.unwrap();
+            if turn == 0 {
+                Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+            } else {
+                let restored = Engine::<Tpcc>::restore(&engine, &manifest(), &population(), &|_| {}).await.unwrap();
+                assert!(restored.held() && restored.rows() > 0, "{restored:?}");
+            }
+            let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
+            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
+            conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
+            holds(&engine).await;
+            side_by_side(&engine).await;
+            if turn == 1 {
+                faults::are_told(&engine, &manifest(), async |sql| client.query_drop(sql).await.unwrap()).await;
+            }
+        }
+    });
+}
+
+/// Over ODBC, on a fresh population. The rows are read, and faults are planted, past the driver.
+#[cfg(feature = "odbc")]
+async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut dyn RowSink), sql: impl AsyncFnMut(&str)) {
+    let engine = graymark::engine::odbc::Odbc::open(support::options(url, Via::Statements)).unwrap();
+    if load {
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+    }
+    conforms(&engine, MODEL.clone(), suite::SCRIPT, dump).await.unwrap_or_else(|why| panic!("{url}: {why}"));
+    side_by_side(&engine).await;
+    faults::are_told(&engine, &manifest(), sql).await;
+}
+
+/// In the dialect of PostgreSQL on what another engine has loaded; then as if nobody knew the database.
+#[cfg(feature = "odbc")]
+#[test]
+fn postgresql_conforms_over_odbc() {
+    let Some(odbc::Place::Postgres(server)) = odbc::Place::postgres() else { return };
+    let url = odbc::postgres_url(&server, "postgres");
+    block_on(async {
+        let engine = support::open(&server.url(), Via::Statements).await.unwrap();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        let stranger = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        stranger.batch_execute("SET search_path TO tpcc").await.unwrap();
+        let sql = async |sql: &str| stranger.batch_execute(sql).await.unwrap();
+        odbc_conforms(&url, false, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await, sql).await;
+        stranger.batch_execute("SET search_path TO public").await.unwrap();
+        let url = format!("{url}GraymarkDialect=plain;");
+        odbc_conforms(&url, true, async |table, sink| dump::postgres(&client, "public", table, sink).await, sql).await;
+    });
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn mariadb_conforms_over_odbc() {
+    let Some(place) = odbc::Place::mariadb() else { return };
+    let odbc::Place::Mariadb(server) = &place else { panic!("another server") };
+    block_on(async {
+        let mut client = support::mysql_client(&server.url(), None).await;
+        let mut stranger = support::mysql_client(&server.url(), Some("bench")).await;
+        let sql = async |sql: &str| stranger.query_drop(sql).await.unwrap();
+        odbc_conforms(&place.url(), true, async |table, sink| dump::mysql(&mut client, "bench", table, sink).await, sql).await;
+    });
+}
+
+/// On what another engine has loaded.
+#[cfg(feature = "odbc")]
+#[test]
+fn sqlite_conforms_over_odbc() {
+    if odbc::Place::sqlite().is_none() {
+        return;
+    }
+    let (_directory, options) = fresh();
+    let url = odbc::sqlite_url(&options.file);
+    let stranger = rusqlite::Connection::open(&options.file).unwrap();
+    let sql = async |sql: &str| stranger.execute_batch(sql).unwrap();
+    block_on(odbc_conforms(&url, false, async |table, sink| dump::sqlite(&options.file, table, sink), sql));
+}
+
+#[cfg(feature = "odbc")]
+#[test]
+fn virtuoso_conforms_by_procedures() {
+    let Some(()) = virtuoso::require() else { return };
+    block_on(async {
+        let engine = virtuoso::small();
+        Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
+        let connection = engine.target().connect().unwrap();
+        let rows = async |table: &Table, sink: &mut dyn RowSink| virtuoso::dump(&connection, table, sink);
+        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
+        holds(&engine).await;
+        side_by_side(&engine).await;
+        let sql = async |sql: &str| connection.execute(sql).map(|_| ()).unwrap();
+        faults::are_told(&engine, &manifest(), sql).await;
+    });
+}
+
+/// The suite is worth something only if it sees what is wrong: a dialect with one thing changed must not pass.
+#[test]
+fn a_wrong_statement_does_not_pass() {
+    let wrong: &[(&str, &str, Step, &str)] = &[
+        // Appendix A's rule: more than 10 must remain.
+        ("s_quantity >= ?5 + 10", "s_quantity > ?5 + 10", ("border", suite::stock_at_the_border), "border"),
+        ("- ?5 + 91", "- ?5 + 90", ("border", suite::stock_at_the_border), "border"),
+        ("s_remote_cnt + ?6", "s_remote_cnt + ?6 * 0", ("remote", suite::remote_lines), "table stock"),
+        ("(count(*) - 1) / 2", "count(*) / 2", ("names", suite::payments_by_name), "names"),
+        ("c_data, 1, 500", "c_data, 1, 499", ("bad credit", suite::bad_credit), "table customer"),
+        ("c_balance - ?6", "c_balance + ?6", ("names", suite::payments_by_name), "names"),
+        ("c_delivery_cnt + 1", "c_delivery_cnt", ("deliveries", suite::deliveries), "table customer"),
+        ("SELECT min(no_o_id)", "SELECT max(no_o_id)", ("deliveries", suite::deliveries), "deliveries"),
+        ("d_next_o_id - 20", "d_next_o_id - 19", ("levels", suite::stock_levels), "levels"),
+    ];
+    for (right, broken, step, told) in wrong {
+        assert!(TPCC_STATEMENTS.contains(right), "the statements have no `{right}` to break");
+        let statements = TPCC_STATEMENTS.replace(right, broken);
+        let (_directory, options) = fresh();
+        let statements = Statement::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
+        let mut session = Statements::new(Connection::open(&options, false, Writer::default(), statements).unwrap());
+        let outcome = block_on(session_conforms(&mut session, MODEL.clone(), &[*step], async |table, sink| {
+            dump::sqlite(&options.file, table, sink)
+        }));
+        let why = outcome.expect_err(&format!("`{broken}` passed"));
+        assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
+    }
+}
+
+/// Nor may a plain statement of ODBC with one thing changed.
+#[cfg(feature = "odbc")]
+#[test]
+fn a_wrong_plain_statement_does_not_pass() {
+    use graymark::engine::odbc::{Odbc, Port};
+    let wrong: &[(&str, &str, Step, &str)] = &[
+        ("c_last = ?5 ORDER BY c_first, c_id", "c_last = ?5 ORDER BY c_id", ("names", suite::payments_by_name), "names"),
+        ("SUBSTRING(?note || c_data, 1, 500)", "SUBSTRING(c_data, 1, 500)", ("bad credit", suite::bad_credit), "bad credit"),
+        ("MIN(no_o_id)", "MAX(no_o_id)", ("deliveries", suite::deliveries), "deliveries"),
+    ];
+    if odbc::Place::sqlite().is_none() {
+        return;
+    }
+    for (right, broken, step, told) in wrong {
+        let all = <Tpcc as Port>::PLAIN_STATEMENTS;
+        assert!(all.contains(right), "the statements have no `{right}` to break");
+        let statements = all.replace(right, broken);
+        let (_directory, options) = fresh();
+        let engine = Odbc::open(support::options(&odbc::sqlite_url(&options.file), Via::Statements)).unwrap();
+        let mut session = engine.session::<Tpcc>(&Statement::load(&statements).unwrap()).unwrap();
+        let outcome = block_on(session_conforms(&mut session, MODEL.clone(), &[*step], async |table, sink| {
+            dump::sqlite(&options.file, table, sink)
+        }));
+        let why = outcome.expect_err(&format!("`{broken}` passed"));
+        assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
+    }
+}
+
+#[test]
+fn sessions_side_by_side_agree_with_sqlite() {
+    let (_directory, options) = fresh();
+    block_on(side_by_side(&Sqlite::open(options).unwrap()));
+}
+
+/// What several sessions were told together is what the database holds.
+async fn side_by_side<E: Engine<Tpcc>>(engine: &E) {
+    const SESSIONS: u64 = 4;
+    let before = engine.effects().await.unwrap();
+    let delivered = Mutex::new(BTreeSet::new());
+    let told: Vec<Vec<u64>> = std::thread::scope(|scope| {
+        let work = |number| {
+            let delivered = &delivered;
+            move || block_on(work(engine, number, delivered))
+        };
+        let sessions: Vec<_> = (0..SESSIONS).map(|number| scope.spawn(work(number))).collect();
+        sessions.into_iter().map(|session| session.join().unwrap()).collect()
+    });
+    let after = engine.effects().await.unwrap();
+    for (number, name) in Tpcc::EFFECTS.iter().enumerate() {
+        let grown = after[number] - before[number];
+        assert!(grown > 0, "no {name} at all");
+        assert_eq!(grown, told.iter().map(|told| told[number] as i64).sum::<i64>(), "{name}");
+    }
+    holds(engine).await;
+}
+
+/// Warehouse, district and number of an order.
+type OrderKey = (i32, usize, i32);
+
+/// One session's transactions, each tried until it is done; their effects as it was told.
+async fn work<E: Engine<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTreeSet<OrderKey>>) -> Vec<u64> {
+    const TRANSACTIONS: usize = 500;
+    let terminals = Tpcc::terminals(WAREHOUSES, &Tpcc::parameters(&population()), 42).unwrap();
+    let mut terminal = Tpcc::terminal(&terminals, number);
+    let mut session = engine.open_session().await.unwrap();
+    let mut effects = vec![0; Tpcc::EFFECTS.len()];
+    for _ in 0..TRANSACTIONS {
+        let input = terminal.next_input();
+        let output = loop {
+            match session.execute(&input).await {
+                Ok(output) => break output,
+                Err(Failure::Retry { .. }) => {}
+                Err(failure) => panic!("{input:?}: {failure}"),
+            }
+        };
+        Tpcc::count(&output, &mut effects);
+        if let (Input::Delivery(input), Output::Delivery(output)) = (&input, &output) {
+            let orders = output.orders.iter().enumerate().filter_map(|(district, order)| Some((input.w_id, district, (*order)?)));
+            orders.for_each(|order| assert!(delivered.lock().unwrap().insert(order), "{order:?} was delivered twice"));
+        }
+    }
+    effects
+}

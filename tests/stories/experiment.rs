@@ -1,0 +1,149 @@
+//! A user repeats the experiment of "Virtuoso and Database Scalability" on a database of theirs: its load as a profile, the serial read, and
+//! a table of systems.
+
+use crate::support::command::{Done, json_file, loaded, new_record, open_directory, run, succeed};
+use crate::support::{require_mariadb, require_postgres};
+use graymark::engine::server;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Rows of each table of a population of one warehouse.
+const ROWS: [(&str, u64); 6] =
+    [("warehouse", 1), ("district", 10), ("customer", 30_000), ("orders", 30_000), ("item", 100_000), ("stock", 100_000)];
+
+#[test]
+fn the_profile_sets_the_run_and_flags_win() {
+    let place = loaded();
+    let run = ["run", "--db", "sqlite:loaded.db", "--profile", "virtuoso", "--duration", "2s", "--json"];
+    let summary = succeed(place.path(), &run).json();
+    let figures = ["clients", "scale", "ramp_up_s", "pace", "profile"].map(|key| summary[key].clone());
+    assert_eq!(figures, [Value::from(2), Value::from(1), Value::from(0.0), Value::from("none"), Value::from("virtuoso")]);
+    let effects = &summary["database"]["effects"]["new_orders"];
+    assert_eq!((&effects["client"], &summary["database"]["agrees"]), (&effects["database"], &Value::Bool(true)));
+    // The first of the checkpoints opens the interval.
+    assert_eq!(summary["maintenance"][0]["kind"], "checkpoint");
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    let broken = |id: &str| clauses.iter().any(|clause| clause["id"] == id && clause["state"] == "broken");
+    assert!(["4.2.2", "5.2.5.2", "5.2.5.4", "5.5.2.1"].into_iter().all(broken), "{clauses:#?}");
+
+    let record = new_record(place.path(), &[]);
+    let plan = std::fs::read_to_string(record.join("plan.toml")).unwrap();
+    for line in ["profile = \"virtuoso\"", "clients = 2", "duration = \"2s\"", "checkpoint = \"1200s\"", "ramp_up = \"0s\""] {
+        assert!(plan.lines().any(|found| found == line), "{plan}");
+    }
+    let flags = [&run[..], &["--clients", "3", "--checkpoint", "1s", "--ramp-up", "1s"]].concat();
+    let summary = succeed(place.path(), &flags).json();
+    assert_eq!(["clients", "ramp_up_s"].map(|key| summary[key].clone()), [Value::from(3), Value::from(1.0)]);
+    assert!(summary["maintenance"].as_array().unwrap().len() >= 2, "{}", summary["maintenance"]);
+
+    // A run that asks for no profile is told without one.
+    let plain = succeed(place.path(), &["run", "--db", "sqlite:loaded.db", "--duration", "1s", "--ramp-up", "0s", "--json"]).json();
+    assert_eq!((&plain["profile"], &plain["clients"]), (&Value::Null, &Value::from(4)));
+}
+
+/// What a scan that was told as JSON says of each pass.
+fn scanned(done: &Done, first: &str) -> Value {
+    let scan = done.json();
+    let passes = scan["passes"].as_array().unwrap();
+    assert_eq!(passes.iter().map(|pass| pass["name"].as_str().unwrap()).collect::<Vec<_>>(), [first, "warm"]);
+    for pass in passes {
+        let tables = pass["tables"].as_array().unwrap();
+        assert_eq!(tables.len(), 9, "{pass}");
+        for (name, rows) in ROWS {
+            let found = tables.iter().find(|table| table[0] == name).unwrap();
+            assert_eq!(found[1]["rows"], rows, "{name}");
+            // No row is shorter than its numbers, and none of the standard's is longer than 700 bytes; pages are not quite full.
+            let bytes = found[1]["bytes"].as_u64().unwrap();
+            assert!(bytes >= 8 * rows && bytes < 1_000 * rows + 100_000, "{name}: {bytes}");
+        }
+    }
+    assert_eq!(scan["caches"]["cold"], first == "cold", "{scan}");
+    scan
+}
+
+#[test]
+fn an_embedded_database_is_read_from_end_to_end() {
+    let place = loaded();
+    let scan = scanned(&succeed(place.path(), &["scan", "--db", "sqlite:loaded.db", "--json"]), "cold");
+    assert!(scan["caches"]["how"].as_str().unwrap().contains("page cache"), "{scan}");
+    let told = succeed(place.path(), &["scan", "--db", "sqlite:loaded.db"]);
+    let total = told.out.lines().find(|line| line.starts_with("total")).unwrap();
+    assert_eq!(total.split_whitespace().count(), 7, "{}", told.out);
+    assert!(told.out.contains("\nCold: ") && told.err.contains("scan: warm: stock: 100000 rows"), "{told:?}");
+
+    run(place.path(), &["scan", "--db", "sqlite:other.db"]).refused(3, &["holds no tpcc tables", "graymark load"]);
+    run(place.path(), &["scan", "--db", "simulated:"]).refused(2, &["no tables"]);
+}
+
+#[test]
+fn a_private_server_is_restarted_for_the_cold_read() {
+    let Some(()) = require_postgres() else { return };
+    let place = open_directory();
+    let data = place.path().join("data");
+    let url = format!("postgres:local?data={}&fsync=off", data.display());
+    succeed(place.path(), &["load", "--db", &url]);
+    let scan = scanned(&succeed(place.path(), &["scan", "--db", &url, "--json"]), "cold");
+    assert!(scan["caches"]["how"].as_str().unwrap().contains("restarted"), "{scan}");
+
+    // The same files by a server that is not Graymark's to restart.
+    let settings = vec![("fsync".to_owned(), "off".to_owned())];
+    let options = server::postgres::Options { data: Some(data), settings, ..Default::default() };
+    let server = server::postgres::Server::start(&options).unwrap();
+    let scan = scanned(&succeed(place.path(), &["scan", "--db", &server.url(), "--json"]), "first");
+    assert!(scan["caches"]["how"].as_str().unwrap().contains("restart it before"), "{scan}");
+}
+
+#[test]
+fn a_private_mariadb_is_restarted_for_the_cold_read() {
+    let Some(()) = require_mariadb() else { return };
+    let place = open_directory();
+    let url = format!("mysql:local?data={}&innodb_flush_log_at_trx_commit=0", place.path().join("data").display());
+    succeed(place.path(), &["load", "--db", &url]);
+    let scan = scanned(&succeed(place.path(), &["scan", "--db", &url, "--json"]), "cold");
+    assert!(scan["caches"]["how"].as_str().unwrap().contains("restarted"), "{scan}");
+}
+
+#[cfg(not(feature = "odbc"))]
+#[test]
+fn a_build_without_odbc_says_what_is_missing() {
+    let place = TempDir::new().unwrap();
+    for url in ["virtuoso:local", "virtuoso://dba@localhost:1111"] {
+        run(place.path(), &["check", "--db", url]).refused(2, &["no ODBC", "--features odbc"]);
+    }
+}
+
+#[test]
+fn records_stand_side_by_side() {
+    let place = TempDir::new().unwrap();
+    let bench = ["bench", "--profile", "virtuoso", "--duration", "2s", "--check", "none", "--json", "--out"];
+    let summary = succeed(place.path(), &[&bench[..], &["a"]].concat()).json();
+    succeed(place.path(), &["run", "--db", "simulated:", "--duration", "1s", "--ramp-up", "0s", "--out", "b"]);
+    let bank = ["run", "debitcredit", "--db", "simulated:", "--duration", "1s", "--ramp-up", "0s", "--out", "c"];
+    succeed(place.path(), &bank);
+
+    let table = succeed(place.path(), &["report", "--table", "a", "b", "c"]);
+    let lines: Vec<&str> = table.out.lines().collect();
+    assert!(lines[0].starts_with("throughput") && lines[0].contains("load time"), "{}", table.out);
+    let orders = summary["database"]["new_orders"].as_f64().unwrap();
+    let throughput = orders * 60.0 / summary["interval_s"].as_f64().unwrap();
+    let figure = format!("{} New-Orders/min", throughput.trunc());
+    assert!(lines[1].replace(',', "").starts_with(&figure), "{figure} in {}", table.out);
+    assert!(
+        lines[1].contains("1 warehouse, 2 clients") && lines[1].contains("SQLite") && lines[1].contains(" s  "),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[3].contains(" tps") && lines[3].contains("1 branch"), "{}", lines[3]);
+    assert_eq!(lines.len(), 6, "{}", table.out);
+
+    let markdown = succeed(place.path(), &["report", "--table=markdown", "a", "b"]);
+    assert!(markdown.out.starts_with("| throughput | load | storage | RAM | CPU |"), "{}", markdown.out);
+    let json = succeed(place.path(), &["report", "--table", "--json", "a", "b"]).json();
+    let load = json_file(&place.path().join("a"), "load.json");
+    assert_eq!(json["records"][0]["load_s"], load["seconds"]);
+    // What a record does not tell is not made up.
+    assert_eq!((&json["records"][1]["load_s"], &json["records"][1]["server_cpu_percent"]), (&Value::Null, &Value::Null));
+
+    run(place.path(), &["report", "a", "b"]).refused(2, &["--table"]);
+    run(place.path(), &["report", "--table", "a", "nowhere"]).refused(2, &["nowhere"]);
+}

@@ -1,0 +1,235 @@
+//! A user runs a grid of buffers and clients, kills it at any moment and goes on, and reads what the models of sizing are made from.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
+use crate::support::require_postgres;
+use graymark::record::summary::Summary;
+use graymark::study::sizing::observation::{self, Observation};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// When the runs of finished points began, by the point's directory.
+fn finished(sweep: &Path) -> BTreeMap<String, String> {
+    let points = std::fs::read_dir(sweep.join("points")).into_iter().flatten().flatten();
+    let begun = points.filter_map(|entry| {
+        let text = std::fs::read_to_string(entry.path().join("record.json")).ok()?;
+        let header: Value = serde_json::from_str(&text).expect("written as a whole");
+        (header["status"] == "complete").then(|| (entry.file_name().into_string().unwrap(), header["started"].to_string()))
+    });
+    begun.collect()
+}
+
+fn points(sweep: &Path) -> Vec<Observation> {
+    observation::read(std::fs::File::open(sweep.join("points.csv")).unwrap()).unwrap()
+}
+
+/// Kills the command again and again after a time that grows and then falls back, until it ends by itself. What was finished stays.
+fn killed_again_and_again(place: &Path, arguments: &[&str]) {
+    let sweep = place.join("grid");
+    let mut before = BTreeMap::new();
+    for attempt in 0_u64.. {
+        assert!(attempt < 40, "it never ends: {before:?}");
+        let mut child = start(graymark(place, arguments));
+        std::thread::sleep(Duration::from_millis(200 + attempt * 733 % 2_900));
+        let ended = !child.at_work();
+        if !ended {
+            child.signal(Signal::SIGKILL);
+        }
+        let (status, done) = child.end();
+        let now = finished(&sweep);
+        assert!(before.iter().all(|(point, began)| now.get(point) == Some(began)), "{before:?} then {now:?}");
+        before = now;
+        if ended {
+            assert!(status.success(), "{done:?}");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_grid_killed_at_any_moment_repeats_no_finished_point_and_loses_none() {
+    let place = TempDir::new().unwrap();
+    let db = "simulated:service=2ms";
+    let arguments =
+        ["sweep", "grid", "clients=1,2,4", "--repeats", "2", "--db", db, "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
+    killed_again_and_again(place.path(), &[&arguments[..], &["--duration", "1s", "--out", "grid"]].concat());
+    let sweep = place.path().join("grid");
+    let points = points(&sweep);
+    let mut seen = points.iter().map(|point| (point.repeat.unwrap(), point.clients.unwrap())).collect::<Vec<_>>();
+    assert_eq!(seen[..3].iter().map(|(repeat, _)| *repeat).collect::<Vec<_>>(), [1, 1, 1], "repeat after repeat");
+    seen.sort_unstable();
+    assert_eq!(seen, [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (2, 4)]);
+    assert_eq!(finished(&sweep).len(), 6);
+    for point in &points {
+        // A client of 2 ms a transaction does at most 30,000 a minute.
+        let most = 30_000.0 * f64::from(point.clients.unwrap());
+        assert!(point.new_orders_per_minute > 0.0 && point.new_orders_per_minute < most, "{point:?}");
+        assert!(point.data_hit().is_none() && place.path().join("grid").join(point.record.as_ref().unwrap()).is_dir());
+    }
+}
+
+#[test]
+fn each_point_begins_with_the_same_database() {
+    let place = open_directory();
+    let db = "sqlite:tpcc.db?synchronous=off";
+    let arguments = ["sweep", "grid", "clients=1,2", "--db", db, "-w", "1", "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
+    let arguments = [&arguments[..], &["--duration", "1s", "--check", "both", "--out", "grid"]].concat();
+    // Someone else's, by names that a point's copy could have.
+    std::fs::create_dir(place.path().join("tpcc-w1-point")).unwrap();
+    std::fs::write(place.path().join("tpcc-w1-point/letter"), "dear").unwrap();
+    std::fs::write(place.path().join("tpcc-w1-point.db"), "a letter").unwrap();
+    let sweep = succeed(place.path(), &[&arguments[..], &["--keep-databases", "--json"]].concat()).json();
+    let points = sweep["series"][0]["points"].as_array().unwrap();
+    assert_eq!(points.iter().map(|point| point["clients"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2]);
+    assert!(points.iter().all(|point| point["passed"] == true && point["throughput"].as_f64() > Some(0.0)), "{sweep}");
+    // As a kill just after the last point was noted as done leaves it.
+    let table = place.path().join("grid/points.csv");
+    let whole = std::fs::read_to_string(&table).unwrap();
+    let (before, _) = whole.trim_end().rsplit_once('\n').unwrap();
+    std::fs::write(&table, format!("{before}\n")).unwrap();
+    let state = std::fs::read_to_string(place.path().join("grid/sweep.toml")).unwrap();
+    let ending = state.lines().find_map(|line| line.strip_prefix("copies = \"")?.strip_suffix('"')).unwrap();
+    std::fs::copy(place.path().join("tpcc-w1.db"), place.path().join(format!("tpcc-w1-{ending}.db"))).unwrap();
+    succeed(place.path(), &["sweep", "resume", "grid"]);
+    assert_eq!(std::fs::read_to_string(&table).unwrap(), whole, "no point is lost");
+    let files = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    let mut files = files.filter(|name| name != "grid").collect::<Vec<_>>();
+    files.sort();
+    assert_eq!(files, ["tpcc-w1-point", "tpcc-w1-point.db", "tpcc-w1.db"], "the copies are gone, and only they");
+    assert_eq!(std::fs::read_to_string(place.path().join("tpcc-w1-point/letter")).unwrap(), "dear");
+    assert_eq!(std::fs::read_to_string(place.path().join("tpcc-w1-point.db")).unwrap(), "a letter");
+    // The loaded database was never worked on: nothing is to be restored.
+    let restored = succeed(place.path(), &["restore", "--db", "sqlite:tpcc-w1.db", "--json"]).json();
+    let undone = restored["restore"]["undone"].as_array().unwrap();
+    assert!(!undone.is_empty() && undone.iter().all(|table| table[1] == 0), "{restored}");
+}
+
+fn percent(hits: &Value) -> f64 {
+    let number = |name: &str| hits[name].as_f64().unwrap_or_else(|| panic!("{name} in {hits}"));
+    let computed = 100.0 * (1.0 - number("physical") / number("logical"));
+    assert!((number("hit_percent") - computed).abs() < 1e-9, "{hits}");
+    computed
+}
+
+#[test]
+fn hit_rates_follow_the_buffers_of_private_servers() {
+    let Some(()) = require_postgres() else { return };
+    // The server's user has to reach it.
+    let place = open_directory();
+    let dimensions =
+        ["sweep", "grid", "buffers=2MB,256MB", "cpus=1", "--bound-memory", "--db", "postgres:local?fsync=off", "-w", "1"];
+    let run = ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "4s", "--out", "grid"];
+    let arguments = [&dimensions[..], &run].concat();
+    // Someone else's, by the name that a point's copy could have.
+    let letter = place.path().join("grid/databases/graymark-w1-point/letter");
+    std::fs::create_dir_all(letter.parent().unwrap()).unwrap();
+    std::fs::write(&letter, "dear").unwrap();
+    // Killed with its server at work: the second attempt finds one point that is whole, and a copy that is not.
+    let mut first = start(graymark(place.path(), &arguments));
+    first.wait_for("sweep: 1 point done");
+    first.wait_for("run: ramp-up");
+    first.signal(Signal::SIGKILL);
+    let _ = first.end();
+    let sweep = place.path().join("grid");
+    let before = finished(&sweep);
+    assert_eq!(before.len(), 1);
+    let text = succeed(place.path(), &["sweep", "resume", "grid"]).out;
+    assert!(text.contains("data hits"), "{text}");
+    let after = finished(&sweep);
+    assert!(after.len() == 2 && before.iter().all(|(point, began)| after.get(point) == Some(began)), "{before:?} {after:?}");
+    let left = std::fs::read_dir(sweep.join("databases")).unwrap().count();
+    assert_eq!(left, 1, "databases and copies are removed");
+    assert_eq!(std::fs::read_to_string(&letter).unwrap(), "dear");
+
+    let mut points = points(&sweep);
+    points.sort_by_key(|point| point.buffer_bytes);
+    let [little, much] = &points[..] else { panic!("{points:?}") };
+    assert_eq!((little.buffer_bytes, much.buffer_bytes), (Some(2 << 20), Some(256 << 20)));
+    assert!(points.iter().all(|point| (point.warehouses, point.cpus, point.clients) == (1, Some(1), Some(2))), "{points:?}");
+    let record = |point: &Observation| sweep.join(point.record.as_ref().unwrap());
+    let [few, all] = [little, much].map(|point| json_file(&record(point), "summary.json")["counters"].clone());
+    let (little, much) = (&few["pages"], &all["pages"]);
+    let database = much["database_bytes"].as_u64().unwrap();
+    assert!((80 << 20..400 << 20).contains(&database), "one warehouse has about 150 MB, not {database}");
+
+    // All is in the buffers after a while; what is new is read never.
+    for kind in ["data", "index", "overall"] {
+        let (much, little) = (percent(&much[kind]), percent(&little[kind]));
+        assert!(much > 90.0 && little < much - 2.0, "{kind}: {much} and {little}");
+    }
+    // Rows of stock are drawn from everywhere, those of warehouse are always on the same page.
+    let of = |table: &str| percent(&little["tables"][table]["data"]);
+    assert!(of("stock") < 80.0 && of("warehouse") > of("stock"), "{little}");
+    let sum = |part: &str| little["data"][part].as_u64().unwrap() + little["index"][part].as_u64().unwrap();
+    for part in ["logical", "physical"] {
+        assert_eq!(Some(sum(part)), little["overall"][part].as_u64());
+    }
+    for point in &points {
+        let text = std::fs::read_to_string(record(point).join("report.txt")).unwrap();
+        assert!(text.contains("hit rates: data"), "{text}");
+        let _: Summary = serde_json::from_value(json_file(&record(point), "summary.json")).unwrap();
+    }
+    bounded(&sweep, little);
+    #[cfg(target_os = "linux")]
+    assert!(few["page_cache_percent"].as_f64().is_some_and(|percent| (0.0..=100.0).contains(&percent)), "{few}");
+}
+
+/// What the kernel says of the server's memory; where it cannot be bounded, the sweep says so.
+fn bounded(sweep: &Path, pages: &Value) {
+    let text = std::fs::read_to_string(sweep.join("sweep.txt")).unwrap();
+    let number = |name: &str| pages["memory"][name].as_u64();
+    match number("limit_bytes") {
+        Some(limit) => {
+            assert!(text.contains("was bounded (auto)"), "{text}");
+            // The kernel counts in batches of a page for each CPU.
+            assert!(number("peak_bytes").is_none_or(|peak| peak <= limit + (1 << 20)), "{pages}");
+            assert!(number("page_cache_bytes") < Some(limit) && number("killed").is_none_or(|killed| killed == 0), "{pages}");
+        }
+        None => {
+            assert!(!nix::unistd::Uid::effective().is_root() && text.contains("cannot be bounded"), "{text}");
+            println!("not bounded: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_needs_more_than_its_bound_is_told() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let done = run(place.path(), &["bench", "--db", "postgres:local?memory=8MB", "--duration", "1s"]);
+    if done.code == Some(2) && !nix::unistd::Uid::effective().is_root() {
+        assert!(done.err.contains("cannot be bounded"), "{done:?}");
+        println!("not bounded: {}", done.err);
+        return;
+    }
+    done.refused(3, &["SIGKILL", "more than the 8MB of memory", "give it more"]);
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_done() {
+    let place = TempDir::new().unwrap();
+    for (arguments, code, words) in [
+        ("sweep grid buffers=1MB --db simulated:service=1ms", 2, "private servers"),
+        ("sweep grid cpus=1 --db sqlite:x.db", 2, "private servers"),
+        ("sweep grid clients=1 --bound-memory=1GB --db sqlite:x.db", 2, "private servers"),
+        ("sweep grid clients=1 --db postgres://localhost/x", 2, "postgres:local"),
+        ("sweep grid clients=1,1 --db simulated:service=1ms", 2, "twice"),
+        ("sweep grid clients=1 --clients 2 --db simulated:service=1ms", 2, "--clients"),
+        ("sweep grid warehouses=1 -w 2 --db simulated:service=1ms", 2, "warehouses="),
+        ("sweep grid colours=1 --db simulated:service=1ms", 2, "give warehouses="),
+        ("sweep grid clients=1 --bound-memory=lots --db postgres:local", 2, "size"),
+        ("sweep grid clients=1 --bound-memory --db postgres:local", 2, "buffers="),
+        ("sweep grid clients=1 --pace standard --db simulated:service=1ms", 2, "without think time"),
+        ("run --pace standard --steady 1m --db simulated:service=1ms", 2, "--steady"),
+    ] {
+        let done = run(place.path(), &[&arguments.split(' ').collect::<Vec<_>>()[..], &["--out", "grid"]].concat());
+        assert_eq!(done.code, Some(code), "{arguments}: {done:?}");
+        let last = done.err.lines().last().unwrap_or_default();
+        assert!(last.starts_with("graymark: ") && last.contains(words), "{arguments}: {done:?}");
+        assert!(!place.path().join("grid/sweep.toml").exists(), "{arguments}");
+    }
+}

@@ -1,0 +1,31 @@
+//! Graymark's integration tests: one file a user story, one binary for all of them.
+
+mod support;
+
+mod bank;
+mod bank_conditions;
+mod bank_verdict;
+mod compare;
+mod conformance;
+mod consistency;
+mod counters;
+mod experiment;
+mod first_result;
+mod grid;
+mod interrupt;
+mod mistakes;
+mod mysql;
+mod odbc;
+mod outage;
+mod postgres;
+mod predict;
+mod report;
+mod restore;
+mod resume;
+mod screens;
+mod simulate;
+mod sqlite;
+mod stages;
+mod sweep;
+mod verdict;
+mod virtuoso;

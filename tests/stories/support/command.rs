@@ -1,0 +1,204 @@
+//! Drives the real binary, as a user or a script does.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program, in `directory`, with nothing in its environment that names a database.
+pub fn graymark(directory: &Path, arguments: &[&str]) -> Command {
+    program(Path::new(env!("CARGO_BIN_EXE_graymark")), directory, arguments)
+}
+
+/// As [`graymark`], from a copy of the program.
+pub fn program(binary: &Path, directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary);
+    command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| name == "GRAYMARK_DB" || name.starts_with("PG")) {
+            command.env_remove(name);
+        }
+    }
+    command
+}
+
+/// How the program ended and what it said.
+#[derive(Debug)]
+pub struct Done {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Self {
+        Done { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("the program speaks UTF-8")
+}
+
+/// Runs a command to its end.
+pub fn end(mut command: Command) -> Done {
+    command.output().expect("the program starts").into()
+}
+
+/// Runs the program to its end.
+pub fn run(directory: &Path, arguments: &[&str]) -> Done {
+    end(graymark(directory, arguments))
+}
+
+/// Runs the program, which has to do what it is asked for.
+pub fn succeed(directory: &Path, arguments: &[&str]) -> Done {
+    let done = run(directory, arguments);
+    assert_eq!(done.code, Some(0), "{arguments:?}: {done:?}");
+    done
+}
+
+impl Done {
+    /// The one JSON object on standard output.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.out.lines().count(), 1, "{self:?}");
+        let value: Value = serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        assert!(value.is_object(), "{value}");
+        value
+    }
+
+    /// The command was refused with an exit code and exactly one line, which says all of `words`.
+    pub fn refused(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert_eq!(self.out, "", "{self:?}");
+        assert_eq!(self.err.lines().count(), 1, "{self:?}");
+        let line = self.err.trim_end();
+        assert!(line.starts_with("graymark: "), "{line}");
+        assert!(words.iter().all(|word| line.contains(word)), "{line}\nlacks one of {words:?}");
+    }
+}
+
+/// The program at work. It is killed if the test fails before its end.
+pub struct Working {
+    child: Child,
+    lines: Receiver<String>,
+    heard: String,
+    out: Option<JoinHandle<String>>,
+}
+
+/// Starts a command.
+pub fn start(mut command: Command) -> Working {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    let err = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut stdout = child.stdout.take().expect("a pipe");
+    let (sender, lines) = channel();
+    std::thread::spawn(move || err.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    let out = std::thread::spawn(move || {
+        let mut text = String::new();
+        stdout.read_to_string(&mut text).expect("the program speaks UTF-8");
+        text
+    });
+    Working { child, lines, heard: String::new(), out: Some(out) }
+}
+
+impl Working {
+    /// Waits for a line of its standard error that begins so.
+    pub fn wait_for(&mut self, beginning: &str) {
+        loop {
+            let Ok(line) = self.lines.recv() else { panic!("it ended before `{beginning}`:\n{}", self.heard) };
+            self.heard.push_str(&line);
+            self.heard.push('\n');
+            if line.starts_with(beginning) {
+                return;
+            }
+        }
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a process id");
+        kill(Pid::from_raw(pid), signal).expect("the program is there");
+    }
+
+    /// Whether it is still at work.
+    pub fn at_work(&mut self) -> bool {
+        self.child.try_wait().expect("the program is ours").is_none()
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> (ExitStatus, Done) {
+        let status = self.child.wait().expect("the program is ours");
+        let mut err = std::mem::take(&mut self.heard);
+        for line in self.lines.iter() {
+            err.push_str(&line);
+            err.push('\n');
+        }
+        let out = self.out.take().map(|out| out.join().expect("a reader")).unwrap_or_default();
+        (status, Done { code: status.code(), out, err })
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A directory that a server's user can enter too.
+pub fn open_directory() -> TempDir {
+    use std::os::unix::fs::PermissionsExt;
+    let place = TempDir::new().expect("a temporary directory");
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    place
+}
+
+/// A new directory with a `loaded.db` of one warehouse, which is loaded once for all tests of a file.
+pub fn loaded() -> TempDir {
+    static LOADED: OnceLock<TempDir> = OnceLock::new();
+    let original = LOADED.get_or_init(|| {
+        let place = TempDir::new().expect("a temporary directory");
+        succeed(place.path(), &["load", "--db", "sqlite:loaded.db", "-w", "1", "--seed", "7"]);
+        place
+    });
+    let place = open_directory();
+    std::fs::copy(original.path().join("loaded.db"), place.path().join("loaded.db")).expect("a copy");
+    place
+}
+
+/// The only record in a directory's `graymark-runs`, but for those already known.
+pub fn new_record(directory: &Path, known: &[PathBuf]) -> PathBuf {
+    let runs = std::fs::read_dir(directory.join("graymark-runs")).expect("records");
+    let new: Vec<PathBuf> = runs.map(|entry| entry.expect("an entry").path()).filter(|path| !known.contains(path)).collect();
+    let [record] = &new[..] else { panic!("not one new record but {new:?}") };
+    record.clone()
+}
+
+/// All files below a directory.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() { files.extend(self::files(&path)) } else { files.push(path) }
+    }
+    files
+}
+
+/// A file of a record as JSON.
+pub fn json_file(record: &Path, name: &str) -> Value {
+    let path = record.join(name);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,147 @@
+//! What tests of several user stories need.
+
+pub mod bank;
+pub mod command;
+pub mod dump;
+pub mod faults;
+pub mod model;
+#[cfg(feature = "odbc")]
+pub mod odbc;
+pub mod stranger;
+pub mod suite;
+#[cfg(feature = "odbc")]
+pub mod virtuoso;
+
+use graymark::engine::Isolation;
+use graymark::engine::Options;
+use graymark::engine::mysql::{self, Mysql};
+use graymark::engine::postgres::Postgres;
+use graymark::engine::postgres::connect::Target;
+use graymark::engine::server;
+use graymark::engine::{Error, Via};
+use graymark::workload::Workload;
+use graymark::workload::tpcc::Tpcc;
+
+/// Set where every engine must be there, as in CI: a missing one then fails the test instead of leaving it out.
+const REQUIRE: &str = "GRAYMARK_REQUIRE_ENGINES";
+
+/// Whether a private PostgreSQL can be started here; a test that needs one ends without.
+pub fn require_postgres() -> Option<()> {
+    found(server::postgres::available().map_err(|why| why.to_string()))
+}
+
+/// What was looked for on this machine; if it is not there, a test ends without, and says so.
+pub fn found<T>(what: Result<T, String>) -> Option<T> {
+    match what {
+        Ok(what) => Some(what),
+        Err(why) if std::env::var_os(REQUIRE).is_some() => panic!("{REQUIRE} is set, but {why}"),
+        Err(why) => {
+            println!("not run: {why}");
+            None
+        }
+    }
+}
+
+/// Options for a URL, all else by default.
+pub fn options(url: &str, via: Via) -> Options {
+    Options {
+        url: url.into(),
+        via: Some(via),
+        isolation: Isolation::ReadCommitted,
+        settings: Default::default(),
+        scale: None,
+        profile: None,
+    }
+}
+
+/// A small private PostgreSQL, which listens on the loopback, too.
+pub fn small_server() -> server::postgres::Server {
+    let settings = [("shared_buffers", "64MB"), ("fsync", "off"), ("max_connections", "40")];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let options = server::postgres::Options { settings, tcp: true, ..Default::default() };
+    server::postgres::Server::start(&options).expect("a private PostgreSQL starts")
+}
+
+/// A database by its URL.
+pub async fn open(url: &str, via: Via) -> Result<Postgres, Error> {
+    Postgres::open(options(url, via)).await
+}
+
+/// Another client, as a user has it.
+pub async fn client(url: &str) -> tokio_postgres::Client {
+    Target::parse(url, &|_| None).unwrap().connect(&[]).await.unwrap()
+}
+
+/// A checksum of all rows of each table of TPC-C, whatever their order.
+pub async fn checksums(url: &str) -> Vec<(String, String)> {
+    checksums_of::<Tpcc>(url).await
+}
+
+/// A checksum of all rows of each table of a workload, whatever their order.
+pub async fn checksums_of<W: Workload>(url: &str) -> Vec<(String, String)> {
+    let client = client(url).await;
+    let mut sums = Vec::new();
+    for table in W::TABLES {
+        let sum = "coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)";
+        let sql = format!("SELECT count(*)::text || ' ' || {sum}::text FROM {}.{} t", W::NAME, table.name);
+        sums.push((table.name.to_owned(), client.query_one(&sql, &[]).await.unwrap().get(0)));
+    }
+    sums
+}
+
+/// The same URL with another database.
+pub fn with_database(url: &str, database: &str) -> String {
+    format!("{}/{database}", url.rsplit_once('/').unwrap().0)
+}
+
+/// A server that has a user `ann` with a password.
+pub async fn guarded() -> server::postgres::Server {
+    let server = small_server();
+    let user = client(&server.url()).await;
+    user.batch_execute("CREATE ROLE ann LOGIN PASSWORD 'open:secret'").await.unwrap();
+    drop(user);
+    server
+}
+
+/// Whether a private MariaDB can be started here; a test that needs one ends without.
+pub fn require_mariadb() -> Option<()> {
+    found(server::mariadb::available().map_err(|why| why.to_string()))
+}
+
+/// A small private MariaDB, which listens on the loopback, too, with further settings.
+pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
+    let small = [
+        ("innodb_buffer_pool_size", "256M"),
+        ("innodb_log_file_size", "512M"),
+        ("innodb_flush_log_at_trx_commit", "0"),
+        ("max_connections", "60"),
+    ];
+    let settings = small.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let options = server::mariadb::Options { settings, tcp: true, ..Default::default() };
+    server::mariadb::Server::start(&options).expect("a private MariaDB starts")
+}
+
+/// A MySQL database by its URL.
+pub async fn open_mysql(url: &str, via: Via) -> Result<Mysql, Error> {
+    Mysql::open(options(url, via)).await
+}
+
+/// Another client of a MySQL server, as a user has it; in a database, if one is given.
+pub async fn mysql_client(url: &str, database: Option<&str>) -> mysql_async::Conn {
+    mysql::connect::Target::parse(url, &|_| None).unwrap().connect(database, &[]).await.unwrap()
+}
+
+/// As [`checksums_of`], of a MySQL database.
+pub async fn mysql_checksums<W: Workload>(url: &str) -> Vec<(String, String)> {
+    use mysql_async::prelude::Queryable;
+    let target = mysql::connect::Target::parse(url, &|_| None).unwrap();
+    let mut client = target.connect(Some(target.database(W::NAME)), &[]).await.unwrap();
+    let mut sums = Vec::new();
+    for table in W::TABLES {
+        let columns: Vec<String> = table.columns.iter().map(|column| format!("coalesce({}, 'null')", column.name)).collect();
+        let sum = format!("coalesce(sum(crc32(concat_ws('|', {}))), 0)", columns.join(", "));
+        let sql = format!("SELECT concat(count(*), ' ', {sum}) FROM {}", table.name);
+        sums.push((table.name.to_owned(), client.query_first::<String, _>(sql).await.unwrap().unwrap()));
+    }
+    sums
+}

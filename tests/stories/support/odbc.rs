@@ -1,0 +1,119 @@
+//! Databases with an ODBC driver: a private PostgreSQL, a private MariaDB, a SQLite file.
+
+use std::path::{Path, PathBuf};
+
+use graymark::engine::odbc::connection::Connection;
+use graymark::engine::odbc::row::Row;
+use graymark::engine::odbc::target::Target;
+use graymark::engine::server::{mariadb, postgres};
+use tempfile::TempDir;
+
+use crate::support;
+
+/// A database of a private MariaDB.
+fn mariadb_target(server: &mariadb::Server, database: &str) -> Target {
+    let port = server.port().to_string();
+    Target::of(&[
+        ("Driver", "MariaDB Unicode"),
+        ("Server", "127.0.0.1"),
+        ("Port", &port),
+        ("Database", database),
+        ("UID", "root"),
+        ("PWD", server.password()),
+    ])
+}
+
+/// A database and what keeps it there.
+pub enum Place {
+    /// A private PostgreSQL.
+    Postgres(postgres::Server),
+    /// A private MariaDB.
+    Mariadb(mariadb::Server),
+    /// A file.
+    Sqlite(TempDir),
+}
+
+impl Place {
+    /// PostgreSQL by psqlODBC.
+    pub fn postgres() -> Option<Place> {
+        support::require_postgres()?;
+        driver("PostgreSQL Unicode", "psqlodbcw.so")?;
+        Some(Place::Postgres(support::small_server()))
+    }
+
+    /// MariaDB by its Connector/ODBC.
+    pub fn mariadb() -> Option<Place> {
+        driver("MariaDB Unicode", "libmaodbc.so")?;
+        support::require_mariadb()?;
+        let server = support::small_mariadb(&[]);
+        let connection = Connection::open(&mariadb_target(&server, "mysql")).unwrap();
+        connection.execute("CREATE DATABASE bench").unwrap();
+        Some(Place::Mariadb(server))
+    }
+
+    /// SQLite by its ODBC driver.
+    pub fn sqlite() -> Option<Place> {
+        driver("SQLite3", "libsqlite3odbc.so")?;
+        Some(Place::Sqlite(tempfile::tempdir().unwrap()))
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        match self {
+            Place::Postgres(server) => postgres_url(server, "postgres"),
+            Place::Mariadb(server) => format!("{}PWD={};", mariadb_target(server, "bench").shown(), server.password()),
+            Place::Sqlite(_) => sqlite_url(&self.file().unwrap()),
+        }
+    }
+
+    /// The file of SQLite.
+    pub fn file(&self) -> Option<PathBuf> {
+        match self {
+            Place::Sqlite(directory) => Some(directory.path().join("bench.db")),
+            Place::Postgres(_) | Place::Mariadb(_) => None,
+        }
+    }
+}
+
+/// A file of SQLite.
+pub fn sqlite_url(file: &Path) -> String {
+    format!("odbc:Driver=SQLite3;Database={};SyncPragma=OFF;JournalMode=WAL;", file.display())
+}
+
+/// A private PostgreSQL over TCP.
+pub fn postgres_url(server: &postgres::Server, user: &str) -> String {
+    let (port, password) = (server.port(), server.password());
+    format!("odbc:Driver=PostgreSQL Unicode;Server=127.0.0.1;Port={port};Database=postgres;UID={user};PWD={password};")
+}
+
+/// What a URL names.
+pub fn target(url: &str) -> Target {
+    Target::parse(url, &|_| None).unwrap()
+}
+
+/// Balances and history of DebitCredit: branches; tellers and accounts, each with its branch; history rows.
+pub type Books = (Vec<(i32, i64)>, [Vec<(i32, (i32, i64))>; 2], Vec<(i32, i32, i32, i64)>);
+
+/// What a database holds of DebitCredit, in cents.
+pub fn books(connection: &Connection, url: &str) -> Books {
+    let integers = url.contains("SQLite");
+    let schema = if url.contains("PostgreSQL") { "debitcredit." } else { "" };
+    let all = |columns: &str, table: &str| connection.query(&format!("SELECT {columns} FROM {schema}{table}")).unwrap().rows;
+    let int = |row: &Row, at: usize| row.int(at).unwrap();
+    let cents = |row: &Row, at: usize| if integers { row.long(at).unwrap() } else { row.money(at).unwrap().0 };
+    let branch = all("branch_id, branch_balance", "branch").iter().map(|row| (int(row, 0), cents(row, 1))).collect();
+    let of_branch = |name: &str| {
+        let rows = all(&format!("{name}_id, branch_id, {name}_balance"), name);
+        rows.iter().map(|row| (int(row, 0), (int(row, 1), cents(row, 2)))).collect()
+    };
+    let history = all("branch_id, teller_id, account_id, amount", "history");
+    let history = history.iter().map(|row| (int(row, 0), int(row, 1), int(row, 2), cents(row, 3))).collect();
+    (branch, ["teller", "account"].map(of_branch), history)
+}
+
+/// Whether a driver is installed.
+fn driver(name: &str, file: &str) -> Option<()> {
+    let places = ["/usr/lib/x86_64-linux-gnu/odbc", "/usr/lib/aarch64-linux-gnu/odbc", "/usr/lib/odbc", "/usr/lib64"];
+    let there = places.iter().any(|place| Path::new(place).join(file).exists());
+    support::found(if there { Ok(()) } else { Err(format!("the ODBC driver {name} ({file}) is not installed")) })
+}

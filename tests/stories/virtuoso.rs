@@ -1,0 +1,226 @@
+//! What is particular to Virtuoso: its private server, its isolation levels, loads, counters and checkpoints.
+
+#![cfg(feature = "odbc")]
+
+use crate::support;
+use crate::support::stranger;
+use crate::support::virtuoso;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::support::command::{json_file, new_record, open_directory, run, succeed};
+use graymark::engine::Isolation;
+use graymark::engine::odbc::connection::Connection;
+use graymark::engine::virtuoso::{Target, Virtuoso};
+use serde_json::Value;
+
+/// How long a session is watched that ought to wait for another one.
+const WATCHED: Duration = Duration::from_millis(300);
+
+/// Whether a session that changes a row goes on while another one, at `isolation`, has read it and is not done.
+fn writes_beside_a_reader(target: &Target, isolation: Isolation) -> bool {
+    let reader = target.connect().unwrap();
+    reader.set_isolation(isolation).unwrap();
+    reader.set_autocommit(false).unwrap();
+    let read =
+        |connection: &Connection| connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1").unwrap().rows[0].int(0).unwrap();
+    let before = read(&reader);
+    std::thread::scope(|scope| {
+        let (told, heard) = mpsc::channel();
+        scope.spawn(move || {
+            let writer = target.connect().unwrap();
+            writer.execute("UPDATE tpcc.DBA.level SET b = b + 1 WHERE a = 1").unwrap();
+            // Nobody hears it any more if it had to wait.
+            let _ = told.send(());
+        });
+        let done = heard.recv_timeout(WATCHED).is_ok();
+        // What was read once is read again, unless the level lets others change it.
+        assert_eq!(read(&reader), if done { before + 1 } else { before });
+        reader.commit().unwrap();
+        done
+    })
+}
+
+#[test]
+fn the_isolation_level_of_a_session_is_in_force() {
+    let Some(()) = virtuoso::require() else { return };
+    let engine = virtuoso::small();
+    let target = engine.target();
+    let connection = target.connect().unwrap();
+    connection.execute("CREATE TABLE tpcc.DBA.level (a INTEGER PRIMARY KEY, b INTEGER)").unwrap();
+    connection.execute("INSERT INTO tpcc.DBA.level VALUES (1, 1)").unwrap();
+    assert!(writes_beside_a_reader(target, Isolation::ReadCommitted));
+    assert!(!writes_beside_a_reader(target, Isolation::RepeatableRead));
+    assert!(!writes_beside_a_reader(target, Isolation::Serializable));
+
+    // Nobody sees what is not committed.
+    let writer = target.connect().unwrap();
+    writer.set_autocommit(false).unwrap();
+    writer.execute("UPDATE tpcc.DBA.level SET b = 100 WHERE a = 1").unwrap();
+    let seen = connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1");
+    assert_eq!(seen.unwrap().rows[0].int(0).unwrap(), 4);
+    writer.rollback().unwrap();
+}
+
+#[test]
+fn the_experiment_runs_and_its_counts_agree() {
+    let Some(()) = virtuoso::require() else { return };
+    let place = open_directory();
+    let data = place.path().join("data");
+    let url = format!("virtuoso:local?buffers=24000&checkpoint=0&stripes=2&data={}", data.display());
+    let bench = ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "3s", "--seed", "7", "--json"];
+    let summary = succeed(place.path(), &bench).json();
+    assert_eq!((&summary["clients"], &summary["via"]), (&Value::from(2), &Value::from("procedures")));
+    assert_eq!((&summary["database"]["agrees"], &summary["consistency"]["failed"]), (&Value::Bool(true), &Value::Array(vec![])));
+    assert_eq!(summary["durability"]["class"], "may lose commits");
+    assert!(summary["database"]["new_orders"].as_i64() > Some(0), "{}", summary["database"]);
+    let pages = &summary["counters"]["pages"];
+    assert_eq!(pages["buffer_bytes"], 24_000 * 8_192);
+    assert!(pages["data"]["logical"].as_u64() > pages["data"]["physical"].as_u64(), "{pages}");
+    assert!(pages["tables"]["customer"]["index"]["logical"].as_u64() > Some(0), "{pages}");
+    assert_eq!(summary["maintenance"][0]["kind"], "checkpoint");
+    assert!(summary["server"]["cpu_s"].as_f64() > Some(0.0), "{}", summary["server"]);
+    let grown = &summary["counters"]["grown"];
+    assert!(grown["block_reads"]["total"].is_number() && grown["block_writes"]["total"].is_number(), "{grown}");
+    let record = new_record(place.path(), &[]);
+    let settings = &json_file(&record, "environment.json")["settings"];
+    assert_eq!((&settings["NumberOfBuffers"], &settings["stripes"]), (&Value::from("24000"), &Value::from("2")));
+    assert_eq!((&settings["MaxDirtyBuffers"], &settings["CheckpointInterval"]), (&Value::from("18000"), &Value::from("0")));
+    assert!(data.join("stripe2.db").is_file());
+
+    // The data is kept: it is read from end to end, cold and warm, and checked again.
+    let scan = succeed(place.path(), &["scan", "--db", &url, "--json"]).json();
+    assert_eq!((&scan["caches"]["cold"], &scan["passes"][1]["name"]), (&Value::Bool(true), &Value::from("warm")));
+    let stock = |pass: usize| &scan["passes"][pass]["tables"][8];
+    assert_eq!((&stock(0)[0], &stock(0)[1]["rows"]), (&Value::from("stock"), &Value::from(100_000)));
+    assert!(stock(0)[1]["bytes"].as_u64() > Some(20_000_000), "{}", stock(0));
+    assert_eq!(succeed(place.path(), &["check", "--db", &url]).code, Some(0));
+    run(place.path(), &["restore", "--db", &url]).refused(2, &["graymark drop"]);
+    run(place.path(), &["load", "--db", &url, "-w", "2"]).refused(2, &["holds 1 warehouse"]);
+    run(place.path(), &["bench", "debitcredit", "--db", &url]).refused(2, &["debitcredit does not run on Virtuoso"]);
+
+    let with = |sql: &[&str]| {
+        let engine = Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures)).unwrap();
+        let connection = engine.target().connect().unwrap();
+        sql.iter().for_each(|sql| assert!(connection.execute(sql).is_ok(), "{sql}: {:?}", connection.execute(sql)));
+        connection.execute("checkpoint").unwrap();
+    };
+    // Procedures that are not Graymark's are refused, and made anew.
+    with(&["CREATE PROCEDURE tpcc.DBA.stock_level (IN in_w_id INTEGER, IN in_d_id INTEGER, IN in_threshold INTEGER)
+            { DECLARE out_low_stock INTEGER; result_names (out_low_stock); result (0); }"]);
+    let again = ["run", "--db", &url, "--duration", "1s", "--ramp-up", "0s", "--check", "none", "--json"];
+    run(place.path(), &again).refused(3, &["stock_level", "graymark load tpcc --procedures-only"]);
+    succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
+    assert_eq!(succeed(place.path(), &again).json()["procedures"], "own");
+
+    // What hangs on the tables is told, and nothing is dropped; a manifest that cannot be read proves nothing.
+    with(&[
+        "CREATE VIEW DB.DBA.low AS SELECT s_i_id FROM tpcc.DBA.stock",
+        "CREATE TABLE DB.DBA.site (w INTEGER PRIMARY KEY, FOREIGN KEY (w) REFERENCES tpcc.DBA.warehouse (w_id))",
+    ]);
+    let hanging = ["nothing was dropped", "DB.DBA.low names tpcc.DBA.stock", "DB.DBA.site refers to tpcc.DBA.warehouse"];
+    run(place.path(), &["drop", "--db", &url]).refused(3, &hanging);
+    with(&["DROP VIEW DB.DBA.low", "DROP TABLE DB.DBA.site", "CREATE TABLE tpcc.DBA.mine (x INTEGER)"]);
+    with(&["CREATE TABLE DB.DBA.kept (m VARCHAR)", "INSERT INTO DB.DBA.kept SELECT manifest FROM tpcc.DBA.graymark_manifest"]);
+    with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = 'x'"]);
+    run(place.path(), &["drop", "--db", &url]).refused(3, &["cannot be read", "leaves alone"]);
+    with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = (SELECT m FROM DB.DBA.kept)"]);
+
+    let told = succeed(place.path(), &["drop", "--db", &url]);
+    with(&["INSERT INTO tpcc.DBA.mine VALUES (1)"]);
+    assert!(told.err.contains("are gone"), "{told:?}");
+    run(place.path(), &["check", "--db", &url]).refused(3, &["holds no tpcc tables"]);
+
+    // Tables and procedures of somebody else.
+    with(&["CREATE TABLE tpcc.DBA.customer (id INTEGER)", "CREATE PROCEDURE tpcc.DBA.payment (IN due INTEGER) { RETURN due; }"]);
+    for command in ["check", "run", "load", "bench", "drop"] {
+        let done = run(place.path(), &[command, "--db", &url]);
+        done.refused(3, &["customer, payment", "SYS_KEYS", "virtuoso:local"]);
+        assert!(!done.err.contains("graymark drop"), "{done:?}");
+    }
+    with(&["INSERT INTO tpcc.DBA.customer VALUES (tpcc.DBA.payment (7))"]);
+}
+
+/// Neither with the first password nor with another one does anyone get in, and nobody else sees the files.
+fn is_closed(engine: &Virtuoso) {
+    let server = engine.server().unwrap();
+    for password in ["dba", "wrong"] {
+        let Some(command) = stranger::try_it("isql-vt", &[&server.address(), "dba", password, "exec=SELECT 1;"]) else { break };
+        stranger::fails(command, &["CL034"]);
+    }
+    let data = server.data();
+    stranger::sees_nothing(&[data], &[&data.join("graymark.password"), &data.join("graymark.ini"), &data.join("graymark.db")]);
+    assert_eq!(engine.target().connect().unwrap().query("SELECT 1").unwrap().rows.len(), 1);
+    for password in ["dba", "wrong"] {
+        let url = format!("virtuoso://dba:{password}@{}", server.address());
+        let refused = Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures)).unwrap_err().to_string();
+        assert!(refused.contains("user and password"), "{refused}");
+    }
+}
+
+#[test]
+fn no_one_else_gets_into_a_private_server() {
+    let Some(()) = virtuoso::require() else { return };
+    let place = stranger::Plant::new();
+    let start = |data: &std::path::Path| {
+        let url = format!("virtuoso:local?buffers=20000&data={}", data.display());
+        Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures))
+    };
+    let first = start(&place.data()).unwrap();
+    is_closed(&first);
+    let (pid, password) = (first.server().unwrap().pid().unwrap(), first.server().unwrap().password().to_owned());
+    let uid = |path: &str| std::fs::metadata(path).unwrap().uid();
+    let ours = uid("/proc/self");
+    assert_eq!(uid(&format!("/proc/{pid}")) == ours, ours != 0, "Virtuoso does not run as root");
+    assert_eq!(std::fs::metadata(place.data()).unwrap().mode() & 0o777, 0o700);
+    // What its SQL writes, a user writes who owns nothing else: a directory of root's stays as it is.
+    let closed = place.data().parent().unwrap().join("closed");
+    std::fs::create_dir(&closed).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(if ours == 0 { 0o700 } else { 0o500 })).unwrap();
+    let file = closed.join("file");
+    let connection = first.target().connect().unwrap();
+    let write = format!("string_to_file ('{}', 'written', -2)", file.display());
+    let refused = connection.execute(&write).unwrap_err().to_string();
+    assert!(!file.exists(), "{refused}");
+    // As an earlier version left it: the first password, and a directory that was root's.
+    connection.execute(&format!("SET PASSWORD \"{password}\" \"dba\"")).unwrap();
+    // A new password is not in the log.
+    connection.execute("CHECKPOINT").unwrap();
+    drop((connection, first));
+    for entry in std::fs::read_dir(place.data()).unwrap().flatten() {
+        std::os::unix::fs::chown(entry.path(), Some(ours), None).unwrap();
+    }
+    std::os::unix::fs::chown(place.data(), Some(ours), None).unwrap();
+    std::fs::remove_file(place.data().join("graymark.password")).unwrap();
+    let second = start(&place.data()).unwrap();
+    is_closed(&second);
+    let server = second.server().unwrap();
+    assert_ne!(server.password(), password);
+    server.restart().unwrap();
+    is_closed(&second);
+    let commands = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap().stdout;
+    let commands = String::from_utf8_lossy(&commands).into_owned();
+    assert!(commands.contains(place.data().to_str().unwrap()) && !commands.contains(server.password()), "{commands}");
+    for name in ["graymark.ini", "graymark.log"] {
+        assert!(!std::fs::read_to_string(place.data().join(name)).unwrap().contains(server.password()), "{name}");
+    }
+    drop(second);
+    place.is_never_followed(&["graymark.log", "graymark.ini", "graymark.password"], start);
+}
+
+#[test]
+fn mistakes_are_told_in_one_line() {
+    let place = open_directory();
+    let refused = |url: &str, code: i32, words: &[&str]| run(place.path(), &["check", "--db", url]).refused(code, words);
+    refused("virtuoso:local?buffers=few", 2, &["buffers=few", "whole number"]);
+    refused("virtuoso:local?buffers=64MB", 2, &["at least 20000 buffers", "157 MB"]);
+    refused("virtuoso:local?colour=red", 2, &["`colour`", "stripes="]);
+    refused("virtuoso:nowhere", 2, &["virtuoso://USER@HOST:PORT"]);
+    let Some(()) = virtuoso::require() else { return };
+    refused("virtuoso://dba@127.0.0.1:1", 3, &["cannot connect"]);
+    std::fs::write(place.path().join("letter"), "dear").unwrap();
+    refused(&format!("virtuoso:local?data={}", place.path().display()), 2, &["neither empty"]);
+    let statements = support::options("virtuoso:local", graymark::engine::Via::Statements);
+    assert!(Virtuoso::open(statements).unwrap_err().to_string().contains("by procedures"));
+}
