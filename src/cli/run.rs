@@ -1,5 +1,6 @@
 //! `graymark run`: runs a loaded workload, counts, checks and reports. `bench` is the same with a load before it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -179,13 +180,17 @@ impl Job {
         if let Some(report) = &loaded {
             record.put_json(file::LOAD, report)?;
         }
-        let before = match plan.check {
-            Some(Check::Both) => match self.check::<W, E>(&engine, &manifest, "before")? {
-                Some(findings) => findings,
-                None => return Ok(None),
-            },
-            _ => Vec::new(),
-        };
+        let mut before = Vec::new();
+        let mut initial_rows = BTreeMap::new();
+        if plan.check == Some(Check::Both) {
+            let Some(findings) = self.check::<W, E>(&engine, &manifest, "before")? else { return Ok(None) };
+            before = findings;
+            for table in W::COUNTED_AT_START {
+                let count = async move |engine: &E, _: &Pulse| engine.rows(table).await;
+                let Some(rows) = self.interrupt.ask::<W, E, _>(&engine, patience, count)? else { return Ok(None) };
+                initial_rows.extend(rows.map(|rows| ((*table).to_owned(), rows)));
+            }
+        }
         let mut maintenance = Vec::new();
         let mut maintenance_notes = Vec::new();
         if let Some(how) = plan.warm.filter(|how| *how != Warm::None) {
@@ -265,6 +270,7 @@ impl Job {
             maintenance,
             maintenance_notes,
             durability: judge::durability::of(&environment),
+            initial_rows,
         };
         // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
         let mut keep = |measurements: &Measurements| {

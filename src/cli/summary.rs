@@ -43,6 +43,7 @@ pub(super) struct Measurements {
     pub(super) stages: Vec<StageSummary>,
     pub(super) maintenance_notes: Vec<String>,
     pub(super) durability: Durability,
+    pub(super) initial_rows: BTreeMap<String, u64>,
 }
 
 /// What became of all transactions of a run, type by type.
@@ -129,6 +130,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
         database: database::<W>(measured),
+        initial_rows: measured.initial_rows.clone(),
         consistency: consistency(&measured.findings, &measured.unchecked),
         durability: measured.durability.clone(),
         price: None,
@@ -225,12 +227,7 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
             ((*name).to_owned(), EffectCount { client: *client, database, ambiguous: *ambiguous })
         })
         .collect::<BTreeMap<_, _>>();
-    DatabaseCount {
-        uncounted: String::new(),
-        agrees: Some(effects.values().all(EffectCount::agrees)),
-        new_orders: effects.get("new_orders").map(|count| count.database),
-        effects,
-    }
+    DatabaseCount::of(effects)
 }
 
 fn consistency((before, after): &(Vec<Finding>, Vec<Finding>), unchecked: &str) -> Consistency {

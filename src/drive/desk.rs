@@ -173,6 +173,12 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// A transaction counts as failed because of its result; what it committed is in the database.
+    pub(super) fn committed_all_the_same<W: Workload>(&mut self, output: &W::Output) {
+        W::count(output, &mut self.totals.effects);
+        self.ledger.count(&self.totals);
+    }
+
     /// A deferred transaction was queued at `intended`, and its user was answered now.
     pub(super) fn queued_deferred(&mut self, transaction: usize, intended: Instant, now: Instant) {
         let same_phase = self.same_phase(intended, now);

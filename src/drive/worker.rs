@@ -72,7 +72,13 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
             };
             self.desk.borrow().sent(self.place, asked);
             let failure = match session.execute(input).await {
-                Ok(output) => return Some(output),
+                Ok(output) => match W::contradiction(input, &output) {
+                    None => return Some(output),
+                    Some(why) => {
+                        self.desk.borrow_mut().committed_all_the_same::<W>(&output);
+                        Failure::Invalid(why.to_owned())
+                    }
+                },
                 Err(failure) => failure,
             };
             let again = self.noted(failure, input, asked, attempts);

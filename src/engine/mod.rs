@@ -273,6 +273,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn drop_tables(&self) -> impl Future<Output = Result<(), Error>>;
     /// Runs the workload's consistency conditions and invariants. `told` hears of each as it ends.
     fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;
+    /// Rows of a table of the workload, counted; none where there are none to count.
+    fn rows(&self, table: &str) -> impl Future<Output = Result<Option<u64>, Error>>;
     /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is what was done.
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
     /// How many rows of the workload's tables there are for each trace; none if they cannot be looked up here.

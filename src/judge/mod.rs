@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 
 pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
-use crate::record::summary::{Clause, Procedures, State, Summary, Verdict};
+use crate::record::summary::{Clause, DatabaseCount, EffectCount, Procedures, State, Summary, Verdict};
 
 /// What the standard asks of each transaction type of a workload.
 pub fn limits(workload: &str) -> &'static [Limits] {
@@ -130,6 +130,34 @@ fn count(rule: Rule, summary: &Summary) -> Clause {
         None if database.uncounted.is_empty() => rule.not_tested("the database was not asked"),
         None => rule.not_tested(database.uncounted.clone()),
         Some(agrees) if differing.is_empty() => rule.is(agrees, if agrees { "equal" } else { "unequal" }),
-        Some(_) => rule.is(false, format!("{} differ", differing.join(", "))),
+        Some(_) => noted(rule.is(false, format!("{} differ", differing.join(", "))), disagreements(database).join("; ")),
+    }
+}
+
+/// What counts that do not agree come to, a sentence each. More than was asked for is another client's work; fewer than was told is lost.
+pub fn disagreements(database: &DatabaseCount) -> Vec<String> {
+    let counted = |count: fn(&EffectCount) -> u64, than: &str| {
+        let of = database.effects.iter().map(|(name, effect)| (name, count(effect))).filter(|(_, count)| *count > 0);
+        of.map(|(name, count)| format!("{count} {than} {}", effect_name(name))).collect::<Vec<_>>().join(" and ")
+    };
+    let (more, fewer) = (counted(EffectCount::unasked, "more"), counted(EffectCount::missing, "fewer"));
+    let mut all = Vec::new();
+    if !more.is_empty() {
+        all.push(format!("{more} than this run asked for: another client, or a trigger, worked on these tables"));
+    }
+    if !fewer.is_empty() {
+        all.push(format!("{fewer} than the database said are committed: they are lost, or someone took them back"));
+    }
+    all
+}
+
+/// An effect in a sentence.
+fn effect_name(effect: &str) -> &str {
+    match effect {
+        "new_orders" => "New-Orders",
+        "payments" => "Payments",
+        "deliveries" => "orders delivered",
+        "history_rows" => "history rows",
+        other => other,
     }
 }

@@ -104,6 +104,9 @@ pub struct Summary {
     pub errors: BTreeMap<String, u64>,
     /// What the database counted.
     pub database: DatabaseCount,
+    /// Rows before the run of tables that transactions change the number of, counted where the conditions were checked before it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub initial_rows: BTreeMap<String, u64>,
     /// The consistency conditions before and after the run.
     pub consistency: Consistency,
     /// Whether a commit waits for the disk, by the settings of the run's sessions (clause 3.5).
@@ -325,6 +328,30 @@ pub struct DatabaseCount {
     pub new_orders: Option<i64>,
     /// By effect: `new_orders`, `payments`, `deliveries`.
     pub effects: BTreeMap<String, EffectCount>,
+    /// By effect: how many more the database counts than this run asked for. Someone else asked for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unasked: BTreeMap<String, u64>,
+    /// By effect: how many fewer the database counts than it told the client are committed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing: BTreeMap<String, u64>,
+}
+
+impl DatabaseCount {
+    /// Client's counts against the database's.
+    pub fn of(effects: BTreeMap<String, EffectCount>) -> DatabaseCount {
+        let of = |count: fn(&EffectCount) -> u64| {
+            let counts = effects.iter().map(|(name, effect)| (name.clone(), count(effect)));
+            counts.filter(|(_, count)| *count > 0).collect()
+        };
+        DatabaseCount {
+            agrees: Some(effects.values().all(EffectCount::agrees)),
+            new_orders: effects.get("new_orders").map(|count| count.database),
+            uncounted: String::new(),
+            unasked: of(EffectCount::unasked),
+            missing: of(EffectCount::missing),
+            effects,
+        }
+    }
 }
 
 /// How often one effect happened.
@@ -343,6 +370,17 @@ impl EffectCount {
     pub fn agrees(&self) -> bool {
         let excess = i128::from(self.database) - i128::from(self.client);
         (0..=i128::from(self.ambiguous)).contains(&excess)
+    }
+
+    /// How many more the database counts than the client can have asked for.
+    pub fn unasked(&self) -> u64 {
+        let most = i128::from(self.client) + i128::from(self.ambiguous);
+        u64::try_from(i128::from(self.database) - most).unwrap_or_default()
+    }
+
+    /// How many fewer the database counts than it told the client are committed.
+    pub fn missing(&self) -> u64 {
+        u64::try_from(i128::from(self.client) - i128::from(self.database)).unwrap_or_default()
     }
 }
 

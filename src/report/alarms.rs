@@ -1,5 +1,6 @@
 //! What a reader must know before any figure, in words: failed transactions, and times in which the database was away.
 
+use super::counts;
 use super::format::{count, plain, plural, seconds, significant, transaction};
 use crate::judge::trouble::Trouble;
 use crate::record::summary::Summary;
@@ -17,7 +18,7 @@ pub fn of(summary: &Summary) -> Vec<String> {
         alarms.push("The database is inconsistent: see the failed conditions.".to_owned());
     }
     if summary.database.agrees == Some(false) {
-        alarms.push("Client and database disagree about what was done: see the counts.".to_owned());
+        alarms.push(counts::disagreement(&summary.database));
     }
     alarms
 }

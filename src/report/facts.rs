@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::accounting::{self, Accounting};
 use super::alarms;
+use super::counts;
 use super::course::{self, Course};
 use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
@@ -14,7 +15,7 @@ use crate::engine::{Finding, LoadReport, RestoreReport, Via};
 use crate::judge::trouble::Trouble;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::environment::Environment;
-use crate::record::summary::{Clause, Connections, Consistency, DatabaseCount, Spread, State, Summary, TransactionSummary};
+use crate::record::summary::{Clause, Connections, Consistency, Spread, State, Summary, TransactionSummary};
 use crate::record::{Clock, Record, Status};
 
 /// All that a report tells.
@@ -428,38 +429,7 @@ fn cost(summary: &Summary) -> Vec<Line> {
 }
 
 fn checks(summary: &Summary) -> Vec<Check> {
-    vec![agreement(&summary.database), consistency(&summary.consistency), connections(&summary.connections)]
-}
-
-fn agreement(database: &DatabaseCount) -> Check {
-    let details = database
-        .effects
-        .iter()
-        .map(|(name, effect)| {
-            let unknown = if effect.ambiguous > 0 {
-                format!(" and up to {} of unknown fate", count(effect.ambiguous))
-            } else {
-                String::new()
-            };
-            let verdict = if effect.agrees() { "agree" } else { "DISAGREE" };
-            let name = transaction(name).replace('-', " ");
-            format!("{name}: client {}{unknown}, database {}: {verdict}", count(effect.client), count(effect.database))
-        })
-        .collect();
-    let sentence = match database.agrees {
-        Some(true) => "Client and database agree on what was done.",
-        Some(false) => "Client and database DISAGREE on what was done.",
-        None if database.uncounted.is_empty() => "The database was not asked for its own count.",
-        None => {
-            return Check {
-                name: "Counts",
-                held: Some(false),
-                sentence: format!("Not counted: {}.", plain(&database.uncounted)),
-                details,
-            };
-        }
-    };
-    Check { name: "Counts", held: database.agrees, sentence: sentence.to_owned(), details }
+    vec![counts::agreement(&summary.database), consistency(&summary.consistency), connections(&summary.connections)]
 }
 
 fn consistency(consistency: &Consistency) -> Check {

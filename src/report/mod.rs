@@ -3,7 +3,8 @@
 pub mod accounting;
 pub mod alarms;
 pub mod chart;
-pub mod course;
+pub mod counts;
+mod course;
 mod durability;
 pub mod facts;
 pub mod format;

@@ -157,6 +157,7 @@ pub(crate) mod tests {
             database: DatabaseCount { agrees: Some(true), ..DatabaseCount::default() },
             consistency: Consistency::default(),
             durability: Default::default(),
+            initial_rows: BTreeMap::new(),
             price: None,
             stages: Vec::new(),
             verdict: Verdict::default(),

@@ -149,6 +149,8 @@ pub trait Workload: Clone + Send + Sync + 'static {
     const LASTING: &'static [Lasting];
     /// Names of the effects that client and database both count, in the order of [`Workload::count`].
     const EFFECTS: &'static [&'static str];
+    /// Tables that transactions change the number of rows of, and whose number at a run's start a rule bounds.
+    const COUNTED_AT_START: &'static [&'static str] = &[];
     /// Names of what is counted of inputs and results to show that they are as the standard wants them, in the order of
     /// [`Workload::tally`].
     const TALLIES: &'static [&'static str];
@@ -216,6 +218,10 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn keying_time(transaction: usize) -> u64;
     /// The type of a transaction: an index into [`Workload::TRANSACTIONS`].
     fn transaction(input: &Self::Input) -> usize;
+    /// How a result belies the input that it came for, such as a rollback that nobody asked for; none if it does not.
+    fn contradiction(_input: &Self::Input, _output: &Self::Output) -> Option<&'static str> {
+        None
+    }
     /// Whether the transaction committed or had to roll back.
     fn outcome(output: &Self::Output) -> Outcome;
     /// What the user sees: with the input keyed in, or with the answer.

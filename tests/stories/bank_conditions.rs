@@ -333,10 +333,12 @@ fn doubled_and_lost_history_rows_are_found_by_count_and_conditions() {
     let lose = "CREATE TRIGGER fault AFTER INSERT ON history WHEN new.teller_id % 10 = 4 BEGIN
         DELETE FROM history WHERE rowid = new.rowid;
     END";
-    for tampering in [double, lose] {
+    for (tampering, told, words) in [(double, "unasked", "more history rows"), (lose, "missing", "they are lost")] {
         let place = TempDir::new().unwrap();
         let (code, summary) = worked(place.path(), tampering, "after");
         assert_eq!(code, Some(1), "{summary}");
+        assert!(summary["database"][told]["history_rows"].as_u64() > Some(0), "{}", summary["database"]);
+        assert!(summary["verdict"].to_string().contains(words), "{}", summary["verdict"]);
         assert_eq!((state(&summary, "history rows").as_str(), state(&summary, "consistency").as_str()), ("broken", "broken"));
         assert!(failed(&summary).is_superset(&BTreeSet::from(["account-history", "teller-history"])), "{summary}");
         // Without a check the count alone suffices.

@@ -59,12 +59,8 @@ fn valid_for(interval_s: f64) -> Summary {
         constants: BTreeMap::new(),
         retries: BTreeMap::new(),
         errors: BTreeMap::new(),
-        database: DatabaseCount {
-            agrees: Some(true),
-            uncounted: String::new(),
-            new_orders: None,
-            effects: map("history_rows", effect),
-        },
+        database: DatabaseCount::of(map("history_rows", effect)),
+        initial_rows: BTreeMap::new(),
         consistency: Consistency {
             held: 1,
             failed: Vec::new(),

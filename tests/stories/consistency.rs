@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::command::{run, succeed};
-use crate::support::{mysql_client, require_mariadb, small_mariadb};
+use crate::support::command::{graymark, json_file, loaded, run, start, succeed};
+use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server};
 use graymark::engine::sql::script::{Named, statements};
 use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::schema::TABLES;
@@ -14,6 +14,7 @@ use graymark::workload::{ColumnKind, Population as _, Rows as _, Table};
 use mysql_async::prelude::Queryable;
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, Statement};
+use serde_json::Value as Json;
 use tempfile::TempDir;
 
 const CONDITIONS: &str = include_str!("../../src/engine/sql/tpcc/consistency.sql");
@@ -541,4 +542,140 @@ fn every_condition_has_a_fault_of_its_own() {
         let met = faults().iter().any(|fault| fault.found.iter().any(|(found, _)| *found == name));
         assert!(met && own != follows, "{name}");
     }
+}
+
+/// A run of two seconds on a damaged database: its summary.
+fn worked(place: &Path, db: &str, via: &str) -> Json {
+    let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "2s", "--check", "none", "--via", via, "--json"];
+    run(place, &[&["run", "--db", db], &plan[..]].concat()).json()
+}
+
+/// Each way of speaking on a database in which most items are missing, and then one in which the unused item is for sale. `does` executes a
+/// statement there.
+fn belied(place: &Path, db: &str, ways: &[&str], does: impl Fn(&str)) {
+    let errors = |summary: &Json, beginning: &str| {
+        let errors = summary["errors"].as_object().unwrap().iter();
+        errors.filter(|(why, _)| why.starts_with(beginning)).map(|(_, count)| count.as_u64().unwrap()).sum::<u64>()
+    };
+    does("CREATE TABLE kept_items AS SELECT * FROM item WHERE i_id % 10 > 0");
+    does("DELETE FROM item WHERE i_id % 10 > 0");
+    for via in ways {
+        let summary = worked(place, db, via);
+        // Nearly every order names a missing item; what passes for the standard's rollback is what asked for one.
+        let failed = errors(&summary, "New-Order: rolled back, although no unused item was named");
+        let rolled_back = summary["transactions"]["new_order"]["rolled_back"].as_u64().unwrap();
+        assert!(failed > 3 * rolled_back, "{via}: {failed} failed, {rolled_back} rolled back");
+        assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+    }
+    does("INSERT INTO item SELECT * FROM kept_items");
+    does(
+        "INSERT INTO item (i_id, i_im_id, i_name, i_price, i_data)
+         SELECT 200000, i_im_id, i_name, i_price, i_data FROM item WHERE i_id = 1",
+    );
+    let districts = (1..=10).map(|district| format!("s_dist_{district:02}")).collect::<Vec<_>>().join(", ");
+    let stock = format!("s_w_id, s_quantity, {districts}, s_ytd, s_order_cnt, s_remote_cnt, s_data");
+    does(&format!("INSERT INTO stock (s_i_id, {stock}) SELECT 200000, {stock} FROM stock WHERE s_i_id = 1"));
+    for via in ways {
+        // One order in a hundred names the unused item; on a busy machine a run may be too short for one.
+        let committed = (0..30).any(|_| {
+            let summary = worked(place, db, via);
+            assert_eq!(summary["transactions"]["new_order"]["rolled_back"], 0, "{via}");
+            // What was committed is counted by both.
+            assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+            errors(&summary, "New-Order: committed, although an unused item was named") > 0
+        });
+        assert!(committed, "{via}");
+    }
+}
+
+/// The client knows whether it asked for the rollback of one order in a hundred: one that it did not ask for is a failure, and so is an order
+/// that should not have been.
+#[test]
+fn a_missing_item_does_not_pass_for_the_rollback_of_the_standard() {
+    let place = loaded();
+    let file = place.path().join("loaded.db");
+    belied(place.path(), "sqlite:loaded.db", &["statements"], |sql| {
+        Connection::open(&file).unwrap().execute_batch(sql).unwrap();
+    });
+}
+
+#[test]
+fn a_missing_item_of_postgresql_does_not_pass_for_the_rollback_of_the_standard() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let url = server.url();
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    belied(place.path(), &url, &["statements", "procedures"], |sql| {
+        let sql = format!("SET search_path TO tpcc; {sql}");
+        runtime.block_on(async { client(&url).await.batch_execute(&sql).await.unwrap() });
+    });
+}
+
+#[test]
+fn a_missing_item_of_mariadb_does_not_pass_for_the_rollback_of_the_standard() {
+    let Some(()) = require_mariadb() else { return };
+    let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
+    let url = server.url();
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    belied(place.path(), &url, &["statements", "procedures"], |sql| {
+        runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
+    });
+}
+
+/// Two clients that know nothing of each other: each is told of the other, and the database is not called a liar.
+#[test]
+fn another_client_at_work_is_told_as_such() {
+    let place = loaded();
+    let plan = ["run", "--db", "sqlite:loaded.db", "--clients", "1", "--ramp-up", "0s", "--check", "none"];
+    let one = [&plan[..], &["--duration", "6s", "--out", "one"]].concat();
+    let mut working = start(graymark(place.path(), &one));
+    working.wait_for("run: measurement");
+    let other = run(place.path(), &[&plan[..], &["--duration", "1s", "--out", "other"]].concat());
+    let (_, done) = working.end();
+    for (done, record) in [(done, "one"), (other, "other")] {
+        assert_eq!(done.code, Some(1), "{done:?}");
+        let summary = json_file(&place.path().join(record), "summary.json");
+        let database = &summary["database"];
+        let unasked = database["unasked"]["new_orders"].as_u64().unwrap();
+        let count = |of: &str| database["effects"]["new_orders"][of].as_u64().unwrap();
+        assert!(unasked > 0 && unasked == count("database") - count("client"), "{database}");
+        assert!(database["missing"].is_null(), "{database}");
+        let told = format!("{unasked} more New-Orders");
+        let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&told) && words.contains("than this run asked for: another client"), "{}", done.out);
+        assert!(!words.contains("they are lost"), "{}", done.out);
+        let page = std::fs::read_to_string(place.path().join(record).join("report.html")).unwrap();
+        assert!(page.contains(&told) && page.contains("another client"), "{record}");
+        let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+        let rule = clauses.iter().find(|clause| clause["id"] == "5.1.2").unwrap();
+        assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains("another client"), "{rule}");
+    }
+}
+
+/// What a run began with is judged before it, and a database that has been worked since its load is no initial population.
+#[test]
+fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one() {
+    let place = loaded();
+    let judged = |record: &str| {
+        let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--check", "both", "--out", record];
+        run(place.path(), &[&["run", "--db", "sqlite:loaded.db?synchronous=off"], &plan[..]].concat());
+        let summary = json_file(&place.path().join(record), "summary.json");
+        let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+        let rule = clauses.iter().find(|clause| clause["rule"].as_str().unwrap().starts_with("rows of ORDER,")).unwrap().clone();
+        (summary["initial_rows"]["orders"].as_u64().unwrap(), rule)
+    };
+    let does = |sql: &str| Connection::open(place.path().join("loaded.db")).unwrap().execute_batch(sql).unwrap();
+    let (orders, fresh) = judged("fresh");
+    assert!(orders == 30_000 && fresh["state"] == "held", "{fresh}");
+    let (orders, worked) = judged("worked");
+    assert!(orders > 30_000 && worked["state"] == "not tested", "{worked}");
+    assert!(worked["note"].as_str().unwrap().contains("restore it"), "{worked}");
+    succeed(place.path(), &["restore", "--db", "sqlite:loaded.db"]);
+    does(
+        "CREATE TABLE kept_lines AS SELECT * FROM order_line WHERE ol_i_id % 50 = 0; DELETE FROM order_line WHERE ol_i_id % 50 = 0",
+    );
+    let (orders, damaged) = judged("damaged");
+    assert!(orders == 30_000 && damaged["state"] == "broken", "{damaged}");
 }

@@ -32,6 +32,11 @@ fn checkpoint_at(start_s: f64) -> Maintenance {
     Maintenance { kind: MaintenanceKind::Checkpoint, start_s, seconds: 12.0, work: String::new(), rows: None }
 }
 
+/// Rows a warehouse of ORDER, NEW-ORDER, ORDER-LINE and HISTORY before a run at 200 warehouses.
+fn initial_rows(each: [u64; 4]) -> BTreeMap<String, u64> {
+    map(["orders", "new_order", "order_line", "history"].into_iter().zip(each.map(|rows| 200 * rows)))
+}
+
 /// A run of two hours at 200 warehouses that keeps every rule.
 fn valid() -> Summary {
     let spread = Spread { mean: 20.0, p50: 15.0, p90: 40.0, p95: 60.0, p99: 90.0, p999: 120.0, max: 500.0 };
@@ -103,12 +108,8 @@ fn valid() -> Summary {
         constants: map([("c_last", 170), ("c_id", 5), ("ol_i_id", 9)]),
         retries: BTreeMap::new(),
         errors: BTreeMap::new(),
-        database: DatabaseCount {
-            agrees: Some(true),
-            uncounted: String::new(),
-            new_orders: Some(300_000),
-            effects: map([("new_orders", effect(300_000)), ("payments", effect(310_000))]),
-        },
+        database: DatabaseCount::of(map([("new_orders", effect(300_000)), ("payments", effect(310_000))])),
+        initial_rows: initial_rows([30_000, 9_000, 300_000, 30_000]),
         consistency: Consistency {
             held: 2,
             failed: Vec::new(),
@@ -184,6 +185,8 @@ fn breaches() -> Vec<(Told, Change)> {
             summary.constants.insert("c_last".into(), c);
         })
     };
+    let initial = ("4.2.2", "rows of ORDER, NEW-ORDER");
+    let starts_with = |rows| change(move |summary| summary.initial_rows = initial_rows(rows));
     let names = ("2.1.6.1", "distance of C");
     let input = |rule| ("5.5.1.5", rule);
     let checkpoint = |rule| ("5.5.2.2", rule);
@@ -197,14 +200,19 @@ fn breaches() -> Vec<(Told, Change)> {
         (("4.1.3", "New-Orders a minute"), rate(8.99)),
         (("4.1.3", "New-Orders a minute"), rate(12.87)),
         (("4.2.2", "ten terminals"), change(|summary| summary.client.terminals = 1_999)),
-        (("4.2.2", "rows of"), change(|summary| summary.consistency.before[1].offending = 1)),
+        (("4.2.2", "rows of warehouses"), change(|summary| summary.consistency.before[1].offending = 1)),
         (
-            ("4.2.2", "rows of"),
+            ("4.2.2", "rows of warehouses"),
             change(|summary| {
                 summary.consistency.after[1].offending = 1;
                 summary.consistency.failed.push("cardinality".into());
             }),
         ),
+        (initial, starts_with([29_699, 9_000, 300_000, 30_000])),
+        (initial, starts_with([30_000, 8_909, 300_000, 30_000])),
+        (initial, starts_with([30_000, 9_091, 300_000, 30_000])),
+        (initial, starts_with([30_000, 9_000, 296_999, 30_000])),
+        (initial, starts_with([30_000, 9_000, 303_001, 30_000])),
         (("5.2.3", "share of Payment"), transaction("payment", |payment| payment.completed = 289_000)),
         (
             ("5.2.3", "share of Order-Status"),
@@ -411,10 +419,24 @@ fn at_the_limits_all_is_well() {
 #[test]
 fn what_was_not_looked_at_is_not_tested_and_not_valid() {
     let unread = change(|summary| summary.procedures = Some(Procedures::Unread(vec!["payment".to_owned()])));
-    let cases: [(Told, Change); 7] = [
+    let cases: [(Told, Change); 10] = [
         (("procedures", "Graymark's"), unread),
         (("3.3.2", "consistency"), change(|summary| summary.consistency.after.clear())),
         (("5.1.2", "the database counts"), change(|summary| summary.database.agrees = None)),
+        (("4.2.2", "rows of ORDER"), change(|summary| summary.initial_rows.clear())),
+        // One order, or one payment, since the load.
+        (
+            ("4.2.2", "rows of ORDER"),
+            change(|summary| {
+                *summary.initial_rows.get_mut("orders").unwrap() += 1;
+            }),
+        ),
+        (
+            ("4.2.2", "rows of ORDER"),
+            change(|summary| {
+                *summary.initial_rows.get_mut("history").unwrap() += 1;
+            }),
+        ),
         (("2.1.6.1", "distance of C"), change(|summary| summary.constants.clear())),
         (("5.5.2.2", "checkpoints in the interval"), change(|summary| summary.maintenance.clear())),
         (("5.5.1.5", "Payments by last name"), change(|summary| summary.tallies.clear())),
@@ -543,7 +565,13 @@ fn a_short_paced_run_breaks_what_it_is_too_short_for() {
         assert_eq!(state("5.2.5.2", &format!("keying time of {name}")), State::Held);
     }
     // A simulated database has neither checkpoints nor rows.
-    for (id, rule) in [("5.5.2.2", "before"), ("5.5.2.2", "in the interval"), ("3.3.2", "consistency"), ("4.2.2", "rows")] {
+    for (id, rule) in [
+        ("5.5.2.2", "before"),
+        ("5.5.2.2", "in the interval"),
+        ("3.3.2", "consistency"),
+        ("4.2.2", "rows of warehouses"),
+        ("4.2.2", "rows of ORDER"),
+    ] {
         assert_eq!(state(id, rule), State::NotTested, "{id} {rule}");
     }
     let last = report.trim_end().lines().last().unwrap();

@@ -261,6 +261,10 @@ impl<W: Port> Engine<W> for Mysql {
         check::check::<W>(&mut self.conn::<W>().await?, told).await
     }
 
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        load::count(&mut self.conn::<W>().await?, table).await.map(Some)
+    }
+
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&mut self.conn::<W>().await?).await
     }

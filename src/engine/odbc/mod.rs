@@ -243,6 +243,10 @@ impl<W: Port> Engine<W> for Odbc {
         check::check::<W>(&self.connect::<W>()?, told)
     }
 
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        load::count(&self.connect::<W>()?, table).map(Some)
+    }
+
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&self.connect::<W>()?)
     }

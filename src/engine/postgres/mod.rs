@@ -259,6 +259,10 @@ impl<W: Port> Engine<W> for Postgres {
         check::check::<W>(&self.client().await?, &self.schema::<W>(), told).await
     }
 
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        load::count(&self.client().await?, &self.schema::<W>(), table).await.map(Some)
+    }
+
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(&self.client().await?, &self.schema::<W>()).await
     }

@@ -161,6 +161,10 @@ impl<W: Port> Engine<W> for Simulated {
         Ok(Vec::new())
     }
 
+    async fn rows(&self, _: &str) -> Result<Option<u64>, Error> {
+        Ok(None)
+    }
+
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         Ok(self.effects.iter().take(W::EFFECTS.len()).map(|effect| effect.load(Ordering::Acquire)).collect())
     }

@@ -6,7 +6,7 @@ use super::Port;
 use crate::engine::Failure;
 use crate::workload::tpcc::input::{Customer, Input};
 use crate::workload::tpcc::output::{self, Address, Output, Placed};
-use crate::workload::tpcc::{DISTRICTS, Tpcc, UNUSED_ITEM};
+use crate::workload::tpcc::{DISTRICTS, Tpcc};
 use crate::workload::value::{Money, Rate, Timestamp};
 
 fn address() -> Address {
@@ -30,7 +30,7 @@ impl Port for Tpcc {
     fn answer(input: &Input) -> Result<Output, Failure> {
         Ok(match input {
             Input::NewOrder(order) => {
-                let placed = order.lines.iter().all(|line| line.i_id != UNUSED_ITEM).then(|| Placed {
+                let placed = (!order.names_unused_item()).then(|| Placed {
                     o_entry_d: Timestamp(0),
                     c_discount: Rate(0),
                     w_tax: Rate(0),

@@ -194,6 +194,12 @@ impl<W: Port> Engine<W> for Sqlite {
         check::check::<W>(self, told)
     }
 
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let rows = self.connect()?.query_row(&sql, [], |row| row.get::<_, i64>(0));
+        rows.map(|rows| Some(rows.unsigned_abs())).map_err(|error| self.explain(error))
+    }
+
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(self)
     }

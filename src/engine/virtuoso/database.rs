@@ -168,6 +168,11 @@ impl Engine<Tpcc> for Virtuoso {
         check::check(&self.target, told)
     }
 
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        let rows = load::count(&self.target.connect()?, table);
+        rows.map(Some).map_err(|trouble| explain(&self.target, "cannot count rows", trouble))
+    }
+
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects(&self.target)
     }

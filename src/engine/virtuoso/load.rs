@@ -212,7 +212,7 @@ fn verify(target: &Target, connection: &Connection, population: &Population) -> 
     Ok(tables)
 }
 
-fn count(connection: &Connection, table: &str) -> Result<u64, Trouble> {
+pub(super) fn count(connection: &Connection, table: &str) -> Result<u64, Trouble> {
     let reply = connection.query(&format!("SELECT COUNT (*) FROM tpcc.DBA.{table}"))?;
     let count = reply.rows.first().map(|row| row.long(0)).transpose()?;
     Ok(count.unwrap_or_default().unsigned_abs())

@@ -37,6 +37,11 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
+    /// Whether its transaction has to roll back (clause 2.4.1.4).
+    pub fn names_unused_item(&self) -> bool {
+        self.lines.iter().any(|line| line.i_id == super::UNUSED_ITEM)
+    }
+
     /// O_ALL_LOCAL: whether the home warehouse supplies every line.
     pub fn all_local(&self) -> bool {
         self.lines.iter().all(|line| line.supply_w_id == self.w_id)

@@ -64,6 +64,7 @@ impl Workload for Tpcc {
     const LASTING: &'static [Lasting] = &lasting::LASTING;
     /// New-Orders committed, Payments committed, orders delivered.
     const EFFECTS: &'static [&'static str] = &["new_orders", "payments", "deliveries"];
+    const COUNTED_AT_START: &'static [&'static str] = &["history", "new_order", "orders", "order_line"];
     /// What clause 5.5.1.5 bounds: lines and remote lines of New-Orders, remote Payments, transactions that name their customer by last
     /// name, Deliveries that skipped a district, and districts skipped.
     const TALLIES: &'static [&'static str] = &[
@@ -154,6 +155,16 @@ impl Workload for Tpcc {
             input::Input::OrderStatus(_) => 2,
             input::Input::Delivery(_) => 3,
             input::Input::StockLevel(_) => 4,
+        }
+    }
+
+    /// The terminal knows whether it named an unused item (clause 2.4.1.5).
+    fn contradiction(input: &Self::Input, output: &Self::Output) -> Option<&'static str> {
+        let (input::Input::NewOrder(asked), output::Output::NewOrder(order)) = (input, output) else { return None };
+        match (asked.names_unused_item(), order.placed.is_some()) {
+            (false, false) => Some("New-Order: rolled back, although no unused item was named: an ITEM row is missing"),
+            (true, true) => Some("New-Order: committed, although an unused item was named: there is an ITEM row too many"),
+            _ => None,
         }
     }
 
