@@ -11,6 +11,7 @@ use nix::unistd::{Gid, Uid, User};
 use crate::engine::Error;
 
 /// User ids that are free for programs without a user of their own (systemd's range for the same purpose; its UIDS-GIDS.md).
+#[cfg(feature = "odbc")]
 const UNLISTED: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
 /// The user who runs a server.
@@ -35,6 +36,7 @@ impl Owner {
     }
 
     /// A user id that is in no one's use, so that no other program of this machine shares it.
+    #[cfg(feature = "odbc")]
     fn unlisted() -> Option<Owner> {
         let range = UNLISTED.end() - UNLISTED.start() + 1;
         let first = std::process::id() % range;
@@ -50,6 +52,7 @@ pub(super) enum Otherwise {
     /// The user `nobody`: its programs want a user with a name.
     Nobody,
     /// A user id that no one else has.
+    #[cfg(feature = "odbc")]
     Unlisted,
 }
 
@@ -72,6 +75,7 @@ pub(super) fn find(database: &str, data: Option<&Path>, users: &[&str], otherwis
     };
     let other = || match otherwise {
         Otherwise::Nobody => named(&"nobody"),
+        #[cfg(feature = "odbc")]
         Otherwise::Unlisted => Owner::unlisted(),
     };
     users.iter().find_map(named).or_else(other).map(Some).ok_or_else(missing)
