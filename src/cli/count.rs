@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::progress::LINE_EVERY;
-use crate::engine::{Engine, Error, Finding};
+use crate::engine::{Engine, Error};
 use crate::report::format::seconds;
-use crate::workload::{Trace, Workload};
+use crate::workload::Workload;
 
 /// From one attempt to the next.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -64,41 +64,6 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-}
-
-/// Rows that a finding shows.
-const EXAMPLES: usize = 5;
-/// How long the search for single rows may take when a run was stopped.
-const SEARCHED: Duration = Duration::from_secs(1);
-
-/// Looks one by one for the rows of commits that were acknowledged shortly before a connection was lost: what is missing was lost by the
-/// database, whatever the counts say. None if there is nothing to look for, or it cannot be looked for.
-pub(super) fn acknowledged<W: Workload, E: Engine<W>>(
-    engine: &Arc<E>,
-    interrupt: &Interrupt,
-    timeout: Option<u32>,
-    traces: &[Trace],
-) -> Result<Option<Finding>, Error> {
-    if traces.is_empty() {
-        return Ok(None);
-    }
-    let began = Instant::now();
-    let patience = Patience { after_stop: SEARCHED, ..Patience::of(timeout) };
-    let sought = traces.to_vec();
-    let search = async move |engine: &E, _: &Pulse| engine.rows_of(&sought).await;
-    let Some(Some(found)) = interrupt.ask::<W, E, _>(engine, patience, search)? else { return Ok(None) };
-    let lost = traces.iter().zip(found).filter(|(_, rows)| *rows == 0).map(|(trace, _)| trace).collect::<Vec<_>>();
-    let shown = |trace: &&Trace| {
-        let pairs = trace.columns.iter().zip(trace.values).map(|(column, value)| format!("{column}={value}"));
-        pairs.collect::<Vec<_>>().join(" ")
-    };
-    Ok(Some(Finding {
-        id: "acknowledged".to_owned(),
-        title: format!("Each of {} commits acknowledged in the second before a connection was lost is there", traces.len()),
-        offending: lost.len() as u64,
-        examples: lost.iter().take(EXAMPLES).copied().map(|trace| shown(&trace)).collect(),
-        seconds: began.elapsed().as_secs_f64(),
-    }))
 }
 
 fn given_up(what: &str, began: Instant, why: &str) -> String {

@@ -15,6 +15,7 @@ mod drop;
 mod exit;
 mod interrupt;
 mod load;
+mod lookup;
 mod predict;
 mod price;
 mod progress;

@@ -16,7 +16,7 @@ use super::stages::{self, StageMeter};
 use super::steady;
 use super::summary::{Fates, Measurements, summarise};
 use super::warm::{self, Warmed};
-use super::{Ended, RunArgs, check, count, load, price, say, seed, with_engine};
+use super::{Ended, RunArgs, check, count, load, lookup, price, say, seed, with_engine};
 use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
@@ -263,6 +263,7 @@ impl Job {
             effects_before,
             effects_after: Err("the run ended before the database was asked".to_owned()),
             unchecked: String::new(),
+            lookup: None,
             usage: (usage_before, usage),
             server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
             findings: (before, Vec::new()),
@@ -291,23 +292,32 @@ impl Job {
             }
             summary = keep(&measurements);
         }
-        if counted {
-            match count::acknowledged::<W, E>(&engine, &self.interrupt, plan.timeout, &measurements.totals.traces) {
-                Ok(None) => {}
-                Ok(Some(finding)) => {
-                    if !finding.held() {
-                        tell!("{}", report::text::finding(&finding));
-                    }
-                    measurements.findings.1.push(finding);
-                    summary = keep(&measurements);
-                }
-                Err(error) => {
-                    measurements.unchecked = error.to_string();
-                    summary = keep(&measurements);
-                }
+        if measurements.totals.lost > 0 {
+            match &measurements.effects_after {
+                Ok(_) => self.look_up::<W, E>(&engine, &mut measurements),
+                Err(why) => measurements.lookup = Some(lookup::unasked(&measurements.totals, why)),
             }
+            summary = keep(&measurements);
         }
         Ok(Some(summary))
+    }
+
+    /// Looks for the commits that lost connections make doubtful.
+    fn look_up<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, measurements: &mut Measurements) {
+        let totals = &measurements.totals;
+        match lookup::after::<W, E>(engine, &self.interrupt, self.args.plan.timeout, totals) {
+            Ok((lookup, finding)) => {
+                if let Some(finding) = finding.as_ref().filter(|finding| !finding.held()) {
+                    tell!("{}", report::text::finding(finding));
+                }
+                measurements.lookup = Some(lookup);
+                measurements.findings.1.extend(finding);
+            }
+            Err(error) => {
+                measurements.lookup = Some(lookup::unasked(totals, error.to_string()));
+                measurements.unchecked = error.to_string();
+            }
+        }
     }
 
     /// The summary with its price, if there is a price file.

@@ -15,7 +15,7 @@ use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan, Share};
 use crate::record::environment;
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, Outcomes, PacingSummary, Range, ServerCost,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, Lookup, Outcomes, PacingSummary, Range, ServerCost,
     Spread, StageSummary, Summary, TransactionSummary, Verdict,
 };
 use crate::workload::{Headline, Workload};
@@ -38,6 +38,7 @@ pub(super) struct Measurements {
     pub(super) findings: (Vec<Finding>, Vec<Finding>),
     /// Why the conditions could not be checked after the run; empty if they were, or should not be.
     pub(super) unchecked: String,
+    pub(super) lookup: Option<Lookup>,
     pub(super) interrupted: bool,
     pub(super) maintenance: Vec<Maintenance>,
     pub(super) stages: Vec<StageSummary>,
@@ -151,6 +152,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
             outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
             longest_away_s: totals.longest_away,
             outages: totals.outages.clone(),
+            lookup: measured.lookup.clone(),
         },
         record: record.display().to_string(),
     };

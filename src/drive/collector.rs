@@ -76,6 +76,8 @@ pub(super) fn collect<W: Workload>(
         match inbox.recv_timeout(PAUSE) {
             Ok(Report::Measured(second, interval)) => collector.measured(second, interval),
             Ok(Report::Happened(event)) => collector.happened(event),
+            Ok(Report::Doubted { traces, whole }) => collector.totals.doubts.acknowledged(traces, whole),
+            Ok(Report::Unknown(footprint)) => collector.totals.doubts.unknown(footprint),
             Ok(Report::Ended) => running -= 1,
             Ok(Report::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
@@ -184,7 +186,6 @@ impl Collector<'_> {
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;
         totals.unfinished += part.unfinished;
-        totals.traces.extend(&part.traces);
         for (sum, count) in totals.effects.iter_mut().zip(&part.effects) {
             *sum += count;
         }

@@ -8,7 +8,8 @@ use super::event::Event;
 use super::ledger::Ledger;
 use super::{Report, Schedule};
 use crate::measure::{Interval, Measured, note};
-use crate::workload::{Outcome, Trace, Workload};
+use crate::workload::trace::Trace;
+use crate::workload::{Outcome, Workload};
 
 /// What a thread counted over the whole run.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +21,6 @@ pub(super) struct ThreadTotals {
     pub(super) retries: BTreeMap<&'static str, u64>,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) unfinished: u64,
-    /// Rows of commits that were acknowledged shortly before a connection was lost.
-    pub(super) traces: Vec<Trace>,
 }
 
 /// A transaction that a user asked for, while nobody knows yet what becomes of it.
@@ -42,10 +41,8 @@ const FAILURES_TOLD: u64 = 20;
 
 /// Commits of one thread that are remembered, in case that a connection is lost.
 const REMEMBERED: usize = 4_096;
-/// How long before the loss of a connection a commit is looked up afterwards: what a database that does not wait for its disk would lose.
+/// How long before the last commit that preceded the loss of a connection others are looked up, too: what a database that does not wait for its disk would lose.
 const LOOKED_UP: Duration = Duration::from_secs(1);
-/// The most rows of one thread that are looked up.
-const MOST_TRACES: usize = 20_000;
 
 /// What the tasks of a driver thread share.
 pub(super) struct Desk<'a> {
@@ -133,12 +130,15 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// A connection was lost: what was acknowledged shortly before is to be looked up.
-    pub(super) fn doubt(&mut self, lost: Instant) {
-        let late = self.recent.drain(..).filter(|(at, _)| lost.saturating_duration_since(*at) <= LOOKED_UP);
-        let left = MOST_TRACES.saturating_sub(self.totals.traces.len());
-        self.totals.traces.extend(late.map(|(_, trace)| trace).take(left));
+    /// A connection was lost: what was acknowledged last is to be looked up. The second counts from the last commit, as a server that hangs
+    /// is noticed late.
+    pub(super) fn doubt(&mut self) {
+        let Some(last) = self.recent.iter().map(|(at, _)| *at).max() else { return };
+        let late = |at: Instant| last.saturating_duration_since(at) <= LOOKED_UP;
+        let whole = self.recent.len() < REMEMBERED || self.recent.iter().any(|(at, _)| !late(*at));
+        let traces = self.recent.drain(..).filter(|(at, _)| late(*at)).map(|(_, trace)| trace).collect();
         self.oldest = 0;
+        let _ = self.reports.send(Report::Doubted { traces, whole });
     }
 
     /// A session of the thread, counted from 0 within it, sends a transaction.
@@ -239,6 +239,7 @@ impl<'a> Desk<'a> {
         self.waited_in_vain(asked, told).unknown += 1;
         self.totals.ambiguous += 1;
         W::count_at_most(W::transaction(input), &mut self.totals.ambiguous_effects);
+        let _ = self.reports.send(Report::Unknown(W::footprint(input)));
         self.ledger.copy(&self.totals);
     }
 

@@ -26,7 +26,8 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Error};
 use crate::plan::Factor;
-use crate::workload::{Trace, Workload};
+use crate::workload::Workload;
+use crate::workload::trace::{Footprint, Trace};
 use event::{Event, Phase};
 pub use stages::Stages;
 pub use stop::Stop;
@@ -140,14 +141,46 @@ pub struct Totals {
     pub longest_away: f64,
     /// Transactions that paced terminals had sent and no session ever worked.
     pub unfinished: u64,
-    /// Rows of commits that were acknowledged in the second before a connection was lost: they have to be there.
-    pub traces: Vec<Trace>,
+    /// What is to be looked up, as connections were lost.
+    pub doubts: Doubts,
     /// Transactions that did not come back in time at the end of the run. Their fate is unknown.
     pub abandoned: u64,
     /// Length of the measurement interval in seconds, as it was.
     pub interval_s: f64,
     /// Driver threads.
     pub threads: u32,
+}
+
+/// The most rows that are looked up.
+const MOST_DOUBTS: usize = 50_000;
+
+/// Commits that a lost connection makes doubtful.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Doubts {
+    /// Rows of commits that were acknowledged in the last second before a connection was lost: they have to be there.
+    pub acknowledged: Vec<Trace>,
+    /// More were acknowledged in that second than are remembered.
+    pub beyond: bool,
+    /// Rows that transactions of unknown fate have left if they are committed.
+    pub unknown: Vec<Trace>,
+    /// Transactions of unknown fate that change nothing.
+    pub read_only: u64,
+}
+
+impl Doubts {
+    fn acknowledged(&mut self, traces: Vec<Trace>, whole: bool) {
+        let left = MOST_DOUBTS.saturating_sub(self.acknowledged.len());
+        self.beyond |= !whole || traces.len() > left;
+        self.acknowledged.extend(traces.into_iter().take(left));
+    }
+
+    fn unknown(&mut self, footprint: Footprint) {
+        match footprint {
+            Footprint::None => self.read_only += 1,
+            Footprint::Row(trace) if self.unknown.len() < MOST_DOUBTS => self.unknown.push(trace),
+            Footprint::Row(_) | Footprint::NotKnown => {}
+        }
+    }
 }
 
 /// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else one for every
@@ -165,6 +198,10 @@ enum Report {
     Measured(u32, Box<crate::measure::Interval>),
     /// Something happened.
     Happened(Event),
+    /// A connection was lost after these commits; whether they are all of their second.
+    Doubted { traces: Vec<Trace>, whole: bool },
+    /// The fate of a transaction is unknown.
+    Unknown(Footprint),
     /// It has ended.
     Ended,
 }

@@ -113,7 +113,7 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
             }
             Failure::Disconnected { ambiguous, detail } => {
                 (self.session, self.lost) = (None, Some(now));
-                desk.doubt(now);
+                desk.doubt();
                 desk.tell(Event::SessionLost { at: desk.at(now), session: self.number, why: detail, ambiguous });
                 if ambiguous {
                     desk.unknown::<W>(input, asked, now);

@@ -36,8 +36,9 @@ pub use procedures::Procedures;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
-use crate::workload::{Table, Trace, Workload};
+use crate::workload::{Table, Workload};
 use scan::{Chill, Scanned};
 use seed::Reading;
 

@@ -58,6 +58,26 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
     }
 }
 
+/// Whether commits that were acknowledged outlived the lost connections of a run; none where none was lost.
+pub(super) fn acknowledged(id: &'static str, summary: &Summary) -> Option<Clause> {
+    let lookup = summary.connections.lookup.as_ref()?;
+    let found = &lookup.acknowledged;
+    let rule =
+        Rule::new(id, "commits acknowledged in the last second before a connection was lost are there after it", "none is lost");
+    Some(if found.lost > 0 {
+        noted(rule.is(false, format!("{} of {} lost", found.lost, found.looked_up)), "looked up one by one")
+    } else if !lookup.unasked.is_empty() {
+        rule.not_tested(lookup.unasked.clone())
+    } else if found.looked_up == 0 {
+        rule.not_tested("no commit had been acknowledged that can be looked up")
+    } else if found.beyond {
+        let clause = rule.stands(State::NotTested, format!("{} looked up, none lost", found.looked_up));
+        noted(clause, "more were acknowledged in that second than Graymark remembers")
+    } else {
+        rule.is(true, format!("{} looked up, none lost", found.looked_up))
+    })
+}
+
 fn is_off(value: Option<&str>) -> bool {
     value.is_some_and(|value| matches!(value.to_ascii_lowercase().as_str(), "off" | "0" | "false" | "no"))
 }

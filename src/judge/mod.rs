@@ -31,10 +31,11 @@ pub fn limits(workload: &str) -> &'static [Limits] {
 
 /// Judges a run by all of its summary but the verdict.
 pub fn judge(summary: &Summary) -> Verdict {
-    let (mut clauses, steady) = match summary.workload.as_str() {
-        "debitcredit" => (debitcredit::rules(summary), "steady"),
-        _ => (tpcc::rules(summary), "5.5.1.2"),
+    let (mut clauses, steady, failures) = match summary.workload.as_str() {
+        "debitcredit" => (debitcredit::rules(summary), "steady", "acknowledged"),
+        _ => (tpcc::rules(summary), "5.5.1.2", "3.5.3"),
     };
+    clauses.extend(durability::acknowledged(failures, summary));
     clauses.extend(procedures(summary));
     clauses.extend(staged(summary, steady));
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses }

@@ -22,6 +22,8 @@ pub struct Trouble {
     pub allowed: f64,
     /// Connections lost.
     pub lost: u64,
+    /// Commits that the database had acknowledged and has not: lost.
+    pub lost_commits: u64,
     /// Seconds of the measurement interval in which no session had a connection.
     pub dead_s: f64,
     /// Length of the measurement interval in seconds.
@@ -53,6 +55,7 @@ impl Trouble {
             idle,
             allowed: summary.allowed_errors,
             lost: connections.lost,
+            lost_commits: connections.lookup.as_ref().map_or(0, |lookup| lookup.acknowledged.lost),
             // The sum of no floats is -0.
             dead_s: outages().map(within).fold(0.0, |sum, length| sum + length),
             interval_s: summary.interval_s,
@@ -75,6 +78,7 @@ impl Trouble {
             beyond_allowed: self.beyond_allowed || other.beyond_allowed,
             allowed: self.allowed.max(other.allowed),
             lost: self.lost.saturating_add(other.lost),
+            lost_commits: self.lost_commits.saturating_add(other.lost_commits),
             dead_s: self.dead_s + other.dead_s,
             interval_s: self.interval_s + other.interval_s,
             longest_away_s: self.longest_away_s.max(other.longest_away_s),

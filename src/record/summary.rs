@@ -537,4 +537,44 @@ pub struct Connections {
     pub longest_away_s: f64,
     /// Outages: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
+    /// What became of the commits that the lost connections made doubtful, looked up one by one; none if no connection was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lookup: Option<Lookup>,
+}
+
+/// Commits that were looked up after the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lookup {
+    /// Why nothing could be looked up, in words; empty if it could.
+    pub unasked: String,
+    /// Commits that the client was told of in the last second before a connection was lost: they have to be there.
+    pub acknowledged: Acknowledged,
+    /// Transactions of unknown fate.
+    pub unknown_fate: UnknownFate,
+}
+
+/// Commits that the client was told of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acknowledged {
+    /// Those that were looked for.
+    pub looked_up: u64,
+    /// Those that are there.
+    pub found: u64,
+    /// Those that are not.
+    pub lost: u64,
+    /// Whether more were acknowledged in that second than the client remembers.
+    pub beyond: bool,
+}
+
+/// Transactions of unknown fate, by what was found of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnknownFate {
+    /// What they leave is there.
+    pub committed: u64,
+    /// It is not there.
+    pub not_committed: u64,
+    /// They change nothing.
+    pub read_only: u64,
+    /// What they leave, if anything, cannot be told from what others leave.
+    pub not_known: u64,
 }

@@ -17,6 +17,9 @@ pub fn of(summary: &Summary) -> Vec<String> {
     if !summary.consistency.failed.is_empty() {
         alarms.push("The database is inconsistent: see the failed conditions.".to_owned());
     }
+    if let Some(lookup) = summary.connections.lookup.as_ref().filter(|lookup| !lookup.unasked.is_empty()) {
+        alarms.push(format!("Whether acknowledged commits were lost is not known: {}.", plain(&lookup.unasked)));
+    }
     if summary.database.agrees == Some(false) {
         alarms.push(counts::disagreement(&summary.database));
     }
@@ -26,6 +29,9 @@ pub fn of(summary: &Summary) -> Vec<String> {
 /// In a few words, to stand beside a figure; empty if all is well.
 pub fn marks(trouble: &Trouble) -> Vec<String> {
     let mut marks = Vec::new();
+    if trouble.lost_commits > 0 {
+        marks.push(format!("{} LOST", plural(trouble.lost_commits, "COMMIT", "COMMITS")));
+    }
     if !trouble.outcomes.is_empty() && trouble.outcomes.values().all(|of| of.completed == 0) && trouble.beyond_allowed {
         marks.push("NOTHING COMPLETED".to_owned());
     } else if !trouble.idle.is_empty() {
@@ -44,7 +50,13 @@ pub fn marks(trouble: &Trouble) -> Vec<String> {
 
 /// In sentences; none if all is well.
 pub fn sentences(trouble: &Trouble) -> Vec<String> {
-    failures(trouble).into_iter().chain(outage(trouble)).collect()
+    lost_commits(trouble).into_iter().chain(failures(trouble)).chain(outage(trouble)).collect()
+}
+
+fn lost_commits(trouble: &Trouble) -> Option<String> {
+    let lost = plural(trouble.lost_commits, "commit", "commits");
+    let verb = if trouble.lost_commits == 1 { "is" } else { "are" };
+    (trouble.lost_commits > 0).then(|| format!("{lost} that the database had acknowledged before a connection was lost {verb} LOST."))
 }
 
 fn failures(trouble: &Trouble) -> Option<String> {
@@ -109,7 +121,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::Outcomes;
+    use crate::record::summary::{Acknowledged, Lookup, Outcomes};
 
     fn trouble(outcomes: &[(&str, u64, u64)]) -> Trouble {
         let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
@@ -135,6 +147,21 @@ mod tests {
         assert_eq!(marks(&none), ["NOTHING COMPLETED"]);
         assert_eq!(sentences(&trouble(&[("new_order", 0, 0)])), ["No transaction was completed."]);
         assert_eq!(percent(1e-7), "less than 0.001 %");
+    }
+
+    #[test]
+    fn lost_commits_come_first() {
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        summary.connections.lost = 1;
+        let acknowledged = Acknowledged { looked_up: 9, found: 8, lost: 1, beyond: false };
+        summary.connections.lookup = Some(Lookup { acknowledged, ..Lookup::default() });
+        let of_one = Trouble::of(&summary);
+        assert_eq!(marks(&of_one)[0], "1 COMMIT LOST");
+        assert_eq!(of(&summary)[0], "1 commit that the database had acknowledged before a connection was lost is LOST.");
+        assert_eq!(marks(&of_one.clone().and(&of_one))[0], "2 COMMITS LOST");
+        summary.connections.lookup = Some(Lookup { unasked: "it was away".to_owned(), ..Lookup::default() });
+        let all = of(&summary).join(" ");
+        assert!(all.contains("Whether acknowledged commits were lost is not known: it was away."), "{all}");
     }
 
     #[test]

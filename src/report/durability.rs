@@ -1,7 +1,7 @@
 //! What is told of durability before any figure: a commit that does not wait for the disk is faster, and may be lost.
 
-use super::format::plain;
-use crate::record::summary::{Durability, DurabilityClass, Summary};
+use super::format::{count, plain};
+use crate::record::summary::{Durability, DurabilityClass, Lookup, Summary};
 
 /// Of a run whose commits a loss of power may take back.
 pub(super) fn warning(summary: &Summary) -> Option<String> {
@@ -20,4 +20,24 @@ pub(super) fn line(durability: &Durability) -> String {
         other => other.words(),
     };
     if settings.is_empty() { class.to_owned() } else { format!("{class}: {}", settings.join(", ")) }
+}
+
+/// What was found of the commits that lost connections make doubtful.
+pub(super) fn looked_up(lookup: &Lookup) -> Vec<String> {
+    if !lookup.unasked.is_empty() {
+        return vec![format!("Not looked up: {}", plain(&lookup.unasked))];
+    }
+    let (told, fate) = (&lookup.acknowledged, &lookup.unknown_fate);
+    let beyond = if told.beyond { "; more were acknowledged in that second than are remembered" } else { "" };
+    let lost = if told.lost > 0 { format!("{} LOST", count(told.lost)) } else { "none lost".to_owned() };
+    vec![
+        format!("Acknowledged in the second before: {} looked up one by one, {lost}{beyond}", count(told.looked_up)),
+        format!(
+            "Of unknown fate: {} committed, {} not committed, {} read only, {} not known",
+            count(fate.committed),
+            count(fate.not_committed),
+            count(fate.read_only),
+            count(fate.not_known)
+        ),
+    ]
 }

@@ -473,6 +473,7 @@ fn connections(connections: &Connections) -> Check {
     if connections.ambiguous > 0 {
         details.push(format!("{} of unknown fate", plural(connections.ambiguous, "commit", "commits")));
     }
+    details.extend(connections.lookup.iter().flat_map(durability::looked_up));
     let sentence = format!(
         "{} lost; {} without any completed transaction.",
         plural(connections.lost, "connection", "connections"),

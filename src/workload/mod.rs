@@ -6,11 +6,13 @@ pub mod debitcredit;
 pub mod lasting;
 pub mod stream;
 pub mod tpcc;
+pub mod trace;
 pub mod value;
 
 use std::collections::BTreeMap;
 
 use lasting::Lasting;
+use trace::{Footprint, Trace};
 use value::{RowSink, Timestamp, Value};
 
 /// A column of a [`Table`].
@@ -87,20 +89,6 @@ pub enum Outcome {
     /// Rolled back because the standard asks for it (clause 2.4.1.4); complete all the same.
     RolledBack,
 }
-
-/// A row that a committed transaction has left, by what nobody changes of it any more: so it can be looked up afterwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trace {
-    /// Its table.
-    pub table: &'static str,
-    /// Columns that tell it from all others.
-    pub columns: &'static [&'static str],
-    /// Their values, as many as there are columns.
-    pub values: [i32; MOST_COLUMNS],
-}
-
-/// The most columns of a [`Trace`].
-pub const MOST_COLUMNS: usize = 5;
 
 /// Whether a workload has emulated users to think and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,9 +218,14 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn count(output: &Self::Output, effects: &mut [u64]);
     /// Adds what a completed transaction's input and result were to `tallies`, which has the length of [`Workload::TALLIES`].
     fn tally(input: &Self::Input, output: &Self::Output, tallies: &mut [u64]);
-    /// The row by which a completed transaction can be found again; none for one that leaves no such row.
+    /// The row by which a completed transaction can be found again; none for one that leaves no such row. It is on the path of every
+    /// transaction: it must not allocate.
     fn trace(_input: &Self::Input, _output: &Self::Output) -> Option<Trace> {
         None
+    }
+    /// What can be looked up of a transaction of which only the input is known.
+    fn footprint(_input: &Self::Input) -> Footprint {
+        Footprint::NotKnown
     }
     /// The most that one transaction of this type can add to each effect, for bounding the unknown.
     fn count_at_most(transaction: usize, effects: &mut [u64]);

@@ -190,6 +190,7 @@ impl Run {
                     outage_s: length.into(),
                     longest_away_s: length.into(),
                     outages: vec![(from.into(), length.into())],
+                    lookup: None,
                 },
             },
             record: "graymark-runs/example".into(),

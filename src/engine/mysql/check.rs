@@ -10,10 +10,10 @@ use super::Port;
 use super::failure::of_command;
 use super::read::Read;
 use super::value::whole;
-use crate::engine::sql::lookup;
+use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
-use crate::workload::Trace;
+use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -116,11 +116,11 @@ pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
 
 /// How many rows there are for each trace.
 pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-    let mut found = Vec::with_capacity(traces.len());
-    for trace in traces {
-        let rows: Option<i64> =
-            conn.query_first(lookup::count(trace)).await.map_err(|error| of_command("cannot look for a committed row", &error))?;
-        found.push(rows.unwrap_or_default());
+    let mut found = vec![0; traces.len()];
+    for query in lookup::queries(traces, Amounts::Decimal) {
+        let rows: Vec<(i64, i64)> =
+            conn.query(&query.sql).await.map_err(|error| of_command("cannot look for committed rows", &error))?;
+        rows.into_iter().for_each(|(number, count)| query.note(number, count, &mut found));
     }
     Ok(Some(found))
 }

@@ -41,8 +41,9 @@ use crate::engine::{
 use crate::engine::{Isolation, Options};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::url::DatabaseUrl;
+use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
-use crate::workload::{Table, Trace, Workload};
+use crate::workload::{Table, Workload};
 
 /// What a workload brings to run on MySQL: its SQL, and its transactions over a connection.
 pub trait Port: Workload {

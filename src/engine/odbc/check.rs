@@ -8,10 +8,10 @@ use super::connection::Connection;
 use super::diagnostic::Diagnostic;
 use super::dialect::Dialect;
 use super::port::Port;
-use crate::engine::sql::lookup;
+use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding, sqlite};
-use crate::workload::Trace;
+use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -65,11 +65,16 @@ pub(super) fn effects<W: Port>(connection: &Connection) -> Result<Vec<i64>, Erro
 
 /// How many rows there are for each trace.
 pub(super) fn rows_of(connection: &Connection, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-    let one = |trace: &Trace| {
-        let reply = connection.query(&lookup::count(trace)).map_err(|error| failed("cannot look for a committed row", &error))?;
-        Ok(reply.rows.first().and_then(|row| row.long(0).ok()).unwrap_or_default())
-    };
-    traces.iter().map(one).collect::<Result<Vec<_>, _>>().map(Some)
+    let mut found = vec![0; traces.len()];
+    for query in lookup::queries(traces, Amounts::Decimal) {
+        let reply = connection.query(&query.sql).map_err(|error| failed("cannot look for committed rows", &error))?;
+        for row in &reply.rows {
+            if let (Ok(number), Ok(count)) = (row.long(0), row.long(1)) {
+                query.note(number, count, &mut found);
+            }
+        }
+    }
+    Ok(Some(found))
 }
 
 /// What driver and database tell, and the settings that matter to the result.

@@ -43,8 +43,9 @@ use super::{
 };
 use crate::engine::seed::Reading;
 use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::Workload;
+use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
-use crate::workload::{Trace, Workload};
 
 /// A database that is reached by ODBC.
 #[derive(Clone, Debug)]

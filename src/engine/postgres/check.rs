@@ -11,10 +11,10 @@ use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 use super::Port;
 use super::failure::of_command;
 use super::schema::Schema;
-use crate::engine::sql::lookup;
+use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
-use crate::workload::Trace;
+use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -105,15 +105,16 @@ pub async fn effects<W: Port>(client: &Client, schema: &Schema) -> Result<Vec<i6
 
 /// How many rows there are for each trace.
 pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-    let mut found = Vec::with_capacity(traces.len());
-    for trace in traces {
-        let messages = client.simple_query(&reading(schema, &lookup::count(trace))).await;
-        let messages = messages.map_err(|error| of_command("cannot look for a committed row", &error))?;
-        let row = messages.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0),
-            _ => None,
-        });
-        found.push(row.and_then(|text| text.parse().ok()).unwrap_or_default());
+    let mut found = vec![0; traces.len()];
+    for query in lookup::queries(traces, Amounts::Decimal) {
+        let messages = client.simple_query(&reading(schema, &query.sql)).await;
+        for message in messages.map_err(|error| of_command("cannot look for committed rows", &error))? {
+            let SimpleQueryMessage::Row(row) = message else { continue };
+            let whole = |at| row.get(at).and_then(|text| text.parse::<i64>().ok());
+            if let Some((number, count)) = whole(0).zip(whole(1)) {
+                query.note(number, count, &mut found);
+            }
+        }
     }
     Ok(Some(found))
 }

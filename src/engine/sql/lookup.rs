@@ -1,20 +1,119 @@
-//! Looks for single rows by their keys.
+//! Looks for single rows by what nobody changes of them. Rows of one kind are sought together, as not all tables have an index for it.
 
-use crate::workload::Trace;
+use crate::workload::trace::{Mark, Trace};
+use crate::workload::value::Money;
 
-/// The query that counts the rows of a trace, as all dialects have it.
-pub fn count(trace: &Trace) -> String {
-    let pairs = trace.columns.iter().zip(trace.values).map(|(column, value)| format!("{column} = {value}"));
-    format!("SELECT count(*) FROM {} WHERE {}", trace.table, pairs.collect::<Vec<_>>().join(" AND "))
+/// How a database keeps money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amounts {
+    /// As decimal numbers.
+    Decimal,
+    /// In cents, as whole numbers.
+    Cents,
+}
+
+/// A query that counts the rows of several traces: one row `(number, count)` for each trace that has any.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Query {
+    /// As all dialects have it.
+    pub sql: String,
+    /// The places of its traces among all, by number.
+    places: Vec<usize>,
+}
+
+impl Query {
+    /// Notes a row of the answer.
+    pub fn note(&self, number: i64, count: i64, found: &mut [i64]) {
+        let place = usize::try_from(number).ok().and_then(|number| self.places.get(number));
+        if let Some(sum) = place.and_then(|place| found.get_mut(*place)) {
+            *sum = count;
+        }
+    }
+}
+
+/// Traces that are sought by one query.
+const TOGETHER: usize = 200;
+
+/// The queries for all traces.
+pub fn queries(traces: &[Trace], amounts: Amounts) -> Vec<Query> {
+    let mut marks: Vec<&'static Mark> = Vec::new();
+    for trace in traces {
+        if !marks.contains(&trace.mark) {
+            marks.push(trace.mark);
+        }
+    }
+    let mut queries = Vec::new();
+    for mark in marks {
+        let places: Vec<usize> = (0..traces.len()).filter(|place| traces[*place].mark == mark).collect();
+        queries.extend(places.chunks(TOGETHER).map(|places| {
+            let sought: Vec<&Trace> = places.iter().map(|place| &traces[*place]).collect();
+            Query { sql: sql(mark, &sought, amounts), places: places.to_vec() }
+        }));
+    }
+    queries
+}
+
+fn sql(mark: &Mark, sought: &[&Trace], amounts: Amounts) -> String {
+    let row = |(number, trace): (usize, &&Trace)| {
+        let values = trace.values.iter().take(mark.columns.len()).enumerate();
+        let values = values.map(|(at, value)| format!(", {value} AS v{at}")).collect::<String>();
+        let amount = mark.amount.map(|_| format!(", {} AS paid", literal(trace.amount, amounts))).unwrap_or_default();
+        format!("SELECT {number} AS n{values}{amount}")
+    };
+    let rows = sought.iter().enumerate().map(row).collect::<Vec<_>>().join("\nUNION ALL ");
+    let mut equal: Vec<String> = mark.columns.iter().enumerate().map(|(at, column)| format!("{column} = v{at}")).collect();
+    equal.extend(mark.amount.map(|column| format!("{column} = paid")));
+    let mut tables = mark.table.to_owned();
+    if let Some((table, pairs)) = mark.joined {
+        tables = format!("{tables}, {table}");
+        equal.extend(pairs.iter().map(|(one, other)| format!("{one} = {other}")));
+    }
+    format!("SELECT n, count(*) FROM ({rows}) sought, {tables} WHERE {} GROUP BY n", equal.join(" AND "))
+}
+
+fn literal(amount: Money, amounts: Amounts) -> String {
+    match amounts {
+        Amounts::Decimal => amount.to_string(),
+        Amounts::Cents => amount.0.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::trace::MOST_COLUMNS;
+
+    static PAID: Mark = Mark { table: "history", joined: None, columns: &["h_w_id"], amount: Some("h_amount") };
+    static ORDERED: Mark =
+        Mark { table: "orders", joined: Some(("order_line", &[("ol_o_id", "o_id")])), columns: &["o_w_id", "ol_i_id"], amount: None };
+
+    fn trace(mark: &'static Mark, first: i32, amount: i64) -> Trace {
+        let mut values = [0; MOST_COLUMNS];
+        values[0] = first;
+        Trace { mark, values, amount: Money(amount) }
+    }
 
     #[test]
-    fn a_row_is_sought_by_all_of_its_columns() {
-        let trace = Trace { table: "orders", columns: &["o_w_id", "o_id"], values: [3, -1, 0, 0, 0] };
-        assert_eq!(count(&trace), "SELECT count(*) FROM orders WHERE o_w_id = 3 AND o_id = -1");
+    fn rows_of_a_kind_are_sought_together_by_all_of_their_columns() {
+        let traces = [trace(&PAID, 3, 1_205), trace(&ORDERED, 4, 0), trace(&PAID, 5, -7), trace(&PAID, 6, 8)];
+        let queries = queries(&traces, Amounts::Decimal);
+        assert_eq!(queries.len(), 2);
+        assert_eq!(
+            queries[0].sql,
+            "SELECT n, count(*) FROM (SELECT 0 AS n, 3 AS v0, 12.05 AS paid\nUNION ALL SELECT 1 AS n, 5 AS v0, -0.07 AS paid\nUNION ALL SELECT 2 AS n, 6 AS v0, 0.08 AS paid) sought, \
+             history WHERE h_w_id = v0 AND h_amount = paid GROUP BY n"
+        );
+        assert_eq!(
+            queries[1].sql,
+            "SELECT n, count(*) FROM (SELECT 0 AS n, 4 AS v0, 0 AS v1) sought, orders, order_line \
+             WHERE o_w_id = v0 AND ol_i_id = v1 AND ol_o_id = o_id GROUP BY n"
+        );
+        let mut found = [0; 4];
+        queries[0].note(1, 2, &mut found);
+        queries[1].note(0, 1, &mut found);
+        queries[1].note(7, 9, &mut found);
+        assert_eq!(found, [0, 0, 2, 1]);
+        assert!(super::queries(&traces[..1], Amounts::Cents)[0].sql.contains("1205 AS paid"));
+        assert_eq!(super::queries(&vec![traces[0]; TOGETHER + 1], Amounts::Cents).len(), 2);
     }
 }

@@ -6,8 +6,10 @@ use std::time::Instant;
 use rusqlite::types::ValueRef;
 
 use super::{Port, Sqlite};
+use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
+use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -72,6 +74,24 @@ pub(super) fn effects<W: Port>(sqlite: &Sqlite) -> Result<Vec<i64>, Error> {
     let total = |row: &rusqlite::Row, name: &&str| row.get::<_, i64>(*name);
     let totals = |row: &rusqlite::Row| W::EFFECTS.iter().map(|name| total(row, name)).collect();
     sqlite.connect()?.query_row(sql[0], [], totals).map_err(|error| sqlite.explain(error))
+}
+
+/// How many rows there are for each trace.
+pub(super) fn rows_of(sqlite: &Sqlite, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+    let connection = sqlite.connect()?;
+    let mut found = vec![0; traces.len()];
+    let mut seek = |query: &lookup::Query| -> rusqlite::Result<()> {
+        let mut statement = connection.prepare(&query.sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            query.note(row.get(0)?, row.get(1)?, &mut found);
+        }
+        Ok(())
+    };
+    for query in lookup::queries(traces, Amounts::Cents) {
+        seek(&query).map_err(|error| sqlite.explain(error))?;
+    }
+    Ok(Some(found))
 }
 
 /// The settings of a session that matter to the result.

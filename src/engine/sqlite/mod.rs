@@ -31,6 +31,7 @@ use crate::engine::{
     Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
+use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 
@@ -202,6 +203,10 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects::<W>(self)
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(self, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {

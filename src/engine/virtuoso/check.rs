@@ -10,10 +10,12 @@ use super::tpcc::{CONSISTENCY, EFFECTS};
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::row::Row;
 use crate::engine::server::virtuoso::PAGE;
+use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Finding};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
+use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
@@ -74,6 +76,22 @@ pub(super) fn effects(target: &Target) -> Result<Vec<i64>, Error> {
         (0..Tpcc::EFFECTS.len()).map(|column| Ok(row.long(column)?)).collect()
     };
     totals().map_err(|trouble| explain(target, "cannot count what was done", trouble))
+}
+
+/// How many rows there are for each trace.
+pub(super) fn rows_of(target: &Target, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+    let connection = target.connect()?;
+    let mut found = vec![0; traces.len()];
+    let mut seek = |query: &lookup::Query| -> Result<(), Trouble> {
+        for row in &connection.query(&query.sql)?.rows {
+            query.note(row.long(0)?, row.long(1)?, &mut found);
+        }
+        Ok(())
+    };
+    for query in lookup::queries(traces, Amounts::Decimal) {
+        seek(&query).map_err(|trouble| explain(target, "cannot look for committed rows", trouble))?;
+    }
+    Ok(Some(found))
 }
 
 /// The settings that matter to the result.

@@ -24,6 +24,7 @@ use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Table;
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
+use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 
 /// A Virtuoso database.
@@ -175,6 +176,10 @@ impl Engine<Tpcc> for Virtuoso {
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
         check::effects(&self.target)
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(&self.target, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {

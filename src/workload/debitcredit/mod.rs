@@ -9,11 +9,12 @@ pub mod terminal;
 
 use std::collections::BTreeMap;
 
-use message::{Input, Output};
+use message::{Input, Output, Transfer};
 use profile::{NAMES, PARAMETER, PROFILES, Profile, TELLERS};
 
 use super::lasting::Lasting;
 use super::stream::Source;
+use super::trace::{Footprint, Mark, Trace};
 use super::value::{Timestamp, Value};
 use super::{Headline, Outcome, Table, Users, Workload};
 
@@ -141,9 +142,26 @@ impl Workload for DebitCredit {
         }
     }
 
+    fn trace(input: &Input, _: &Output) -> Option<Trace> {
+        traced(input)
+    }
+
+    fn footprint(input: &Input) -> Footprint {
+        traced(input).map_or(Footprint::NotKnown, Footprint::Row)
+    }
+
     fn count_at_most(_: usize, effects: &mut [u64]) {
         effects[0] += 1;
     }
+}
+
+/// A row of HISTORY as the client asked for it.
+static HISTORY: Mark =
+    Mark { table: "history", joined: None, columns: &["branch_id", "teller_id", "account_id"], amount: Some("amount") };
+
+fn traced(input: &Input) -> Option<Trace> {
+    let Transfer { branch, teller, account, amount, .. } = input.transfer().ok()?;
+    Some(Trace { mark: &HISTORY, values: [branch, teller, account, 0, 0, 0, 0, 0], amount })
 }
 
 /// The profile of a number; the usual one for a number that is none.

@@ -11,13 +11,15 @@ pub mod screen;
 pub mod terminal;
 mod text;
 pub mod timing;
+mod traces;
 pub mod working_set;
 
 use std::collections::BTreeMap;
 
 use super::lasting::Lasting;
+use super::trace::{Footprint, Trace};
 use super::value::Timestamp;
-use super::{Headline, Outcome, Preset, Table, Trace, Users, Workload};
+use super::{Headline, Outcome, Preset, Table, Users, Workload};
 
 /// Districts in a warehouse (clause 4.2.2).
 pub const DISTRICTS: i32 = 10;
@@ -213,12 +215,12 @@ impl Workload for Tpcc {
         }
     }
 
-    /// An order by its number, its customer and its lines. Were it lost with its number, another order would get that, of another customer.
     fn trace(input: &Self::Input, output: &Self::Output) -> Option<Trace> {
-        let (input::Input::NewOrder(keyed), output::Output::NewOrder(order)) = (input, output) else { return None };
-        order.placed.as_ref()?;
-        let columns = &["o_w_id", "o_d_id", "o_id", "o_c_id", "o_ol_cnt"];
-        Some(Trace { table: "orders", columns, values: [keyed.w_id, keyed.d_id, order.o_id, keyed.c_id, keyed.lines.len() as i32] })
+        traces::of(input, output)
+    }
+
+    fn footprint(input: &Self::Input) -> Footprint {
+        traces::footprint(input)
     }
 
     fn count_at_most(transaction: usize, effects: &mut [u64]) {

@@ -1,0 +1,83 @@
+//! After a lost connection: the commits that it makes doubtful are looked up one by one, for counts alone may hide a lost one behind another
+//! that nobody was told of.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::ask::{Patience, Pulse};
+use super::interrupt::Interrupt;
+use crate::drive::Totals;
+use crate::engine::{Engine, Error, Finding};
+use crate::record::summary::{Acknowledged, Lookup, UnknownFate};
+use crate::workload::Workload;
+use crate::workload::trace::Trace;
+
+/// Rows that a finding shows.
+const EXAMPLES: usize = 5;
+/// How long the search may take when a run was stopped.
+const SEARCHED: Duration = Duration::from_secs(1);
+
+/// What was found, and a finding if commits were looked for that the client had been told of. What is missing of them was lost by the
+/// database, whatever the counts say. None if no connection was lost.
+///
+/// # Errors
+/// What the database says, or that it says nothing.
+pub(super) fn after<W: Workload, E: Engine<W>>(
+    engine: &Arc<E>,
+    interrupt: &Interrupt,
+    timeout: Option<u32>,
+    totals: &Totals,
+) -> Result<(Lookup, Option<Finding>), Error> {
+    let began = Instant::now();
+    let patience = Patience { after_stop: SEARCHED, ..Patience::of(timeout) };
+    let acknowledged = &totals.doubts.acknowledged;
+    let sought = [&acknowledged[..], &totals.doubts.unknown].concat();
+    let search = async move |engine: &E, _: &Pulse| engine.rows_of(&sought).await;
+    let rows = match interrupt.ask::<W, E, _>(engine, patience, search)? {
+        Some(Some(rows)) => rows,
+        Some(None) => return Ok((unasked(totals, "rows cannot be looked up in this database"), None)),
+        None => return Ok((unasked(totals, "nobody wanted to wait for it"), None)),
+    };
+    let (of_acknowledged, of_unknown) = rows.split_at(acknowledged.len());
+    // Transactions of the same content leave rows that cannot be told apart: there have to be as many.
+    let mut due: HashMap<&Trace, i64> = HashMap::new();
+    let mut lost: Vec<&Trace> = Vec::new();
+    for (trace, rows) in acknowledged.iter().zip(of_acknowledged) {
+        let due = due.entry(trace).or_default();
+        *due += 1;
+        if *rows < *due {
+            lost.push(trace);
+        }
+    }
+    let mut fate = UnknownFate { read_only: totals.doubts.read_only, ..UnknownFate::default() };
+    for (trace, rows) in totals.doubts.unknown.iter().zip(of_unknown) {
+        match rows - due.get(trace).copied().unwrap_or_default() {
+            ..=0 => fate.not_committed += 1,
+            1 => fate.committed += 1,
+            _ => {}
+        }
+    }
+    fate.not_known = totals.ambiguous.saturating_sub(fate.committed + fate.not_committed + fate.read_only);
+    let (looked_up, gone) = (acknowledged.len() as u64, lost.len() as u64);
+    let lookup = Lookup {
+        unasked: String::new(),
+        acknowledged: Acknowledged { looked_up, found: looked_up - gone, lost: gone, beyond: totals.doubts.beyond },
+        unknown_fate: fate,
+    };
+    let finding = (looked_up > 0).then(|| Finding {
+        id: "acknowledged".to_owned(),
+        title: format!("Each of {looked_up} commits acknowledged in the second before a connection was lost is there"),
+        offending: gone,
+        examples: lost.iter().take(EXAMPLES).map(ToString::to_string).collect(),
+        seconds: began.elapsed().as_secs_f64(),
+    });
+    Ok((lookup, finding))
+}
+
+/// Nothing was looked up, for this reason.
+pub(super) fn unasked(totals: &Totals, why: impl Into<String>) -> Lookup {
+    let read_only = totals.doubts.read_only;
+    let unknown_fate = UnknownFate { read_only, not_known: totals.ambiguous.saturating_sub(read_only), ..UnknownFate::default() };
+    Lookup { unasked: why.into(), unknown_fate, ..Lookup::default() }
+}
