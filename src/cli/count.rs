@@ -50,6 +50,9 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
         if let Some(ended) = engine.server_ended() {
             return Err(format!("{ended}; {why}"));
         }
+        if interrupt.stop.requested() {
+            return Err(given_up("nobody wanted to wait for the database any longer", began, &why));
+        }
         let left = reconnect_for.saturating_sub(began.elapsed());
         if left.is_zero() {
             return Err(given_up("the database did not come back", began, &why));

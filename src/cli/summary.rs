@@ -15,8 +15,8 @@ use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan, Share};
 use crate::record::environment;
 use crate::record::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, Lookup, Outcomes, PacingSummary, Range, ServerCost,
-    Spread, StageSummary, Summary, TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, Lookup, Outcomes, PacingSummary, Range,
+    ServerCost, Spread, StageSummary, Summary, TransactionSummary, Verdict,
 };
 use crate::workload::{Headline, Workload};
 

@@ -39,8 +39,10 @@ pub(super) struct Asked {
 /// Failures of one thread that are told one by one; the rest is only counted.
 const FAILURES_TOLD: u64 = 20;
 
-/// Commits of one thread that are remembered, in case that a connection is lost.
+/// Commits that are remembered for each session of a thread, in case that a connection is lost: more than one session does in a second.
 const REMEMBERED: usize = 4_096;
+/// The most of a thread, about 2 MiB.
+const MOST_REMEMBERED: usize = 32_768;
 /// How long before the last commit that preceded the loss of a connection others are looked up, too: what a database that does not wait for its disk would lose.
 const LOOKED_UP: Duration = Duration::from_secs(1);
 
@@ -56,6 +58,7 @@ pub(super) struct Desk<'a> {
     /// The last commits; when there are as many as are remembered, `oldest` is the place of the next one.
     recent: Vec<(Instant, Trace)>,
     oldest: usize,
+    remembered: usize,
     /// Where the totals are seen by others, also if this thread never comes back.
     pub(super) ledger: &'a Ledger,
 }
@@ -66,7 +69,9 @@ impl<'a> Desk<'a> {
         begin: Instant,
         reports: &'a mpsc::Sender<Report>,
         ledger: &'a Ledger,
+        sessions: usize,
     ) -> Self {
+        let remembered = REMEMBERED.saturating_mul(sessions.max(1)).min(MOST_REMEMBERED);
         let effects = vec![0; W::EFFECTS.len()];
         Desk {
             schedule,
@@ -76,7 +81,8 @@ impl<'a> Desk<'a> {
             interval: Box::new(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len())),
             totals: ThreadTotals { ambiguous_effects: effects.clone(), effects, ..ThreadTotals::default() },
             failures: 0,
-            recent: Vec::with_capacity(REMEMBERED),
+            recent: Vec::with_capacity(remembered),
+            remembered,
             oldest: 0,
             ledger,
         }
@@ -122,11 +128,11 @@ impl<'a> Desk<'a> {
     /// Keeps what a commit can be found by, in the place of the oldest one.
     fn remember<W: Workload>(&mut self, input: &W::Input, output: &W::Output, now: Instant) {
         let Some(trace) = W::trace(input, output) else { return };
-        if self.recent.len() < REMEMBERED {
+        if self.recent.len() < self.remembered {
             self.recent.push((now, trace));
         } else {
             self.recent[self.oldest] = (now, trace);
-            self.oldest = (self.oldest + 1) % REMEMBERED;
+            self.oldest = (self.oldest + 1) % self.remembered;
         }
     }
 
@@ -135,7 +141,7 @@ impl<'a> Desk<'a> {
     pub(super) fn doubt(&mut self) {
         let Some(last) = self.recent.iter().map(|(at, _)| *at).max() else { return };
         let late = |at: Instant| last.saturating_duration_since(at) <= LOOKED_UP;
-        let whole = self.recent.len() < REMEMBERED || self.recent.iter().any(|(at, _)| !late(*at));
+        let whole = self.recent.len() < self.remembered || self.recent.iter().any(|(at, _)| !late(*at));
         let traces = self.recent.drain(..).filter(|(at, _)| late(*at)).map(|(_, trace)| trace).collect();
         self.oldest = 0;
         let _ = self.reports.send(Report::Doubted { traces, whole });

@@ -152,7 +152,7 @@ pub struct Totals {
 }
 
 /// The most rows that are looked up.
-const MOST_DOUBTS: usize = 50_000;
+const MOST_DOUBTS: usize = 100_000;
 
 /// Commits that a lost connection makes doubtful.
 #[derive(Clone, Debug, Default, PartialEq)]

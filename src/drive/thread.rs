@@ -66,7 +66,7 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
         // No start is given when another thread could not open its sessions.
         let Ok(begin) = started.recv() else { return };
         let ledger = &self.ledgers[number];
-        let desk = RefCell::new(Desk::new::<W>(self.schedule, begin, reports, ledger));
+        let desk = RefCell::new(Desk::new::<W>(self.schedule, begin, reports, ledger, sessions.len()));
         tasks.block_on(&runtime, async {
             tokio::select! {
                 biased;

@@ -56,7 +56,8 @@ pub fn sentences(trouble: &Trouble) -> Vec<String> {
 fn lost_commits(trouble: &Trouble) -> Option<String> {
     let lost = plural(trouble.lost_commits, "commit", "commits");
     let verb = if trouble.lost_commits == 1 { "is" } else { "are" };
-    (trouble.lost_commits > 0).then(|| format!("{lost} that the database had acknowledged before a connection was lost {verb} LOST."))
+    (trouble.lost_commits > 0)
+        .then(|| format!("{lost} that the database had acknowledged before a connection was lost {verb} LOST."))
 }
 
 fn failures(trouble: &Trouble) -> Option<String> {

@@ -13,6 +13,7 @@ mod experiment;
 mod first_result;
 mod grid;
 mod interrupt;
+mod lost_commits;
 mod mistakes;
 mod mysql;
 mod odbc;

@@ -687,3 +687,29 @@ fn mariadb_that_does_not_wait_for_the_disk_is_told() {
     does("ALTER TABLE history ENGINE = Aria");
     loses(durability(place.path(), &url, "engines"), "tables that InnoDB does not keep: history (Aria)");
 }
+
+#[test]
+fn commits_that_were_looked_up_are_judged() {
+    let told = |acknowledged: Acknowledged, unasked: &str| {
+        let mut summary = valid();
+        summary.connections = Connections {
+            lost: 1,
+            restored: 1,
+            lookup: Some(Lookup { acknowledged, unasked: unasked.into(), ..Lookup::default() }),
+            ..Connections::default()
+        };
+        let verdict = judge::judge(&summary);
+        let clause = find(&verdict, "3.5.3", "acknowledged");
+        (clause.state, clause.value.clone())
+    };
+    let whole = Acknowledged { looked_up: 9, found: 9, ..Acknowledged::default() };
+    assert_eq!(told(whole, ""), (State::Held, "9 looked up, none lost".to_owned()));
+    // One that is lost is lost, whatever else is not known.
+    let lost = Acknowledged { found: 8, lost: 1, beyond: true, ..whole };
+    assert_eq!(told(lost, ""), (State::Broken, "1 of 9 lost".to_owned()));
+    assert_eq!(told(Acknowledged { beyond: true, ..whole }, "").0, State::NotTested);
+    assert_eq!(told(Acknowledged::default(), "").0, State::NotTested);
+    assert_eq!(told(Acknowledged::default(), "it was away").0, State::NotTested);
+    // Nothing was lost, so there was nothing to look up.
+    assert!(judge::judge(&valid()).clauses.iter().all(|clause| clause.id != "3.5.3"));
+}

@@ -117,7 +117,7 @@ pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
 /// How many rows there are for each trace.
 pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
-    for query in lookup::queries(traces, Amounts::Decimal) {
+    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
         let rows: Vec<(i64, i64)> =
             conn.query(&query.sql).await.map_err(|error| of_command("cannot look for committed rows", &error))?;
         rows.into_iter().for_each(|(number, count)| query.note(number, count, &mut found));

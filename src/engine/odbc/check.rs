@@ -66,7 +66,7 @@ pub(super) fn effects<W: Port>(connection: &Connection) -> Result<Vec<i64>, Erro
 /// How many rows there are for each trace.
 pub(super) fn rows_of(connection: &Connection, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
-    for query in lookup::queries(traces, Amounts::Decimal) {
+    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
         let reply = connection.query(&query.sql).map_err(|error| failed("cannot look for committed rows", &error))?;
         for row in &reply.rows {
             if let (Ok(number), Ok(count)) = (row.long(0), row.long(1)) {

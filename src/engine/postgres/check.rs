@@ -106,7 +106,7 @@ pub async fn effects<W: Port>(client: &Client, schema: &Schema) -> Result<Vec<i6
 /// How many rows there are for each trace.
 pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let mut found = vec![0; traces.len()];
-    for query in lookup::queries(traces, Amounts::Decimal) {
+    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Decimal) {
         let messages = client.simple_query(&reading(schema, &query.sql)).await;
         for message in messages.map_err(|error| of_command("cannot look for committed rows", &error))? {
             let SimpleQueryMessage::Row(row) = message else { continue };

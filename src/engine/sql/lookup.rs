@@ -31,11 +31,11 @@ impl Query {
     }
 }
 
-/// Traces that are sought by one query.
-const TOGETHER: usize = 200;
+/// Traces that are sought by one query where a query may have that many parts; SQLite has room for 500.
+pub const TOGETHER: usize = 400;
 
-/// The queries for all traces.
-pub fn queries(traces: &[Trace], amounts: Amounts) -> Vec<Query> {
+/// The queries for all traces, each for at most so many.
+pub fn queries(traces: &[Trace], together: usize, amounts: Amounts) -> Vec<Query> {
     let mut marks: Vec<&'static Mark> = Vec::new();
     for trace in traces {
         if !marks.contains(&trace.mark) {
@@ -45,7 +45,7 @@ pub fn queries(traces: &[Trace], amounts: Amounts) -> Vec<Query> {
     let mut queries = Vec::new();
     for mark in marks {
         let places: Vec<usize> = (0..traces.len()).filter(|place| traces[*place].mark == mark).collect();
-        queries.extend(places.chunks(TOGETHER).map(|places| {
+        queries.extend(places.chunks(together).map(|places| {
             let sought: Vec<&Trace> = places.iter().map(|place| &traces[*place]).collect();
             Query { sql: sql(mark, &sought, amounts), places: places.to_vec() }
         }));
@@ -54,6 +54,9 @@ pub fn queries(traces: &[Trace], amounts: Amounts) -> Vec<Query> {
 }
 
 fn sql(mark: &Mark, sought: &[&Trace], amounts: Amounts) -> String {
+    if let [trace] = sought {
+        return single(mark, trace, amounts);
+    }
     let row = |(number, trace): (usize, &&Trace)| {
         let values = trace.values.iter().take(mark.columns.len()).enumerate();
         let values = values.map(|(at, value)| format!(", {value} AS v{at}")).collect::<String>();
@@ -61,14 +64,23 @@ fn sql(mark: &Mark, sought: &[&Trace], amounts: Amounts) -> String {
         format!("SELECT {number} AS n{values}{amount}")
     };
     let rows = sought.iter().enumerate().map(row).collect::<Vec<_>>().join("\nUNION ALL ");
-    let mut equal: Vec<String> = mark.columns.iter().enumerate().map(|(at, column)| format!("{column} = v{at}")).collect();
-    equal.extend(mark.amount.map(|column| format!("{column} = paid")));
-    let mut tables = mark.table.to_owned();
-    if let Some((table, pairs)) = mark.joined {
-        tables = format!("{tables}, {table}");
-        equal.extend(pairs.iter().map(|(one, other)| format!("{one} = {other}")));
-    }
-    format!("SELECT n, count(*) FROM ({rows}) sought, {tables} WHERE {} GROUP BY n", equal.join(" AND "))
+    let equal = mark.columns.iter().enumerate().map(|(at, column)| format!("{column} = v{at}"));
+    let equal = equal.chain(mark.amount.map(|column| format!("{column} = paid")));
+    format!("SELECT n, count(*) FROM ({rows}) sought, {} GROUP BY n", tables(mark, equal))
+}
+
+/// Not all databases know rows without a table, so a single trace has none.
+fn single(mark: &Mark, trace: &Trace, amounts: Amounts) -> String {
+    let equal = mark.columns.iter().zip(trace.values).map(|(column, value)| format!("{column} = {value}"));
+    let equal = equal.chain(mark.amount.map(|column| format!("{column} = {}", literal(trace.amount, amounts))));
+    format!("SELECT 0, count(*) FROM {}", tables(mark, equal))
+}
+
+/// The tables of a mark, and what has to be equal in them.
+fn tables(mark: &Mark, equal: impl Iterator<Item = String>) -> String {
+    let (second, pairs) = mark.joined.map_or((String::new(), &[][..]), |(table, pairs)| (format!(", {table}"), pairs));
+    let equal = equal.chain(pairs.iter().map(|(one, other)| format!("{one} = {other}")));
+    format!("{}{second} WHERE {}", mark.table, equal.collect::<Vec<_>>().join(" AND "))
 }
 
 fn literal(amount: Money, amounts: Amounts) -> String {
@@ -84,8 +96,12 @@ mod tests {
     use crate::workload::trace::MOST_COLUMNS;
 
     static PAID: Mark = Mark { table: "history", joined: None, columns: &["h_w_id"], amount: Some("h_amount") };
-    static ORDERED: Mark =
-        Mark { table: "orders", joined: Some(("order_line", &[("ol_o_id", "o_id")])), columns: &["o_w_id", "ol_i_id"], amount: None };
+    static ORDERED: Mark = Mark {
+        table: "orders",
+        joined: Some(("order_line", &[("ol_o_id", "o_id")])),
+        columns: &["o_w_id", "ol_i_id"],
+        amount: None,
+    };
 
     fn trace(mark: &'static Mark, first: i32, amount: i64) -> Trace {
         let mut values = [0; MOST_COLUMNS];
@@ -96,7 +112,7 @@ mod tests {
     #[test]
     fn rows_of_a_kind_are_sought_together_by_all_of_their_columns() {
         let traces = [trace(&PAID, 3, 1_205), trace(&ORDERED, 4, 0), trace(&PAID, 5, -7), trace(&PAID, 6, 8)];
-        let queries = queries(&traces, Amounts::Decimal);
+        let queries = queries(&traces, TOGETHER, Amounts::Decimal);
         assert_eq!(queries.len(), 2);
         assert_eq!(
             queries[0].sql,
@@ -105,15 +121,14 @@ mod tests {
         );
         assert_eq!(
             queries[1].sql,
-            "SELECT n, count(*) FROM (SELECT 0 AS n, 4 AS v0, 0 AS v1) sought, orders, order_line \
-             WHERE o_w_id = v0 AND ol_i_id = v1 AND ol_o_id = o_id GROUP BY n"
+            "SELECT 0, count(*) FROM orders, order_line WHERE o_w_id = 4 AND ol_i_id = 0 AND ol_o_id = o_id"
         );
         let mut found = [0; 4];
         queries[0].note(1, 2, &mut found);
         queries[1].note(0, 1, &mut found);
         queries[1].note(7, 9, &mut found);
         assert_eq!(found, [0, 0, 2, 1]);
-        assert!(super::queries(&traces[..1], Amounts::Cents)[0].sql.contains("1205 AS paid"));
-        assert_eq!(super::queries(&vec![traces[0]; TOGETHER + 1], Amounts::Cents).len(), 2);
+        assert!(super::queries(&traces[..1], 1, Amounts::Cents)[0].sql.contains("h_amount = 1205"));
+        assert_eq!(super::queries(&[traces[0]; 3], 2, Amounts::Cents).len(), 2);
     }
 }

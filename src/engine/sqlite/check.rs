@@ -88,7 +88,7 @@ pub(super) fn rows_of(sqlite: &Sqlite, traces: &[Trace]) -> Result<Option<Vec<i6
         }
         Ok(())
     };
-    for query in lookup::queries(traces, Amounts::Cents) {
+    for query in lookup::queries(traces, lookup::TOGETHER, Amounts::Cents) {
         seek(&query).map_err(|error| sqlite.explain(error))?;
     }
     Ok(Some(found))

@@ -11,6 +11,7 @@ pub mod stranger;
 pub mod suite;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;
+pub mod wire;
 
 use graymark::engine::Isolation;
 use graymark::engine::Options;
