@@ -127,7 +127,7 @@ mod tests {
         queries[0].note(1, 2, &mut found);
         queries[1].note(0, 1, &mut found);
         queries[1].note(7, 9, &mut found);
-        assert_eq!(found, [0, 0, 2, 1]);
+        assert_eq!(found, [0, 1, 2, 0]);
         assert!(super::queries(&traces[..1], 1, Amounts::Cents)[0].sql.contains("h_amount = 1205"));
         assert_eq!(super::queries(&[traces[0]; 3], 2, Amounts::Cents).len(), 2);
     }
