@@ -10,6 +10,7 @@ pub mod measure;
 pub mod plan;
 pub mod record;
 pub mod report;
+pub mod result;
 pub mod simulate;
 pub mod size;
 pub mod study;

@@ -10,8 +10,9 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
-use crate::engine::{Error, Isolation, Via};
+use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
 pub use share::Share;
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use super::interrupt::Interrupt;
 use crate::drive::Stop;
 use crate::engine::seed::{self, Depth};
-use crate::engine::{Engine, Error, Finding, Holding, Manifest};
+use crate::engine::{Engine, Error, Holding};
+use crate::result::{Finding, Manifest};
 use crate::workload::Workload;
 
 /// From one look at the wish to stop to the next.

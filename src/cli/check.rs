@@ -9,7 +9,8 @@ use super::interrupt::Interrupt;
 use super::{CheckArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::seed::Depth;
-use crate::engine::{Engine, Error, Finding, Holding, Manifest};
+use crate::engine::{Engine, Error, Holding};
+use crate::result::{Finding, Manifest};
 use crate::workload::Workload;
 
 /// The command.

@@ -6,10 +6,11 @@ use clap::Args;
 
 use super::{Ended, say};
 use crate::engine::Error;
-use crate::record::{Record, file};
+use crate::record::Record;
 use crate::report::alarms;
 use crate::report::format::significant;
 use crate::report::text::ALARM;
+use crate::result::format::file;
 use crate::study::compare::{self, Comparison, Side};
 
 #[derive(Debug, Args)]

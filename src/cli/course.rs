@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::drive::event::{Event, Phase};
 use crate::measure::counters::{CountersSummary, Sample};
 use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
+use crate::result::{Event, Phase};
 
 /// What a run did in each second, and its counters.
 #[derive(Debug, Default)]

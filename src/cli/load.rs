@@ -8,11 +8,13 @@ use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::progress::LoadProgress;
 use super::{Ended, LoadArgs, WorkloadName, check, seed, with_engine};
+use crate::engine::Options;
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Holding, LoadReport, Manifest};
-use crate::engine::{Isolation, Options};
+use crate::engine::{Engine, Error, Holding};
 use crate::plan::Plan;
 use crate::report::text;
+use crate::result::Isolation;
+use crate::result::{LoadReport, Manifest};
 use crate::workload::value::Timestamp;
 use crate::workload::{Population, Workload};
 

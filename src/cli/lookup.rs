@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use crate::drive::Totals;
-use crate::engine::{Engine, Error, Finding};
-use crate::record::summary::{Acknowledged, Lookup, UnknownFate};
+use crate::engine::{Engine, Error};
+use crate::result::Finding;
+use crate::result::summary::{Acknowledged, Lookup, UnknownFate};
 use crate::workload::Workload;
 use crate::workload::trace::Trace;
 

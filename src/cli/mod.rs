@@ -41,11 +41,12 @@ use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
+use crate::engine::Options;
 use crate::engine::registry::{self, Visitor, WorkloadName};
 use crate::engine::{Engine, Error};
-use crate::engine::{Isolation, Options};
 use crate::plan::Plan;
 use crate::record;
+use crate::result::Isolation;
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
-use crate::drive::event::{Event, Phase};
-use crate::engine::LoadStep;
 use crate::report::format::plural;
+use crate::result::LoadStep;
+use crate::result::{Event, Phase};
 use crate::visible::visible;
 use crate::workload::Headline;
 

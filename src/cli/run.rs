@@ -17,19 +17,22 @@ use super::steady;
 use super::summary::{Fates, Measurements, summarise};
 use super::warm::{self, Warmed};
 use super::{Ended, RunArgs, check, count, load, lookup, price, say, seed, with_engine};
-use crate::drive::event::{Event, Phase};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
 use crate::engine::seed::Depth;
-use crate::engine::{Engine, Error, Finding, Holding, Manifest, Procedures};
+use crate::engine::{Engine, Error, Holding};
 use crate::judge;
 use crate::judge::trouble::Trouble;
 use crate::measure::{note, process};
 use crate::plan::{Check, Factor, Pace, Plan, TIMEOUT, Warm, default_record};
-use crate::record::environment::Environment;
-use crate::record::summary::Summary;
-use crate::record::{Record, RecordWriter, Status, file};
+use crate::record::{Record, RecordWriter, environment};
 use crate::report::{self, facts::Facts};
+use crate::result::Environment;
+use crate::result::Procedures;
+use crate::result::format::{Status, file};
+use crate::result::summary::Summary;
+use crate::result::{Event, Phase};
+use crate::result::{Finding, Manifest};
 use crate::workload::{Users, Workload};
 
 /// Seconds that a database which is away when the run ends is waited for.
@@ -174,7 +177,7 @@ impl Job {
         let environment = Environment {
             engine: Some(engine.identity().clone()),
             settings,
-            ..Environment::of_host(engine.data_directory().as_deref())
+            ..environment::of_host(engine.data_directory().as_deref())
         };
         record.put_json(file::ENVIRONMENT, &environment)?;
         if let Some(report) = &loaded {
@@ -234,9 +237,11 @@ impl Job {
                     }
                 }
                 Event::CutOff { transaction, waited, under_way, .. } => {
-                    outcomes.cut_off(*transaction, *under_way);
-                    if let Some((measured, waited)) = interval.transactions.get_mut(*transaction).zip(*waited) {
-                        note(&mut measured.response, (waited * 1e6) as u64);
+                    if let Some(transaction) = W::TRANSACTIONS.iter().position(|name| name == transaction) {
+                        outcomes.cut_off(transaction, *under_way);
+                        if let Some(waited) = waited {
+                            note(&mut interval.transactions[transaction].response, (waited * 1e6) as u64);
+                        }
                     }
                 }
                 Event::Maintained(done) => maintenance.push(done.clone()),

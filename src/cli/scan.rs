@@ -8,10 +8,10 @@ use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::{Ended, ScanArgs, check, with_engine};
 use crate::engine::registry::Visitor;
-use crate::engine::scan::Chill;
 use crate::engine::{Engine, Error, Observer};
 use crate::measure::counters::Counter;
 use crate::report::scan::{Pass, Scan, text};
+use crate::result::scan::Chill;
 use crate::workload::Workload;
 
 /// The command.

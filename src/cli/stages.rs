@@ -1,11 +1,11 @@
 //! Figures of a run in stages: each stage is measured on its own while the run goes on.
 
-use crate::drive::event::{Event, Phase};
 use crate::drive::{Schedule, Stages};
 use crate::engine::{Engine, Error};
 use crate::measure::{Interval, process};
 use crate::plan::Plan;
-use crate::record::summary::{Spread, StageSummary};
+use crate::result::summary::{Spread, StageSummary};
+use crate::result::{Event, Phase};
 use crate::workload::{Headline, Workload};
 
 /// The stages of a plan; none of them without.

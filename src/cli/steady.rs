@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::interrupt::Interrupt;
-use crate::drive::event::Event;
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::{Engine, Error};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::steady::{self, Window};
+use crate::result::Event;
 use crate::workload::Workload;
 
 /// Seconds of a window: long enough for servers that hand in their counters once a second.

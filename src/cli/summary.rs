@@ -7,17 +7,19 @@ use jiff::Timestamp;
 
 use super::course::Course;
 use crate::drive::{Schedule, Totals};
-use crate::engine::{Engine, Finding, Manifest, Procedures};
+use crate::engine::Engine;
 use crate::judge;
 use crate::measure::maintenance::Maintenance;
 use crate::measure::process::Usage;
 use crate::measure::{Interval, Measured, Pacing, Times};
 use crate::plan::{Pace, Plan, Share};
 use crate::record::environment;
-use crate::record::summary::{
+use crate::result::Procedures;
+use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, Lookup, Outcomes, PacingSummary, Range,
     ServerCost, Spread, StageSummary, Summary, TransactionSummary, Verdict,
 };
+use crate::result::{Finding, Manifest};
 use crate::workload::{Headline, Workload};
 
 /// Everything that was measured around a run. Pairs are before and after it.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::event::{Event, Phase};
 use super::ledger::Ledger;
 use super::{GRACE, Load, MARGIN, PAUSE, Report, Schedule, Stages, Stop, Totals};
 use crate::measure::Interval;
+use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
 /// A run that goes on.
@@ -90,7 +90,8 @@ pub(super) fn collect<W: Workload>(
             let deferred = schedule.load == Load::Paced && W::DEFERRED == Some(transaction);
             let waited = schedule.waited(intended, last).filter(|_| !deferred);
             let at = begin.elapsed().as_secs_f64();
-            collector.happened(Event::CutOff { at, transaction, waited, under_way: true });
+            let name = W::TRANSACTIONS[transaction].to_owned();
+            collector.happened(Event::CutOff { at, transaction: name, waited, under_way: true });
             collector.totals.abandoned += 1;
             collector.totals.ambiguous += 1;
             W::count_at_most(transaction, &mut collector.totals.ambiguous_effects);

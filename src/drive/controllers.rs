@@ -3,10 +3,10 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::event::Event;
 use super::{Controllers, Report, Schedule, Stop};
 use crate::engine::{Engine, Upkeep};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::result::Event;
 use crate::workload::Workload;
 
 impl Controllers {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::event::Event;
 use super::ledger::Ledger;
 use super::{Report, Schedule};
 use crate::measure::{Interval, Measured, note};
+use crate::result::Event;
 use crate::workload::trace::Trace;
 use crate::workload::{Outcome, Workload};
 
@@ -230,12 +230,12 @@ impl<'a> Desk<'a> {
     }
 
     /// A transaction failed for good, and its user was told so at `told`.
-    pub(super) fn failed(&mut self, asked: Asked, told: Instant, why: String) {
+    pub(super) fn failed<W: Workload>(&mut self, asked: Asked, told: Instant, why: String) {
         self.waited_in_vain(asked, told).errors += 1;
-        let transaction = asked.transaction;
         self.failures += 1;
         *self.totals.errors.entry(why.clone()).or_default() += 1;
         if self.failures <= FAILURES_TOLD {
+            let transaction = W::TRANSACTIONS[asked.transaction].to_owned();
             self.tell(Event::TransactionFailed { at: self.at(Instant::now()), transaction, why });
         }
     }
@@ -266,9 +266,10 @@ impl<'a> Desk<'a> {
 
     /// The run ended while a user still waited for a database that is away. The seconds of the interval have been handed over by then, so that
     /// it is told as an event.
-    pub(super) fn cut_off(&self, asked: Asked, now: Instant) {
+    pub(super) fn cut_off<W: Workload>(&self, asked: Asked, now: Instant) {
         let waited = if asked.deferred { None } else { self.schedule.waited(self.at(asked.intended), self.at(now)) };
-        self.tell(Event::CutOff { at: self.at(now), transaction: asked.transaction, waited, under_way: false });
+        let transaction = W::TRANSACTIONS[asked.transaction].to_owned();
+        self.tell(Event::CutOff { at: self.at(now), transaction, waited, under_way: false });
     }
 
     /// A transaction is tried again.

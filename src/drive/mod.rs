@@ -7,7 +7,6 @@ mod closed_loop;
 mod collector;
 mod controllers;
 mod desk;
-pub mod event;
 mod ledger;
 mod paced;
 mod queue;
@@ -26,9 +25,9 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Error};
 use crate::plan::Factor;
+use crate::result::{Event, Phase};
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
-use event::{Event, Phase};
 pub use stages::Stages;
 pub use stop::Stop;
 

@@ -4,12 +4,12 @@ use std::pin::pin;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::event::Event;
 use super::{Report, Schedule, Stop};
 use crate::engine::{Engine, Observer};
 use crate::measure::counters::{Counter, Counters, Sample};
 use crate::measure::machine::{self, Device};
 use crate::measure::process;
+use crate::result::Event;
 use crate::workload::Workload;
 
 /// How long the run's start waits for the first look at the database, which opens the connection for all others.

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::Stop;
 use super::desk::{Asked, Desk};
-use super::event::Event;
 use crate::engine::{Engine, Failure, Session};
+use crate::result::Event;
 use crate::workload::Workload;
 
 /// How often a transaction is tried again before it counts as failed.
@@ -67,7 +67,7 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                 if self.reconnect().await {
                     continue;
                 }
-                self.desk.borrow().cut_off(asked, Instant::now());
+                self.desk.borrow().cut_off::<W>(asked, Instant::now());
                 return None;
             };
             self.desk.borrow().sent(self.place, asked);
@@ -103,12 +103,12 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                 desk.retried(asked.transaction, reason.name());
                 let again = retries < MOST_RETRIES;
                 if !again {
-                    desk.failed(asked, now, format!("given up after {MOST_RETRIES} retries: {detail}"));
+                    desk.failed::<W>(asked, now, format!("given up after {MOST_RETRIES} retries: {detail}"));
                 }
                 again
             }
             Failure::Invalid(why) => {
-                desk.failed(asked, now, why);
+                desk.failed::<W>(asked, now, why);
                 false
             }
             Failure::Disconnected { ambiguous, detail } => {

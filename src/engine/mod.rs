@@ -14,7 +14,6 @@ pub mod odbc;
 pub mod options;
 mod ownership;
 pub mod postgres;
-pub mod procedures;
 pub mod registry;
 pub mod scan;
 pub mod seed;
@@ -31,27 +30,15 @@ use std::path::PathBuf;
 
 pub use failure::{Error, Failure, RetryReason};
 pub use observe::{Observer, Unobserved};
-pub use options::{Isolation, Options, Via};
-pub use procedures::Procedures;
-use serde::{Deserialize, Serialize};
+pub use options::Options;
 
 use crate::measure::maintenance::MaintenanceKind;
+use crate::result::scan::{Chill, Scanned};
+use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
-use scan::{Chill, Scanned};
 use seed::Reading;
-
-/// Who a database is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    /// The product: `SQLite`, `PostgreSQL`.
-    pub name: String,
-    /// Its version as it tells it.
-    pub version: String,
-    /// Where it is, without any password.
-    pub url: String,
-}
 
 /// What a database holds of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,109 +64,6 @@ pub enum Holding {
         /// What is there, how to look at it, and what to give Graymark instead.
         why: String,
     },
-}
-
-/// How a population was made: kept in the database itself, so that any later command knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// Version of this format; now 1.
-    pub format: u32,
-    /// Warehouses, branches: the scale.
-    pub scale: u32,
-    /// The seed of every row.
-    pub seed: u64,
-    /// The date that the population carries, in microseconds since 1970 UTC.
-    pub date: i64,
-    /// Whether foreign keys are declared.
-    pub foreign_keys: bool,
-    /// Further parameters by name, such as TPC-C's `c_load` (clause 2.1.6.1).
-    pub parameters: BTreeMap<String, i64>,
-}
-
-/// A step of a load or restore, told while it goes on. The rows of an earlier, interrupted load are told first, as one step.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LoadStep {
-    /// A phase has begun: `schema`, `rows`, `keys`, `foreign keys`, `procedures`, `statistics`, `verify`; in a restore, a statement of its
-    /// script, or what follows it.
-    Phase(&'static str),
-    /// So many rows and bytes are committed since the last step of this kind; in a restore, so many rows are as they were loaded.
-    Rows {
-        /// Rows committed.
-        rows: u64,
-        /// Bytes handed to the database for them.
-        bytes: u64,
-        /// Whether an earlier load had brought them.
-        resumed: bool,
-    },
-}
-
-/// What a load came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct LoadReport {
-    /// Seconds from the first statement to the last.
-    pub seconds: f64,
-    /// Seconds of each phase, in order.
-    pub phases: Vec<(String, f64)>,
-    /// Rows in the database by table, counted there at the end.
-    pub tables: Vec<(String, u64)>,
-    /// Rows that this load brought.
-    pub rows: u64,
-    /// Rows that an earlier, interrupted load had brought.
-    pub resumed_rows: u64,
-    /// Bytes of rows handed to the database.
-    pub bytes: u64,
-    /// Bytes that the database occupies on disk after the load, with its indexes; none where it cannot be known.
-    pub database_bytes: Option<u64>,
-}
-
-/// What a restore came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RestoreReport {
-    /// Seconds from the first statement to the last.
-    pub seconds: f64,
-    /// Seconds of each phase, in order: `undo`, then what the engine needs to make the next run as the first, then `verify`.
-    pub phases: Vec<(String, f64)>,
-    /// Rows that were deleted, changed back or put back, by table, in the workload's order of tables. All are 0 if nothing was to be undone.
-    pub undone: Vec<(String, u64)>,
-    /// Rows of which every column was compared with the seed.
-    #[serde(default)]
-    pub compared: u64,
-    /// What was verified afterwards: the rows of each table counted, and what every row of the initial population must show.
-    pub findings: Vec<Finding>,
-}
-
-impl RestoreReport {
-    /// Rows that were deleted, changed back or put back.
-    pub fn rows(&self) -> u64 {
-        self.undone.iter().map(|(_, rows)| rows).sum()
-    }
-
-    /// Whether everything that was verified held. If not, the database is not as it was loaded.
-    pub fn held(&self) -> bool {
-        self.findings.iter().all(Finding::held)
-    }
-}
-
-/// A condition that was checked in the database.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
-    /// `3.3.2.1` and so on, or a short name for a derived invariant.
-    pub id: String,
-    /// What must hold.
-    pub title: String,
-    /// Rows that violate it.
-    pub offending: u64,
-    /// The first of these rows, each as `column=value` pairs.
-    pub examples: Vec<String>,
-    /// Seconds that the check took.
-    pub seconds: f64,
-}
-
-impl Finding {
-    /// Whether the condition holds.
-    pub fn held(&self) -> bool {
-        self.offending == 0
-    }
 }
 
 /// What came of the wish for upkeep.

@@ -2,43 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::Error;
+use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
-
-/// How transactions are spoken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Via {
-    /// One call of a stored procedure a transaction.
-    Procedures,
-    /// Statements sent by the client, prepared and pipelined.
-    Statements,
-}
-
-/// Isolation level of the sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Isolation {
-    /// Row locks and single-statement reads make it enough for clause 3.4; see docs/isolation.md.
-    ReadCommitted,
-    /// One snapshot a transaction.
-    RepeatableRead,
-    /// As if one after the other.
-    Serializable,
-}
-
-impl Isolation {
-    /// The standard's words for it, such as `read committed`.
-    pub fn words(self) -> &'static str {
-        match self {
-            Isolation::ReadCommitted => "read committed",
-            Isolation::RepeatableRead => "repeatable read",
-            Isolation::Serializable => "serializable",
-        }
-    }
-}
 
 /// What an engine is opened with.
 #[derive(Clone, Debug)]

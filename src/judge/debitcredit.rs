@@ -2,7 +2,7 @@
 //! withdrawn, so that the rules have names instead of clauses.
 
 use super::{Rule, noted};
-use crate::record::summary::{Clause, State, Summary, TransactionSummary};
+use crate::result::summary::{Clause, State, Summary, TransactionSummary};
 
 /// Bytes of a request and of a reply, at least.
 const REQUEST: u64 = 100;

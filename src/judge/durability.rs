@@ -4,8 +4,8 @@
 //! only a loss of power tells. So the rule is broken or not tested, and never held.
 
 use super::{Rule, noted};
-use crate::record::environment::Environment;
-use crate::record::summary::{Clause, Durability, DurabilityClass, State, Summary};
+use crate::result::Environment;
+use crate::result::summary::{Clause, Durability, DurabilityClass, State, Summary};
 
 /// What the settings of an engine say.
 struct Said {
@@ -168,7 +168,7 @@ fn virtuoso() -> Said {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Identity;
+    use crate::result::Identity;
 
     fn of(engine: &str, settings: &[(&str, &str)]) -> Durability {
         let engine = Identity { name: engine.to_owned(), version: String::new(), url: String::new() };

@@ -19,7 +19,8 @@ use std::ops::RangeInclusive;
 
 pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
-use crate::record::summary::{Clause, DatabaseCount, EffectCount, Procedures, State, Summary, Verdict};
+use crate::result::Procedures;
+use crate::result::summary::{Clause, DatabaseCount, EffectCount, State, Summary, Verdict};
 
 /// What the standard asks of each transaction type of a workload.
 pub fn limits(workload: &str) -> &'static [Limits] {

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use crate::record::summary::{PriceSummary, Summary};
+use crate::result::summary::{PriceSummary, Summary};
 
 /// Years of upkeep that are priced when the file does not say (clause 7.1).
 const YEARS: u32 = 3;

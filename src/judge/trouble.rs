@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Rule, noted};
-use crate::record::summary::{Clause, Outcomes, Summary};
+use crate::result::summary::{Clause, Outcomes, Summary};
 
 /// The trouble of a run, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -20,7 +20,7 @@ pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
 }
 
 /// What one transaction type did in an interval of time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// From the moment the user meant to send to the moment the user was told (clause 5.3.4), in microseconds: of transactions that
     /// completed, that failed, and whose fate is unknown. It holds those that started and ended in the same phase.
@@ -77,7 +77,7 @@ impl Default for Measured {
 }
 
 /// What paced terminals and their queue did in an interval of time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pacing {
     /// How late the driver sent what its terminals had finished keying, in microseconds.
     pub lateness: Histogram<u64>,
@@ -156,7 +156,7 @@ impl Pacing {
 }
 
 /// What all transaction types did in an interval of time, in the workload's order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
     /// One for each transaction type.
     pub transactions: Vec<Measured>,

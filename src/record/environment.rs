@@ -6,52 +6,23 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use procfs::{Current, MountEntry};
-use serde::{Deserialize, Serialize};
 
-use super::summary::Storage;
-use crate::engine::Identity;
+use crate::result::environment::Environment;
+use crate::result::summary::Storage;
 
-/// The machine that Graymark ran on, and the database as it was set.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Environment {
-    /// Version of Graymark.
-    pub graymark: String,
-    /// Name of the host.
-    pub host: Option<String>,
-    /// Name and version of the operating system.
-    pub os: Option<String>,
-    /// Release of its kernel.
-    pub kernel: Option<String>,
-    /// Model of the CPU.
-    pub cpu_model: Option<String>,
-    /// Logical CPUs that this process may use.
-    pub logical_cpus: Option<usize>,
-    /// Main memory in bytes.
-    pub memory_bytes: Option<u64>,
-    /// Type of the file system that holds the database, where it is on this host: `ext4`.
-    pub file_system: Option<String>,
-    /// The database.
-    pub engine: Option<Identity>,
-    /// Its settings that matter to the result.
-    pub settings: BTreeMap<String, String>,
-}
-
-impl Environment {
-    /// Looks at this host. `database` is where the database keeps its files, if that is here.
-    pub fn of_host(database: Option<&Path>) -> Environment {
-        Environment {
-            graymark: env!("CARGO_PKG_VERSION").to_owned(),
-            host: line_of("/proc/sys/kernel/hostname"),
-            os: fs::read_to_string("/etc/os-release").ok().and_then(|text| pretty_name(&text)),
-            kernel: line_of("/proc/sys/kernel/osrelease"),
-            cpu_model: procfs::CpuInfo::current().ok().and_then(|cpus| cpus.model_name(0).map(str::to_owned)),
-            logical_cpus: std::thread::available_parallelism().ok().map(usize::from),
-            memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
-            file_system: database.and_then(file_system),
-            engine: None,
-            settings: BTreeMap::new(),
-        }
+/// Looks at this host. `database` is where the database keeps its files, if that is here.
+pub fn of_host(database: Option<&Path>) -> Environment {
+    Environment {
+        graymark: env!("CARGO_PKG_VERSION").to_owned(),
+        host: line_of("/proc/sys/kernel/hostname"),
+        os: fs::read_to_string("/etc/os-release").ok().and_then(|text| pretty_name(&text)),
+        kernel: line_of("/proc/sys/kernel/osrelease"),
+        cpu_model: procfs::CpuInfo::current().ok().and_then(|cpus| cpus.model_name(0).map(str::to_owned)),
+        logical_cpus: std::thread::available_parallelism().ok().map(usize::from),
+        memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
+        file_system: database.and_then(file_system),
+        engine: None,
+        settings: BTreeMap::new(),
     }
 }
 
@@ -109,7 +80,7 @@ mod tests {
 
     #[test]
     fn tells_what_is_known_of_this_host() {
-        let here = Environment::of_host(Some(Path::new("/proc/self/status")));
+        let here = of_host(Some(Path::new("/proc/self/status")));
         assert_eq!(here.graymark, env!("CARGO_PKG_VERSION"));
         assert!(here.logical_cpus.is_some());
         if Path::new("/proc/self").exists() {

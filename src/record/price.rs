@@ -8,8 +8,9 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::summary::PriceSummary;
-use super::{Error, file, writer};
+use crate::record::{Error, writer};
+use crate::result::format::file;
+use crate::result::summary::PriceSummary;
 
 /// The key of the summary that is written.
 const KEY: &str = "price";

@@ -11,13 +11,15 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde::de::DeserializeOwned;
 
-use super::environment::Environment;
-use super::summary::Summary;
-use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, counters, file};
-use crate::drive::event::Phase;
-use crate::engine::LoadReport;
 use crate::measure::SIGNIFICANT_DIGITS;
 use crate::measure::counters::Sample;
+use crate::record::{Error, counters};
+use crate::result::Environment;
+use crate::result::Event;
+use crate::result::LoadReport;
+use crate::result::Phase;
+use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
+use crate::result::summary::Summary;
 
 /// More bytes than any histogram of 64-bit values takes up at three significant digits.
 const LARGEST_HISTOGRAM: u64 = 4 << 20;
@@ -44,7 +46,7 @@ pub struct Record {
     /// Counters as they stood about once a second, in order; empty in records of earlier versions.
     pub counters: Vec<Sample>,
     /// What happened, in order.
-    pub events: Vec<Happening>,
+    pub events: Vec<Event>,
     histograms: BTreeMap<String, Histogram<u64>>,
 }
 
@@ -207,7 +209,7 @@ impl Files<'_> {
         counters::read(&text).map_err(|why| self.damaged(file::COUNTERS, why))
     }
 
-    fn events(&self, whole: bool) -> Result<Vec<Happening>, Error> {
+    fn events(&self, whole: bool) -> Result<Vec<Event>, Error> {
         let Some(text) = self.lines(file::EVENTS, whole)? else { return Ok(Vec::new()) };
         let read = |(number, line)| {
             serde_json::from_str(line).map_err(|error| self.damaged(file::EVENTS, format_args!("line {}: {error}", number + 1)))

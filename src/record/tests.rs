@@ -6,11 +6,11 @@ use std::path::Path;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::environment::Environment;
-use super::*;
-use crate::drive::event::Event;
 use crate::measure::Interval;
 use crate::measure::counters::{Counter, Sample};
+use crate::record::*;
+use crate::result::format::*;
+use crate::result::{Event, Phase};
 
 const TYPES: [&str; 2] = ["new_order", "payment"];
 
@@ -59,7 +59,7 @@ fn events() -> Vec<Event> {
     events.push(Event::NotCounted { why: "log flushes".into() });
     events.push(Event::SessionLost { at: 20.1, session: 4, why: "server closed\nthe \"connection\"".into(), ambiguous: true });
     events.push(Event::SessionRestored { at: 20.9, session: 4, after: 0.8 });
-    events.push(Event::TransactionFailed { at: 21.0, transaction: 1, why: "no such row".into() });
+    events.push(Event::TransactionFailed { at: 21.0, transaction: TYPES[1].to_owned(), why: "no such row".into() });
     events.push(Event::RunEnded { at: 28.0, interrupted: false });
     events
 }
@@ -67,7 +67,7 @@ fn events() -> Vec<Event> {
 fn write(directory: &Path) -> RecordWriter {
     let mut writer = RecordWriter::create(directory, "graymark run tpcc", "tpcc", &TYPES).unwrap();
     writer.put_text(file::PLAN, "clients = 4\n").unwrap();
-    writer.put_json(file::ENVIRONMENT, &Environment::of_host(None)).unwrap();
+    writer.put_json(file::ENVIRONMENT, &environment::of_host(None)).unwrap();
     for event in &events() {
         writer.event(event);
     }
@@ -88,7 +88,7 @@ fn reads_what_it_wrote() {
     assert_eq!(record.header.transactions, TYPES);
     assert!(record.header.ended.is_some());
     assert_eq!(record.plan.as_deref(), Some("clients = 4\n"));
-    assert_eq!(record.environment, Some(Environment::of_host(None)));
+    assert_eq!(record.environment, Some(environment::of_host(None)));
     assert!(record.summary.is_none() && record.load.is_none());
 
     assert_eq!(record.series.len(), 28 * 2);
@@ -103,11 +103,8 @@ fn reads_what_it_wrote() {
     assert_eq!(record.counters, (0..=28).map(sample).collect::<Vec<_>>());
 
     assert_eq!(record.events.len(), 7);
-    assert_eq!(record.events[2], Happening::NotCounted { why: "log flushes".into() });
-    assert_eq!(
-        record.events[5],
-        Happening::TransactionFailed { at: 21.0, transaction: "payment".into(), why: "no such row".into() }
-    );
+    assert_eq!(record.events[2], Event::NotCounted { why: "log flushes".into() });
+    assert_eq!(record.events[5], Event::TransactionFailed { at: 21.0, transaction: "payment".into(), why: "no such row".into() });
 }
 
 #[test]
@@ -183,11 +180,11 @@ fn bounds_the_failures_that_are_written_one_by_one() {
     let place = TempDir::new().unwrap();
     let mut writer = write(place.path());
     for _ in 0..10_004 {
-        writer.event(&Event::TransactionFailed { at: 21.0, transaction: 0, why: String::new() });
+        writer.event(&Event::TransactionFailed { at: 21.0, transaction: TYPES[0].to_owned(), why: String::new() });
     }
     writer.finish(Status::Complete).unwrap();
     let events = Record::open(place.path()).unwrap().events;
-    assert_eq!(events.last(), Some(&Happening::FailuresLeftOff { transactions: 5 }));
+    assert_eq!(events.last(), Some(&Event::FailuresLeftOff { transactions: 5 }));
 }
 
 #[test]
@@ -204,8 +201,8 @@ fn says_what_is_no_record() {
 
 #[test]
 fn takes_events_of_later_versions() {
-    let later: Happening = serde_json::from_str("{\"event\":\"checkpoint_began\",\"at\":1.0}").unwrap();
-    assert_eq!(later, Happening::Unknown);
+    let later: Event = serde_json::from_str("{\"event\":\"checkpoint_began\",\"at\":1.0}").unwrap();
+    assert_eq!(later, Event::Unknown);
 }
 
 #[test]

@@ -11,11 +11,12 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
 use serde::Serialize;
 
-use super::{Clock, Error, FORMAT, Happening, Header, SERIES_COLUMNS, Status, Waiting, cannot_write, counters, file, remedy};
-use crate::drive::event::{Event, Phase};
 use crate::measure::counters::Sample;
-use crate::measure::pages::PageReads;
 use crate::measure::{Interval, note};
+use crate::record::{Error, cannot_write, counters, remedy};
+use crate::result::Event;
+use crate::result::Phase;
+use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
 use crate::visible::visible;
 
 /// Seconds of the measurement interval that one interval of the histogram log holds.
@@ -97,49 +98,32 @@ impl RecordWriter {
         &self.directory
     }
 
-    /// Takes up what the driver says. Errors are kept for [`RecordWriter::finish`].
+    /// Writes what the driver says. Errors are kept for [`RecordWriter::finish`].
     pub fn event(&mut self, event: &Event) {
-        let happening = match event {
+        match event {
             Event::Second { second, phase, interval } => return self.second(*second, *phase, interval),
             Event::Sampled(sample) => return self.sampled(sample),
             Event::Screen { .. } => return,
-            Event::PhaseBegan { at, phase } => {
-                self.log.begin(*at, &mut self.histograms);
-                Happening::PhaseBegan { at: *at, phase: *phase }
-            }
-            Event::StageBegan { at, stage, clients } => Happening::StageBegan { at: *at, stage: *stage, clients: *clients },
-            Event::SessionLost { at, session, why, ambiguous } => {
-                Happening::SessionLost { at: *at, session: *session, why: why.clone(), ambiguous: *ambiguous }
-            }
-            Event::SessionRestored { at, session, after } => {
-                Happening::SessionRestored { at: *at, session: *session, after: *after }
-            }
-            Event::TransactionFailed { at, transaction, why } => {
+            Event::PhaseBegan { at, .. } => self.log.begin(*at, &mut self.histograms),
+            Event::TransactionFailed { .. } => {
                 self.failures += 1;
                 if self.failures > FAILURES_WRITTEN {
                     return;
                 }
-                let name = self.header.transactions.get(*transaction).cloned().unwrap_or_default();
-                Happening::TransactionFailed { at: *at, transaction: name, why: why.clone() }
             }
-            Event::CutOff { at, transaction, waited, under_way } => {
-                if let Some(waited) = waited {
-                    self.log.waited(*transaction, *waited);
+            Event::CutOff { transaction, waited: Some(waited), .. } => {
+                if let Some(transaction) = self.header.transactions.iter().position(|name| name == transaction) {
+                    self.log.waited(transaction, *waited);
                 }
-                let name = self.header.transactions.get(*transaction).cloned().unwrap_or_default();
-                Happening::CutOff { at: *at, transaction: name, waited: *waited, under_way: *under_way }
             }
-            Event::Maintained(maintenance) => Happening::Maintained(maintenance.clone()),
-            Event::PagesRead { at, pages } => Happening::PagesRead { at: *at, pages: PageReads::clone(pages) },
-            Event::NotCounted { why } => Happening::NotCounted { why: why.clone() },
-            Event::NotMaintained { kind, why } => Happening::NotMaintained { kind: *kind, why: why.clone() },
-            Event::RunEnded { at, interrupted } => Happening::RunEnded { at: *at, interrupted: *interrupted },
-        };
-        self.happened(&happening);
+            _ => {}
+        }
+        self.line(event);
     }
 
-    fn happened(&mut self, happening: &Happening) {
-        match serde_json::to_string(happening) {
+    /// Adds a line to `events.jsonl`.
+    fn line(&mut self, event: &Event) {
+        match serde_json::to_string(event) {
             Ok(mut line) => {
                 line = visible(&line).into_owned();
                 line.push('\n');
@@ -241,7 +225,7 @@ impl RecordWriter {
     pub fn finish(mut self, status: Status) -> Result<(), Error> {
         self.log.write(&self.header.transactions, &mut self.histograms);
         if self.failures > FAILURES_WRITTEN {
-            self.happened(&Happening::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
+            self.line(&Event::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
         }
         let appended = [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
         let failed = self.failed.take().or(appended.into_iter().find_map(Result::err));

@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::format::{Line, count, plain, plural, seconds, significant};
 use crate::judge::{self, DEFERRED_LIMIT_S, Limits};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
-use crate::record::summary::{PacingSummary, Range, State, Summary};
-use crate::record::{Clock, Record, Waiting};
+use crate::record::Record;
+use crate::result::format::{Clock, Waiting};
+use crate::result::summary::{PacingSummary, Range, State, Summary};
 
 /// Checkpoints and vacuums that are told one by one: the longest ones (clause 5.5.2.2).
 const UPKEEP_TOLD: usize = 4;

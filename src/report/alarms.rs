@@ -3,7 +3,7 @@
 use super::counts;
 use super::format::{count, plain, plural, seconds, significant, transaction};
 use crate::judge::trouble::Trouble;
-use crate::record::summary::Summary;
+use crate::result::summary::Summary;
 
 /// All of a run, a sentence or two each, what weighs most first.
 pub fn of(summary: &Summary) -> Vec<String> {
@@ -122,7 +122,7 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::summary::{Acknowledged, Lookup, Outcomes};
+    use crate::result::summary::{Acknowledged, Lookup, Outcomes};
 
     fn trouble(outcomes: &[(&str, u64, u64)]) -> Trouble {
         let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);

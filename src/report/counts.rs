@@ -3,7 +3,7 @@
 use super::facts::Check;
 use super::format::{count, plain, transaction};
 use crate::judge;
-use crate::record::summary::DatabaseCount;
+use crate::result::summary::DatabaseCount;
 
 /// That they do not agree, and what it comes to.
 pub(super) fn disagreement(database: &DatabaseCount) -> String {

@@ -6,7 +6,7 @@ use super::format::{Line, bytes, count, plain, plural, rate, seconds, significan
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::measure::dips::Dip;
 use crate::measure::pages::{Hits, PagesSummary};
-use crate::record::summary::Summary;
+use crate::result::summary::Summary;
 
 /// Dips that are told one by one: the longest ones.
 const DIPS_TOLD: usize = 12;

@@ -1,7 +1,7 @@
 //! What is told of durability before any figure: a commit that does not wait for the disk is faster, and may be lost.
 
 use super::format::{count, plain};
-use crate::record::summary::{Durability, DurabilityClass, Lookup, Summary};
+use crate::result::summary::{Durability, DurabilityClass, Lookup, Summary};
 
 /// Of a run whose commits a loss of power may take back.
 pub(super) fn warning(summary: &Summary) -> Option<String> {

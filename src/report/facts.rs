@@ -10,13 +10,14 @@ use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::price;
 use super::stages::{self, Stages};
-use crate::drive::event::Phase;
-use crate::engine::{Finding, LoadReport, RestoreReport, Via};
 use crate::judge::trouble::Trouble;
 use crate::measure::maintenance::MaintenanceKind;
-use crate::record::environment::Environment;
-use crate::record::summary::{Clause, Connections, Consistency, Spread, State, Summary, TransactionSummary};
-use crate::record::{Clock, Record, Status};
+use crate::record::Record;
+use crate::result::Environment;
+use crate::result::Phase;
+use crate::result::format::{Clock, Status};
+use crate::result::summary::{Clause, Connections, Consistency, Spread, State, Summary, TransactionSummary};
+use crate::result::{Finding, LoadReport, RestoreReport, Via};
 
 /// All that a report tells.
 #[derive(Debug, Serialize)]

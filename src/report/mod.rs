@@ -20,7 +20,8 @@ pub mod text;
 
 use std::path::{Path, PathBuf};
 
-use crate::record::{Error, Record, file, writer};
+use crate::record::{Error, Record, writer};
+use crate::result::format::file;
 use crate::visible::visible;
 use facts::Facts;
 

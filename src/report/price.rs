@@ -1,7 +1,7 @@
 //! What a result costs, in words.
 
 use super::format::{Line, count, plain, plural};
-use crate::record::summary::Summary;
+use crate::result::summary::Summary;
 
 /// The price of the system and of its metric; nothing where there was no price file.
 pub fn lines(summary: &Summary) -> Vec<Line> {

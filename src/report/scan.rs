@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::format::{count, plain, significant};
-use crate::engine::Identity;
-use crate::engine::scan::{Chill, Scanned};
+use crate::result::Identity;
+use crate::result::scan::{Chill, Scanned};
 use crate::workload::Workload;
 use crate::workload::tpcc::{Tpcc, working_set};
 

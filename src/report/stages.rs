@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::format::{count, plural, rate, seconds, significant};
 use crate::record::Record;
-use crate::record::summary::{StageSummary, Summary};
+use crate::result::summary::{StageSummary, Summary};
 
 /// What stands where nothing was measured.
 const NOTHING: &str = "–";

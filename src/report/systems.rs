@@ -8,8 +8,8 @@ use super::table;
 use crate::judge::trouble::Trouble;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
-use crate::record::environment::Environment;
-use crate::record::summary::Summary;
+use crate::result::Environment;
+use crate::result::summary::Summary;
 
 /// What stands where a record does not tell.
 const UNKNOWN: &str = "-";

@@ -4,7 +4,7 @@ use super::accounting::Accounting;
 use super::course::Course;
 use super::facts::{self, Check, Facts, TransactionFacts, VerdictFacts};
 use super::format::{Line, plain, plural};
-use crate::engine::{Finding, LoadReport, RestoreReport};
+use crate::result::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.
 pub const WIDTH: usize = 100;

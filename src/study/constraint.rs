@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::point::efficiency;
-use crate::record::summary::{Spread, Summary};
+use crate::result::summary::{Spread, Summary};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
@@ -199,7 +199,7 @@ impl Figure {
     }
 
     fn of(self, summary: &Summary) -> Option<f64> {
-        let all = |figure: fn(&crate::record::summary::TransactionSummary) -> u64| {
+        let all = |figure: fn(&crate::result::summary::TransactionSummary) -> u64| {
             Some(summary.transactions.values().map(figure).sum::<u64>() as f64)
         };
         match self {

@@ -1,7 +1,7 @@
 //! The pace that offers a share of the full load, for the curve of clause 5.6.2.
 
 use crate::plan::{Factor, Pace};
-use crate::record::summary::{Summary, TransactionSummary};
+use crate::result::summary::{Summary, TransactionSummary};
 use crate::workload::tpcc::timing;
 
 /// The pace at which the same terminals offer `percent` of the load of a run at full load, by longer think times.

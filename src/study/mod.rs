@@ -107,8 +107,8 @@ pub struct Measured {
 pub(crate) mod tests {
     use std::collections::BTreeMap;
 
-    use crate::engine::{Identity, Via};
-    use crate::record::summary::*;
+    use crate::result::summary::*;
+    use crate::result::{Identity, Via};
 
     /// A run's summary with this pace, scale, rate, and a mean response time that is all waiting, in milliseconds.
     pub(crate) fn summary(pace: &str, scale: u32, rate: f64, response_ms: f64) -> Summary {

@@ -10,7 +10,7 @@ use crate::judge as standard;
 use crate::judge::trouble::Trouble;
 use crate::measure::pages::{Hits, PagesSummary};
 use crate::plan::Pace;
-use crate::record::summary::Summary;
+use crate::result::summary::Summary;
 use crate::workload::Workload;
 use crate::workload::tpcc::{Tpcc, timing};
 
@@ -211,7 +211,7 @@ fn judge(summary: &Summary) -> Vec<String> {
 mod tests {
     use super::super::tests::summary;
     use super::*;
-    use crate::record::summary::Outcomes;
+    use crate::result::summary::Outcomes;
 
     fn broken(change: impl FnOnce(&mut Summary), limits: Limits) -> Vec<String> {
         let mut summary = summary("standard", 10, 120.0, 50.0);

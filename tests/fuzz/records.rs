@@ -7,11 +7,12 @@ use std::sync::LazyLock;
 
 use graymark::judge;
 use graymark::judge::price::PriceList;
-use graymark::record::summary::Summary;
-use graymark::record::{Record, file};
+use graymark::record::Record;
 use graymark::report::facts::Facts;
 use graymark::report::systems::{self, Row};
 use graymark::report::{self, text};
+use graymark::result::format::file;
+use graymark::result::summary::Summary;
 use graymark::study::compare::compare;
 use tempfile::TempDir;
 

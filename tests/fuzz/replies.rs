@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use graymark::engine::registry::{Visitor, WorkloadName, open};
-use graymark::engine::{Engine, Error, Failure, Isolation, Observer, Options, Session, Via};
+use graymark::engine::{Engine, Error, Failure, Observer, Options, Session};
 use graymark::measure::maintenance::MaintenanceKind;
+use graymark::result::{Isolation, Via};
 use graymark::workload::value::Timestamp;
 use graymark::workload::{Terminal, Workload};
 use tokio::io::AsyncReadExt;

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::command::succeed;
-use graymark::engine::{Finding, Identity, Via};
 use graymark::judge;
-use graymark::record::summary::*;
+use graymark::result::Procedures;
+use graymark::result::summary::*;
+use graymark::result::{Finding, Identity, Via};
 use tempfile::TempDir;
 
 fn map<T>(name: &str, value: T) -> BTreeMap<String, T> {

@@ -8,8 +8,9 @@ use crate::support::command::{graymark, loaded, start, succeed};
 use crate::support::{require_postgres, small_server};
 use graymark::engine::server::postgres::{Options, Server};
 use graymark::measure::counters::{Counter, Sample};
+use graymark::record::Record;
 use graymark::record::reader::SeriesRow;
-use graymark::record::{Record, Status};
+use graymark::result::format::Status;
 use serde_json::Value;
 use tempfile::TempDir;
 

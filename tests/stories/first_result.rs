@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::command::{json_file, new_record, open_directory, run, succeed};
 use crate::support::require_postgres;
-use graymark::record::file;
+use graymark::result::format::file;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
 use crate::support::require_postgres;
-use graymark::record::summary::Summary;
+use graymark::result::summary::Summary;
 use graymark::study::sizing::observation::{self, Observation};
 use nix::sys::signal::Signal;
 use serde_json::Value;

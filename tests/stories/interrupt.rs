@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::command::{end, graymark, json_file, loaded, open_directory, run, start, succeed};
 use crate::support::{client, require_mariadb, require_postgres, small_server};
-use graymark::record::file;
+use graymark::result::format::file;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;

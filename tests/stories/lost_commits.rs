@@ -131,7 +131,7 @@ fn commits_cannot_be_lost_behind_others() {
     let text = succeed(place.path(), &["report", "record"]).out;
     let first = text.lines().take(3).collect::<Vec<_>>().join(" ");
     assert!(first.contains(" LOST") && first.contains("that the database had acknowledged"), "{text}");
-    let page = std::fs::read_to_string(place.path().join("record").join(graymark::record::file::REPORT_HTML)).unwrap();
+    let page = std::fs::read_to_string(place.path().join("record").join(graymark::result::format::file::REPORT_HTML)).unwrap();
     let header = page.split("</header>").next().unwrap();
     assert!(header.contains("that the database had acknowledged before a connection was lost"), "{header}");
 }

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use crate::support::command::{end, graymark, loaded, open_directory, program, run, start, succeed};
 use crate::support::{client, guarded, require_postgres, small_server};
-use graymark::record::file;
+use graymark::result::format::file;
 use nix::sys::signal::Signal;
 use nix::unistd::Uid;
 use tempfile::TempDir;

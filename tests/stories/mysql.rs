@@ -13,8 +13,9 @@ use crate::support::{mysql_checksums, mysql_client, open_mysql, options, require
 use graymark::engine::mysql::Mysql;
 use graymark::engine::mysql::connect::Target;
 use graymark::engine::server::mariadb::{Options, Server};
-use graymark::engine::{Engine, Error, Failure, Holding, Isolation, LoadStep, Manifest, RetryReason, Session, Upkeep, Via};
+use graymark::engine::{Engine, Error, Failure, Holding, RetryReason, Session, Upkeep};
 use graymark::measure::maintenance::MaintenanceKind;
+use graymark::result::{Isolation, LoadStep, Manifest, Via};
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::input::{Customer, Input, LastName, Payment};
 use graymark::workload::value::{Money, Timestamp};
@@ -34,7 +35,7 @@ fn manifest(foreign_keys: bool) -> (Manifest, <Tpcc as Workload>::Population) {
     (Manifest { format: 1, scale: 1, seed: 42, date: DATE.0, foreign_keys, parameters }, population)
 }
 
-async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::engine::LoadReport, Error> {
+async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::result::LoadReport, Error> {
     let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date), 0);
     engine.load(manifest, &population, 2, &|_| ()).await
 }

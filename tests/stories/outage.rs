@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::support::command::{Done, graymark, json_file, loaded, run, start, succeed};
 use crate::support::{client, require_mariadb, require_postgres, small_mariadb, small_server};
 use graymark::engine::server;
-use graymark::record::file;
+use graymark::result::format::file;
 use nix::sys::signal::Signal;
 use rusqlite::Connection;
 use serde_json::{Map, Value};

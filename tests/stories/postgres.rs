@@ -10,12 +10,13 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use crate::support::{checksums, client, guarded, open, options, require_postgres, small_server};
-use graymark::engine::Isolation;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::postgres::{Connection, Port, Postgres};
 use graymark::engine::server::postgres::{Options, Server};
 use graymark::engine::sql::script;
-use graymark::engine::{Engine, Error, Failure, Holding, LoadStep, Manifest, RetryReason, Session, Via};
+use graymark::engine::{Engine, Error, Failure, Holding, RetryReason, Session};
+use graymark::result::Isolation;
+use graymark::result::{LoadStep, Manifest, Via};
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::{Tpcc, UNUSED_ITEM};
@@ -35,7 +36,7 @@ fn manifest(scale: u32) -> (Manifest, <Tpcc as Workload>::Population) {
     (Manifest { format: 1, scale, seed: 42, date: DATE.0, foreign_keys: false, parameters }, population)
 }
 
-async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::engine::LoadReport, Error> {
+async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::result::LoadReport, Error> {
     let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date), 0);
     engine.load(manifest, &population, 2, &|_| ()).await
 }

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use graymark::drive::event::{Event, Phase};
-use graymark::engine::{Finding, Identity, LoadReport, Via};
 use graymark::judge;
 use graymark::measure::counters::{CountersSummary, Grown};
 use graymark::measure::dips::{Dip, Peaks};
 use graymark::measure::maintenance::{Maintenance, MaintenanceKind};
 use graymark::measure::{Interval, Times};
-use graymark::record::environment::Environment;
-use graymark::record::summary::*;
-use graymark::record::{Header, Record, RecordWriter, Status, file};
+use graymark::record::{Record, RecordWriter};
 use graymark::report;
+use graymark::result::Environment;
+use graymark::result::format::{Header, Status, file};
+use graymark::result::summary::*;
+use graymark::result::{Event, Phase};
+use graymark::result::{Finding, Identity, LoadReport, Via};
 use proptest::prelude::*;
 use tempfile::TempDir;
 

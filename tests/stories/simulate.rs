@@ -3,8 +3,8 @@
 use crate::support;
 use crate::support::command::{run, succeed};
 use crate::support::require_postgres;
-use graymark::drive::event::Phase;
 use graymark::record::Record;
+use graymark::result::Phase;
 use serde_json::Value;
 use tempfile::TempDir;
 

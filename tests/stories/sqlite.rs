@@ -7,7 +7,8 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use graymark::engine::sqlite::{Journal, Options, Sqlite, Synchronous};
-use graymark::engine::{Engine, Error, Failure, Finding, Holding, LoadReport, LoadStep, Manifest, RetryReason, Session};
+use graymark::engine::{Engine, Error, Failure, Holding, RetryReason, Session};
+use graymark::result::{Finding, LoadReport, LoadStep, Manifest};
 use graymark::workload::Workload;
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use graymark::workload::tpcc::population::Population;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::command::{graymark, json_file, loaded, run, start, succeed};
 use crate::support::require_postgres;
-use graymark::record::file;
+use graymark::result::format::file;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -14,7 +14,7 @@ use crate::support::command::{json_file, new_record, open_directory, run, succee
 use crate::support::options;
 use graymark::engine::odbc::connection::Connection;
 use graymark::engine::virtuoso::{Target, Virtuoso};
-use graymark::engine::{Isolation, Via};
+use graymark::result::{Isolation, Via};
 use serde_json::Value;
 
 /// How long a session is watched that ought to wait for another one.
@@ -132,7 +132,7 @@ fn the_experiment_runs_and_its_counts_agree() {
     run(place.path(), &["bench", "debitcredit", "--db", &url]).refused(2, &["debitcredit does not run on Virtuoso"]);
 
     let with = |sql: &[&str]| {
-        let engine = Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures)).unwrap();
+        let engine = Virtuoso::open(support::options(&url, graymark::result::Via::Procedures)).unwrap();
         let connection = engine.target().connect().unwrap();
         sql.iter().for_each(|sql| assert!(connection.execute(sql).is_ok(), "{sql}: {:?}", connection.execute(sql)));
         connection.execute("checkpoint").unwrap();
@@ -186,7 +186,7 @@ fn is_closed(engine: &Virtuoso) {
     assert_eq!(engine.target().connect().unwrap().query("SELECT 1").unwrap().rows.len(), 1);
     for password in ["dba", "wrong"] {
         let url = format!("virtuoso://dba:{password}@{}", server.address());
-        let refused = Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures)).unwrap_err().to_string();
+        let refused = Virtuoso::open(support::options(&url, graymark::result::Via::Procedures)).unwrap_err().to_string();
         assert!(refused.contains("user and password"), "{refused}");
     }
 }
@@ -197,7 +197,7 @@ fn no_one_else_gets_into_a_private_server() {
     let place = stranger::Plant::new();
     let start = |data: &std::path::Path| {
         let url = format!("virtuoso:local?buffers=20000&data={}", data.display());
-        Virtuoso::open(support::options(&url, graymark::engine::Via::Procedures))
+        Virtuoso::open(support::options(&url, graymark::result::Via::Procedures))
     };
     let first = start(&place.data()).unwrap();
     is_closed(&first);
@@ -253,6 +253,6 @@ fn mistakes_are_told_in_one_line() {
     refused("virtuoso://dba@127.0.0.1:1", 3, &["cannot connect"]);
     std::fs::write(place.path().join("letter"), "dear").unwrap();
     refused(&format!("virtuoso:local?data={}", place.path().display()), 2, &["neither empty"]);
-    let statements = support::options("virtuoso:local", graymark::engine::Via::Statements);
+    let statements = support::options("virtuoso:local", graymark::result::Via::Statements);
     assert!(Virtuoso::open(statements).unwrap_err().to_string().contains("by procedures"));
 }

@@ -9,7 +9,8 @@ use super::Port;
 use super::failure::of_command;
 use super::read::Read;
 use crate::engine::sql::script;
-use crate::engine::{Error, Holding, Manifest, ownership};
+use crate::engine::{Error, Holding, ownership};
+use crate::result::Manifest;
 
 /// The tables of Graymark's own in a workload's database.
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];

@@ -10,9 +10,10 @@ use super::Port;
 use super::failure::of_command;
 use super::read::Read;
 use super::value::whole;
+use crate::engine::Error;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, Finding};
+use crate::result::Finding;
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.

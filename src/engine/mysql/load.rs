@@ -20,7 +20,8 @@ use super::rows::{self, Chunks};
 use super::{Port, catalog, procedure};
 use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, LoadReport, Manifest, ownership};
+use crate::engine::{Error, ownership};
+use crate::result::{LoadReport, Manifest};
 use crate::workload::{Part, Population, Table};
 
 /// Foreign keys are declared when the rows are there, and what a killed load left is waited for.

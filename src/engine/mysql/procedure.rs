@@ -6,9 +6,10 @@ use mysql_async::{Conn, Row};
 use super::Port;
 use super::failure::{self, of_command};
 use super::read::Read;
-use crate::engine::procedures::Source;
+use crate::engine::Error;
 use crate::engine::sql::script;
-use crate::engine::{Error, Procedures};
+use crate::result::Procedures;
+use crate::result::procedures::Source;
 
 /// There is no such procedure, or none that this user may see.
 const NO_PROCEDURE: u16 = 1305;

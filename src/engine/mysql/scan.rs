@@ -9,7 +9,8 @@ use super::Mysql;
 use super::failure::of_command;
 use super::read::Read;
 use crate::engine::Error;
-use crate::engine::scan::{self, Chill, Scanned};
+use crate::engine::scan;
+use crate::result::scan::{Chill, Scanned};
 use crate::workload::{Table, Workload};
 
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.

@@ -10,7 +10,8 @@ use super::port::{self, Port};
 use super::program;
 use super::statement::Reply;
 use crate::engine::sql::script;
-use crate::engine::{Error, Holding, Manifest, ownership};
+use crate::engine::{Error, Holding, ownership};
+use crate::result::Manifest;
 
 /// The version of [`Manifest`] that this program writes and understands.
 const FORMAT: u32 = 1;

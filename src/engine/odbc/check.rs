@@ -10,7 +10,8 @@ use super::dialect::Dialect;
 use super::port::Port;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, Finding, sqlite};
+use crate::engine::{Error, sqlite};
+use crate::result::Finding;
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.

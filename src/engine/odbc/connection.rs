@@ -12,7 +12,7 @@ use super::diagnostic::Diagnostic;
 use super::handle::Dbc;
 use super::statement::{Reply, Statement};
 use super::target::Target;
-use crate::engine::Isolation;
+use crate::result::Isolation;
 
 /// How long the first connection to a server may take.
 const CONNECT: Duration = Duration::from_secs(30);

@@ -14,8 +14,9 @@ use super::dialect::{Dialect, Texts};
 use super::insert::Insert;
 use super::port::{self, Port};
 use super::{Odbc, program};
+use crate::engine::Error;
 use crate::engine::load::{Phases, Told, counted, goes_on_or_name, rows_of_tables};
-use crate::engine::{Error, LoadReport, Manifest};
+use crate::result::{LoadReport, Manifest};
 use crate::workload::{Part, Population, Rows, Table};
 
 /// Loads a population, or goes on with one that was interrupted.

@@ -10,7 +10,8 @@ use super::insert::Insert;
 use super::port::{self, Port};
 use super::{Odbc, check, program};
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
-use crate::engine::{Error, LoadStep, Manifest, RestoreReport, sqlite};
+use crate::engine::{Error, sqlite};
+use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Column, Population, Rows};
 
 /// Restores the population of `manifest`.

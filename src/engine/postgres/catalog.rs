@@ -10,7 +10,8 @@ use super::Port;
 use super::failure::of_command;
 use super::routine;
 use super::schema::Schema;
-use crate::engine::{Error, Holding, Manifest, ownership};
+use crate::engine::{Error, Holding, ownership};
+use crate::result::Manifest;
 use crate::workload::Workload;
 
 /// The tables of Graymark's own in a workload's schema.

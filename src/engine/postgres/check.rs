@@ -11,9 +11,10 @@ use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 use super::Port;
 use super::failure::of_command;
 use super::schema::Schema;
+use crate::engine::Error;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, Finding};
+use crate::result::Finding;
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.

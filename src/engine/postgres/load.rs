@@ -19,9 +19,10 @@ use super::connect::Target;
 use super::copy::{self, CopyRows};
 use super::failure::of_command;
 use super::schema::Schema;
+use crate::engine::Error;
 use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, LoadReport, Manifest};
+use crate::result::{LoadReport, Manifest};
 use crate::workload::{Part, Population, Rows, Table};
 
 /// Creates and fills the tables, or goes on with an interrupted load of the same manifest.

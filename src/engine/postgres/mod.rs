@@ -30,17 +30,17 @@ pub use connection::{Command, Connection};
 use schema::Schema;
 use tokio_postgres::Client;
 
+use crate::engine::Options;
 use crate::engine::address;
 use crate::engine::options::private_settings;
-use crate::engine::scan::{Chill, Scanned};
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
-use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, Procedures, RestoreReport, Session,
-    Upkeep, Via,
-};
-use crate::engine::{Isolation, Options};
+use crate::engine::{Engine, Error, Holding, Observer, Session, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
+use crate::result::Isolation;
+use crate::result::Procedures;
+use crate::result::scan::{Chill, Scanned};
+use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::url::DatabaseUrl;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;

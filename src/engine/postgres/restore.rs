@@ -17,10 +17,11 @@ use super::failure::of_command;
 use super::load::{self, Lock, claim, release};
 use super::schema::Schema;
 use super::{Port, catalog, check};
+use crate::engine::Error;
 use crate::engine::load::side_by_side;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::sql::script::Named;
-use crate::engine::{Error, LoadStep, Manifest, RestoreReport};
+use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
 /// Keys that are fetched at once.

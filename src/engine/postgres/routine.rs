@@ -7,8 +7,9 @@ use tokio_postgres::types::Type;
 use super::Port;
 use super::failure::of_command;
 use super::schema::Schema;
-use crate::engine::procedures::Source;
-use crate::engine::{Error, Procedures};
+use crate::engine::Error;
+use crate::result::Procedures;
+use crate::result::procedures::Source;
 
 /// A function or procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

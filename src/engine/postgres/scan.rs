@@ -9,7 +9,8 @@ use super::Postgres;
 use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::Error;
-use crate::engine::scan::{self, Chill, Scanned};
+use crate::engine::scan;
+use crate::result::scan::{Chill, Scanned};
 use crate::workload::{Table, Workload};
 
 /// One process reads the pages of the table in their order.

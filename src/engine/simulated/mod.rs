@@ -242,7 +242,7 @@ impl<W: Port> Session<W> for Idle<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Isolation;
+    use crate::result::Isolation;
 
     fn open(url: &str) -> Result<Simulated, Error> {
         let options = Options {

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::script::{self, Named};
-use crate::engine::{Error, Finding, Holding, LoadStep, Manifest, RestoreReport};
+use crate::engine::{Error, Holding};
+use crate::result::{Finding, LoadStep, Manifest, RestoreReport};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Table, Workload};
 

@@ -6,9 +6,10 @@ use std::time::Instant;
 use rusqlite::types::ValueRef;
 
 use super::{Port, Sqlite};
+use crate::engine::Error;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, Finding};
+use crate::result::Finding;
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.

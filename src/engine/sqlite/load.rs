@@ -13,9 +13,10 @@ use super::connection::{self, Bound};
 use super::making::{self, Batch};
 use super::manifest::{self, Loaded};
 use super::{Port, Sqlite};
+use crate::engine::Error;
 use crate::engine::load::{Phases, Told, counted, goes_on_or_name, rows_of_tables};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, LoadReport, Manifest};
+use crate::result::{LoadReport, Manifest};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Table};
 

@@ -7,7 +7,8 @@ use rusqlite::{Connection, params};
 
 use super::Port;
 use crate::engine::sql::script;
-use crate::engine::{Holding, Manifest, ownership};
+use crate::engine::{Holding, ownership};
+use crate::result::Manifest;
 
 /// The version of [`Manifest`] that this program writes and understands.
 const FORMAT: u32 = 1;

@@ -25,12 +25,11 @@ pub use connection::{Connection, Writer};
 pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
-use crate::engine::scan::{Chill, Scanned};
 use crate::engine::seed::Reading;
-use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session, Upkeep, Via,
-};
+use crate::engine::{Engine, Error, Holding, Observer, Session, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
+use crate::result::scan::{Chill, Scanned};
+use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};

@@ -9,8 +9,9 @@ use rusqlite::Connection;
 
 use super::load::Insert;
 use super::{Port, Sqlite, check, connection, manifest};
+use crate::engine::Error;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
-use crate::engine::{Error, LoadStep, Manifest, RestoreReport};
+use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
 /// Units generated before others on this thread, such as an interrupt, get their turn.

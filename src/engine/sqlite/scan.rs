@@ -7,7 +7,8 @@ use std::time::Instant;
 use rusqlite::Connection;
 
 use crate::engine::Error;
-use crate::engine::scan::{Chill, Scanned, drop_pages};
+use crate::engine::scan::drop_pages;
+use crate::result::scan::{Chill, Scanned};
 use crate::workload::{Table, Workload};
 
 /// Empties the system's cache of a file and its log. SQLite's own goes with each connection, and none must be open: closing the file would

@@ -9,9 +9,11 @@ use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::row::Row;
-use crate::engine::procedures::Source;
 use crate::engine::sql::script;
-use crate::engine::{Error, Failure, Holding, Manifest, Procedures, ownership};
+use crate::engine::{Error, Failure, Holding, ownership};
+use crate::result::Manifest;
+use crate::result::Procedures;
+use crate::result::procedures::Source;
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 

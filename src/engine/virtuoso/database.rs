@@ -12,15 +12,14 @@ use super::observe::Watch;
 use super::target::Target;
 use super::tpcc::Session;
 use crate::engine::odbc::read;
-use crate::engine::scan::{Chill, Scanned};
 use crate::engine::seed::Reading;
 use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
-use crate::engine::{
-    Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, Procedures,
-    RestoreReport, Upkeep, Via,
-};
+use crate::engine::{Engine, Error, Holding, Observer, Options, Upkeep};
 use crate::measure::maintenance::MaintenanceKind;
+use crate::result::Procedures;
+use crate::result::scan::{Chill, Scanned};
+use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;

@@ -1,11 +1,12 @@
 //! Where a Virtuoso is: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
 
+use crate::engine::Error;
 use crate::engine::address::port;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::{Diagnostic, Meaning};
 use crate::engine::odbc::target;
 use crate::engine::server::virtuoso::{DRIVER, Server, USER};
-use crate::engine::{Error, Isolation};
+use crate::result::Isolation;
 use crate::url::{Parts, Password, VIRTUOSO, encoded};
 
 /// The password of a user whose URL has none.

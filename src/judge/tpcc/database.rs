@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::scale::CARDINALITY;
-use crate::record::summary::{Clause, Summary};
+use crate::result::summary::{Clause, Summary};
 
 /// Clause 3.3.2 and the invariants that follow from it, cardinalities being clause 4's; clause 3.5 by settings; clause 5.1.2; and clause 2.3.6: a
 /// transaction that fails is detected and told, and is none of those that the run was to show.

@@ -1,7 +1,7 @@
 //! Clauses 5.2.3, 5.5.1.5 and 2.7.4.2: the mix, and what the inputs of the interval were.
 
 use super::{LIMITS, NO_TRANSACTION, Rule, noted, worked};
-use crate::record::summary::{Clause, Summary};
+use crate::result::summary::{Clause, Summary};
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let mut clauses = mix(summary);

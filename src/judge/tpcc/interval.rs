@@ -2,7 +2,7 @@
 
 use super::{Rule, noted};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
-use crate::record::summary::{Clause, Summary};
+use crate::result::summary::{Clause, Summary};
 
 /// The shortest measurement interval in seconds (clause 5.5.2.1).
 const SHORTEST_S: f64 = 7_200.0;

@@ -8,7 +8,7 @@ mod scale;
 mod terminals;
 
 use super::{Rule, noted};
-use crate::record::summary::{Clause, Summary, TransactionSummary};
+use crate::result::summary::{Clause, Summary, TransactionSummary};
 
 /// What the standard asks of a transaction type (clause 5.2.5.7). Written out here, and not taken from where the load is made, so that
 /// a mistake there is found here.

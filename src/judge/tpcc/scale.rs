@@ -1,7 +1,7 @@
 //! Clauses 2.1.6 and 4: the database and the terminals are of the size that the result speaks for.
 
 use super::{Rule, noted};
-use crate::record::summary::{Clause, State, Summary};
+use crate::result::summary::{Clause, State, Summary};
 
 /// New-Orders a minute and warehouse between which a result must lie (clause 4.1.3).
 const PER_WAREHOUSE: std::ops::RangeInclusive<f64> = 9.0..=12.86;
@@ -93,7 +93,7 @@ fn terminals(summary: &Summary) -> Clause {
 /// Clause 4.2.2 by the tables that neither grow nor shrink.
 fn cardinality(summary: &Summary) -> Clause {
     let rule = Rule::new("4.2.2", "rows of warehouses, districts, customers, items and stock at the start", "as populated");
-    let found = |findings: &[crate::engine::Finding]| findings.iter().find(|finding| finding.id == CARDINALITY).cloned();
+    let found = |findings: &[crate::result::Finding]| findings.iter().find(|finding| finding.id == CARDINALITY).cloned();
     let (before, after) = (found(&summary.consistency.before), found(&summary.consistency.after));
     let wrong = [&before, &after].into_iter().flatten().find(|finding| !finding.held());
     match (before.is_some(), wrong) {

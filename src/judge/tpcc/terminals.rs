@@ -2,7 +2,7 @@
 
 use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, noted, worked};
 use crate::judge::trouble::Trouble;
-use crate::record::summary::{Clause, PacingSummary, Summary};
+use crate::result::summary::{Clause, PacingSummary, Summary};
 
 /// The 90th percentile of the menu must stay below so many seconds (clause 5.2.5.1).
 const MENU_S: f64 = 2.0;

@@ -9,10 +9,11 @@ mod sweep;
 use hdrhistogram::Histogram;
 
 use super::format::{count, significant};
-use crate::drive::event::Phase;
 use crate::measure::dips::Dip;
 use crate::measure::maintenance::MaintenanceKind;
-use crate::record::{Record, Waiting};
+use crate::record::Record;
+use crate::result::Phase;
+use crate::result::format::Waiting;
 pub use panels::panels;
 pub use stages::against_clients;
 pub use sweep::{throughput_over_buffers, throughput_over_number, throughput_over_warehouses};
@@ -361,7 +362,7 @@ pub fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart> {
 /// Distributions of the transaction types that completed anything, with the type's index.
 fn responses(record: &Record) -> Vec<(usize, &Histogram<u64>)> {
     let names = record.header.transactions.iter().enumerate();
-    let found = names.filter_map(|(index, name)| Some((index, record.histogram(name, crate::record::Clock::Response)?)));
+    let found = names.filter_map(|(index, name)| Some((index, record.histogram(name, crate::result::format::Clock::Response)?)));
     found.filter(|(_, histogram)| !histogram.is_empty()).collect()
 }
 

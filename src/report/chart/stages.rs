@@ -3,7 +3,7 @@
 use super::plot::{self, Axis, Layer, Plot, Tone};
 use super::{Chart, Timeline};
 use crate::record::Record;
-use crate::record::summary::StageSummary;
+use crate::result::summary::StageSummary;
 
 /// Room above the highest point, as a multiple of it.
 const HEADROOM: f64 = 1.15;

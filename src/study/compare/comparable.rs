@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::summary::Durability;
-use crate::record::{Record, Status};
+use crate::record::Record;
+use crate::result::format::Status;
+use crate::result::summary::Durability;
 
 /// What a run was, by name; values as they are shown.
 fn facts(record: &Record) -> BTreeMap<String, String> {

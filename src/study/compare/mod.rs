@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::drive::event::Phase;
 use crate::judge::trouble::Trouble;
 use crate::measure::SIGNIFICANT_DIGITS;
-use crate::record::{Clock, Record};
+use crate::record::Record;
+use crate::result::Phase;
+use crate::result::format::Clock;
 use means::Mean;
 
 /// The confidence of all intervals, in percent.

@@ -1,8 +1,9 @@
 //! Faults in columns that no condition in SQL sees: planted in a worked database of any engine, each is told by the finding that holds its
 //! table against the seed.
 
+use graymark::engine::Engine;
 use graymark::engine::seed::{Depth, check};
-use graymark::engine::{Engine, Finding, Manifest};
+use graymark::result::{Finding, Manifest};
 use graymark::workload::Workload;
 use graymark::workload::tpcc::Tpcc;
 

@@ -13,13 +13,14 @@ pub mod suite;
 pub mod virtuoso;
 pub mod wire;
 
-use graymark::engine::Isolation;
+use graymark::engine::Error;
 use graymark::engine::Options;
 use graymark::engine::mysql::{self, Mysql};
 use graymark::engine::postgres::Postgres;
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::server;
-use graymark::engine::{Error, Via};
+use graymark::result::Isolation;
+use graymark::result::Via;
 use graymark::workload::Workload;
 use graymark::workload::tpcc::Tpcc;
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use graymark::engine::Via;
 use graymark::engine::odbc::connection::Connection;
 use graymark::engine::server;
 use graymark::engine::virtuoso::Virtuoso;
+use graymark::result::Via;
 use graymark::workload::value::{RowSink, Value};
 use graymark::workload::{ColumnKind, Table};
 

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-pub use crate::engine::Procedures;
-use crate::engine::{Finding, Identity, Manifest, Via};
 use crate::measure::Times;
 use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
 use crate::measure::maintenance::Maintenance;
+use crate::result::Procedures;
+use crate::result::{Finding, Identity, Manifest, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,33 @@
+//! Where a run took place.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::database::Identity;
+
+/// The machine that Graymark ran on, and the database as it was set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Environment {
+    /// Version of Graymark.
+    pub graymark: String,
+    /// Name of the host.
+    pub host: Option<String>,
+    /// Name and version of the operating system.
+    pub os: Option<String>,
+    /// Release of its kernel.
+    pub kernel: Option<String>,
+    /// Model of the CPU.
+    pub cpu_model: Option<String>,
+    /// Logical CPUs that this process may use.
+    pub logical_cpus: Option<usize>,
+    /// Main memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Type of the file system that holds the database, where it is on this host: `ext4`.
+    pub file_system: Option<String>,
+    /// The database.
+    pub engine: Option<Identity>,
+    /// Its settings that matter to the result.
+    pub settings: BTreeMap<String, String>,
+}

@@ -1,0 +1,130 @@
+//! What happens in a run, once, on one stream. The driver tells it; progress lines, the record and a report are consumers of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::phase::Phase;
+use crate::measure::Interval;
+use crate::measure::counters::Sample;
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::measure::pages::PageReads;
+
+/// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What `events.jsonl` leaves out
+/// stands in other files of the record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A phase has begun.
+    PhaseBegan {
+        /// When.
+        at: f64,
+        /// Which.
+        phase: Phase,
+    },
+    /// A stage of the measurement interval has begun.
+    StageBegan {
+        /// When.
+        at: f64,
+        /// Its number, from 0.
+        stage: usize,
+        /// Clients that work in it.
+        clients: u32,
+    },
+    /// Work of the database that was asked for has ended.
+    Maintained(Maintenance),
+    /// Work of the database that was asked for was not done.
+    NotMaintained {
+        /// What kind.
+        kind: MaintenanceKind,
+        /// Why.
+        why: String,
+    },
+    /// Running totals of the database's page reads at one end of the measurement interval.
+    PagesRead {
+        /// When.
+        at: f64,
+        /// The totals.
+        pages: Box<PageReads>,
+    },
+    /// Something that is not counted in this run.
+    NotCounted {
+        /// What, and why.
+        why: String,
+    },
+    /// A session lost its connection.
+    SessionLost {
+        /// When.
+        at: f64,
+        /// Which one.
+        session: u32,
+        /// In the words of the database or the operating system.
+        why: String,
+        /// Whether the fate of a transaction is unknown because of it.
+        ambiguous: bool,
+    },
+    /// A session has a connection again.
+    SessionRestored {
+        /// When.
+        at: f64,
+        /// Which one.
+        session: u32,
+        /// Seconds since it was lost.
+        after: f64,
+    },
+    /// A transaction failed for good.
+    TransactionFailed {
+        /// When.
+        at: f64,
+        /// Its type.
+        transaction: String,
+        /// In the words of the database.
+        why: String,
+    },
+    /// The run ended before a transaction did.
+    CutOff {
+        /// When.
+        at: f64,
+        /// Its type.
+        transaction: String,
+        /// Seconds that its user had waited, which count in the response times; none if that began before the measurement interval, or if nobody
+        /// waited for it.
+        waited: Option<f64>,
+        /// Whether the database was at work on it, so that its fate is unknown; otherwise it waited for a database that was away.
+        under_way: bool,
+    },
+    /// Further failures that were counted in the series but not written here, to bound the file.
+    FailuresLeftOff {
+        /// How many.
+        transactions: u64,
+    },
+    /// The run has ended.
+    RunEnded {
+        /// When.
+        at: f64,
+        /// Whether it was ended before its time.
+        interrupted: bool,
+    },
+    /// A second has passed.
+    #[serde(skip)]
+    Second {
+        /// Its number, from 0.
+        second: u32,
+        /// The phase it belonged to.
+        phase: Phase,
+        /// What was measured in it, by all sessions together.
+        interval: Box<Interval>,
+    },
+    /// The counters of database, system and client were read, as they are about once a second.
+    #[serde(skip)]
+    Sampled(Box<Sample>),
+    /// The screen of the terminal that is followed has changed.
+    #[serde(skip)]
+    Screen {
+        /// When.
+        at: f64,
+        /// What its user sees now, line by line.
+        screen: String,
+    },
+    /// Something that a later Graymark wrote.
+    #[serde(other)]
+    Unknown,
+}

@@ -1,0 +1,137 @@
+//! The files of a record and what identifies them.
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the format of records that this Graymark writes, and the newest that it reads.
+pub const FORMAT: u32 = 1;
+
+/// `record.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of this format: [`FORMAT`].
+    pub format: u32,
+    /// Version of the Graymark that wrote it.
+    pub graymark: String,
+    /// What was executed, without any password.
+    pub command: String,
+    /// `tpcc`, `debitcredit`.
+    pub workload: String,
+    /// Names of the transaction types, in the standard's order.
+    pub transactions: Vec<String>,
+    /// How far it has come.
+    pub status: Status,
+    /// When the command began, RFC 3339, UTC.
+    pub started: String,
+    /// When it ended, RFC 3339, UTC; none while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+}
+
+/// How far a record has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The command is still at work, or was killed.
+    Running,
+    /// All of it is there.
+    Complete,
+    /// The command ended before its time, or could not write all.
+    Partial,
+}
+
+/// What two clocks a histogram can hold for a transaction type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// From intent to complete reply (clause 5.3.4).
+    Response,
+    /// From a session taking it up to the complete reply.
+    Service,
+}
+
+impl Clock {
+    /// Both of them.
+    pub const ALL: [Clock; 2] = [Clock::Response, Clock::Service];
+
+    /// The tag of a transaction type's histograms in the log: `new_order.response`.
+    pub fn tag(self, transaction: &str) -> String {
+        match self {
+            Clock::Response => format!("{transaction}.response"),
+            Clock::Service => format!("{transaction}.service"),
+        }
+    }
+}
+
+/// What a record holds of paced terminals and their queue, one histogram each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// How late the driver sent what its terminals had finished keying.
+    Lateness,
+    /// How long transactions waited between terminal and session.
+    Queue,
+    /// From queueing a deferred Delivery to its end (clause 2.7.2.2).
+    Deferred,
+    /// Think times after a New-Order (clause 5.6.3).
+    Think,
+}
+
+impl Waiting {
+    /// All of them.
+    pub const ALL: [Waiting; 4] = [Waiting::Lateness, Waiting::Queue, Waiting::Deferred, Waiting::Think];
+
+    /// The tag of its histograms in the log.
+    pub fn tag(self) -> &'static str {
+        match self {
+            Waiting::Lateness => "driver.lateness",
+            Waiting::Queue => "queue.wait",
+            Waiting::Deferred => "delivery.deferred",
+            Waiting::Think => "new_order.think",
+        }
+    }
+}
+
+/// Columns of `series.csv`, in order. Later formats may add some at the end.
+pub const SERIES_COLUMNS: [&str; 12] = [
+    "second",
+    "phase",
+    "transaction",
+    "completed",
+    "rolled_back",
+    "errors",
+    "retries",
+    "mean_ms",
+    "p50_ms",
+    "p90_ms",
+    "p99_ms",
+    "max_ms",
+];
+
+/// Names of the files in a record.
+pub mod file {
+    /// The [`Header`](super::Header); what makes a directory a record.
+    pub const HEADER: &str = "record.json";
+    /// The plan as it was executed.
+    pub const PLAN: &str = "plan.toml";
+    /// Where the run took place.
+    pub const ENVIRONMENT: &str = "environment.json";
+    /// What loading came to.
+    pub const LOAD: &str = "load.json";
+    /// One row a second and transaction type.
+    pub const SERIES: &str = "series.csv";
+    /// Counters of database, system and client, once a second.
+    pub const COUNTERS: &str = "counters.csv";
+    /// Distributions of the measurement interval.
+    pub const HISTOGRAMS: &str = "histograms.hlog";
+    /// Phases, lost and restored sessions, failures.
+    pub const EVENTS: &str = "events.jsonl";
+    /// The price file that the result was priced with.
+    pub const PRICE: &str = "price.toml";
+    /// The summary.
+    pub const SUMMARY: &str = "summary.json";
+    /// The report as text.
+    pub const REPORT_TEXT: &str = "report.txt";
+    /// The report as a page.
+    pub const REPORT_HTML: &str = "report.html";
+    /// All of them.
+    pub const ALL: [&str; 12] =
+        [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, COUNTERS, HISTOGRAMS, EVENTS, PRICE, SUMMARY, REPORT_TEXT, REPORT_HTML];
+}

@@ -1,0 +1,23 @@
+//! What a run comes to, as types: the ground floor that the driver, the record, the judge, the studies and the reports share.
+//!
+//! The format of a record on disk is defined by these types. Nothing in this folder reads a file, a clock or a database.
+
+pub mod database;
+pub mod environment;
+pub mod event;
+pub mod finding;
+pub mod format;
+pub mod load;
+pub mod phase;
+pub mod procedures;
+pub mod scan;
+pub mod summary;
+
+pub use database::{Identity, Isolation, Manifest, Via};
+pub use environment::Environment;
+pub use event::Event;
+pub use finding::Finding;
+pub use load::{LoadReport, LoadStep, RestoreReport};
+pub use phase::Phase;
+pub use procedures::Procedures;
+pub use summary::Summary;
