@@ -2,16 +2,16 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `record.json` | [`Header`]: format version, Graymark's version, command, status, times |
+//! | `record.json` | [`Header`](crate::result::format::Header): format version, Graymark's version, command, status, times |
 //! | `plan.toml` | the plan as it was executed; `graymark run --plan` runs it again |
-//! | `environment.json` | [`environment::Environment`]: host, kernel, CPU, memory, file system, engine and its settings |
+//! | `environment.json` | [`Environment`](crate::result::Environment): host, kernel, CPU, memory, file system, engine and its settings |
 //! | `load.json` | [`crate::result::LoadReport`], if this command loaded |
 //! | `series.csv` | one row a second and transaction type |
-//! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`] |
+//! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`](crate::result::format::Waiting) |
 //! | `counters.csv` | counters of database, system and client, as they stood once a second |
 //! | `events.jsonl` | [`Event`](crate::result::Event)s: phases, lost and restored sessions, failures |
 //! | `price.toml` | the price file that the result was priced with, if any |
-//! | `summary.json` | see [`summary::Summary`] |
+//! | `summary.json` | see [`Summary`](crate::result::Summary) |
 //! | `report.txt`, `report.html` | made from the above |
 
 mod counters;
