@@ -172,7 +172,8 @@ pub enum Warm {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The database: sqlite:FILE, postgres://USER@HOST/DB or postgres:local (a private server that Graymark starts)
+    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME, simulated:service=5ms,
+    /// or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub db: Option<DatabaseUrl>,
@@ -180,7 +181,7 @@ pub struct Plan {
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadName>,
-    /// Scale: warehouses, branches [default: what is loaded, else 1]
+    /// Number of warehouses or branches [default: what is loaded, else 1]
     #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", value_parser = parse_scale)]
     #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
@@ -193,8 +194,8 @@ pub struct Plan {
     #[arg(long, value_name = "PACE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// Sessions at the database: without think time each a closed loop [default: 4], with it the workers of one queue [default: one for
-    /// every 100 warehouses, from 8 to 1000]
+    /// Database sessions. Without think time, each one sends its next transaction at once [default: 4]; with think time, they serve the
+    /// queue of all terminals [default: one for every 100 warehouses, from 8 to 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
@@ -202,7 +203,7 @@ pub struct Plan {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Time before the measurement interval, such as 30s or 5m [default: 10s]
+    /// Time before the measurement interval, such as 30s or 5m [default: 10s; 60s with a pace]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub ramp_up: Option<u32>,
@@ -210,7 +211,7 @@ pub struct Plan {
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
-    /// Clients stage by stage in one measurement interval, such as 1,2,3,4,5,6,7,8, instead of --clients; without think time only
+    /// Number of clients in each stage of one measurement interval, such as 1,2,4,8, instead of --clients; without think time only
     #[arg(long, value_name = "N,N,…", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -219,7 +220,7 @@ pub struct Plan {
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub stage_duration: Option<u32>,
-    /// How transactions are spoken [default: procedures where the engine has them]
+    /// Send transactions as stored procedure calls or as statements [default: procedures where the engine has them]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
@@ -227,59 +228,59 @@ pub struct Plan {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// The seed that every random stream derives from [default: drawn and recorded]
+    /// Seed of all random numbers [default: random; it is recorded]
     #[arg(long, value_name = "N")]
     #[serde(default, with = "seed", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// When the consistency conditions are checked [default: both for bench, after for run]
+    /// When to check the consistency conditions [default: both for bench, after for run]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// Ask for a checkpoint before the interval, at its start, and then each time this long has passed, such as 20m [default: 20m with
-    /// the standard's pace, else none]
+    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m [default: 20m with a pace, else
+    /// none]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u32>,
-    /// Ask for a vacuum of all tables each time this long has passed in the interval [default: none]
+    /// Request a vacuum of all tables at this period in the interval [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub vacuum: Option<u32>,
-    /// The most vacuums of a run
+    /// Maximum number of vacuums in a run
     #[arg(long, value_name = "N", requires = "vacuum")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
-    /// How long transactions under way are waited for beyond the end of the interval, and any other answer of the database; a load that goes on
-    /// is not cut off [default: 60s; load: none as long as the server answers]
+    /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the database [default:
+    /// 60s; load: no limit while the server answers]
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u32>,
-    /// Read the tables before the run, timed: from end to end, or rows at random until it helps no more [default: none]
+    /// Warm the caches before the run: read all tables (scan), or random rows until the hit rate stays the same (random) [default: none]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
-    /// Before the ramp-up, run the same load until throughput and hit rate change no more, at most this long, such as 5m; without think time
-    /// only [default: not; in a grid 5m]
+    /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m; without think time
+    /// only [default: off; in a grid 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub steady: Option<u32>,
-    /// The part of each transaction type that may fail without the command failing, such as 0.1% or 0.001 [default: none]
+    /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001 [default: none]
     #[arg(long, value_name = "SHARE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_errors: Option<Share>,
-    /// How long a database that is away when the run ends is waited for before the report is written without its count, such as 10m
+    /// If the database is away when the run ends, wait this long for it before the report is written without its count, such as 10m
     /// [default: 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub reconnect_for: Option<u32>,
-    /// Loading sessions side by side [default: one for each processor]
+    /// Number of parallel loading sessions [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
-    /// Declare the foreign keys of clause 1.3 when loading [default: not declared]
+    /// Declare the foreign keys of clause 1.3 when loading [default: no]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign_keys: bool,
-    /// The date that the loaded population carries, such as 2026-01-31T12:00:00Z [default: now]
+    /// Date in the loaded rows, such as 2026-01-31T12:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Timestamp>,

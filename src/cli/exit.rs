@@ -55,10 +55,13 @@ pub(super) fn bad_usage(text: &str) -> ExitCode {
     let text = without_secrets(text);
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let first = lines.next().unwrap_or("error: bad usage").trim_start_matches("error: ");
-    let more = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.contains("tip:"));
-    let named = more.map(|line| line.trim()).collect::<Vec<_>>().join(", ");
+    let (tips, named): (Vec<&str>, Vec<&str>) =
+        lines.take_while(|line| line.starts_with("  ")).map(str::trim).partition(|line| line.starts_with("tip:"));
+    let named = named.join(", ");
     let separator = if named.is_empty() { "" } else { " " };
-    tell!("graymark: {first}{separator}{named}; try --help");
+    // The near option or value; clap's other tips are about passing it as a value all the same.
+    let near = tips.iter().find(|tip| tip.contains("similar")).map(|tip| format!("; {}", tip.trim_start_matches("tip:").trim()));
+    tell!("graymark: {first}{separator}{named}{}; try --help", near.unwrap_or_default());
     ExitCode::from(USAGE)
 }
 

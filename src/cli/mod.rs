@@ -68,10 +68,10 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Load if absent, check, warm up, run, check and report
+    /// Load if needed, check, warm up, run, check again and report
     #[command(after_help = "Example: graymark bench --db postgres:local -w 4 --clients 4 --duration 60s --json")]
     Bench(RunArgs),
-    /// Create and fill the tables, or go on with an interrupted load
+    /// Create and fill the tables, or continue an interrupted load
     #[command(after_help = "Example: graymark load tpcc --db sqlite:tpcc.db -w 10")]
     Load(LoadArgs),
     /// Check the consistency conditions of a loaded database
@@ -79,35 +79,35 @@ enum Command {
         after_help = "Examples:\n  graymark check tpcc --db sqlite:tpcc.db\n  graymark check tpcc --deep --db postgres://me@dbhost/bench"
     )]
     Check(CheckArgs),
-    /// Run a loaded workload, count, check and report
+    /// Run on a loaded database, count, check and report
     #[command(
         after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
     )]
     Run(RunArgs),
-    /// Run again and again with one thing varied, and show what it does
+    /// Repeat a run with one setting varied, and show its effect
     Sweep(sweep::SweepArgs),
-    /// Predict what a database that is not there would do: from measured points, or by simulation
+    /// Predict the performance of other hardware or scales, from measured points or by simulation
     Predict(predict::PredictArgs),
-    /// Compare two records, or two sets of repeats: faster, slower, or no difference seen
+    /// Compare two records, or two sets of repeats: faster, slower, or no difference found
     Compare(compare::CompareArgs),
-    /// Bring a worked database back to its initial population, without loading again
+    /// Reset a used database to its initial contents, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
-    /// Read every table from end to end, with cold caches and with warm ones
+    /// Read every table sequentially, with cold and with warm caches
     #[command(after_help = "Example: graymark scan tpcc --db postgres:local?data=/srv/bench")]
     Scan(ScanArgs),
-    /// Remove a workload's tables
+    /// Drop the tables that Graymark loaded
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
-    /// Write the report of a record again and print its summary; or set records side by side in a table
+    /// Write the report of a record again and print its summary, or tabulate several records
     #[command(
         after_help = "Examples:\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*"
     )]
     Report(ReportArgs),
-    /// Write the initial rows of a table as CSV, for loading by other means
+    /// Write the initial rows of a table as CSV, to load them with other tools
     #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
     Rows(RowsArgs),
-    /// Show the screens of the emulated terminals, filled in with an example
+    /// Show the screens of the emulated terminals with example data
     #[command(after_help = "Example: graymark screens payment")]
     Screens(ScreensArgs),
 }
@@ -118,7 +118,7 @@ struct RunArgs {
     workload: Option<WorkloadName>,
     #[command(flatten)]
     plan: Plan,
-    /// Take what the flags leave open from a file, such as the plan.toml of an earlier record
+    /// Read options that are not given from a file, such as the plan.toml of an earlier record
     #[arg(long = "plan", value_name = "FILE")]
     plan_file: Option<PathBuf>,
     /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-ENGINE]
@@ -130,7 +130,7 @@ struct RunArgs {
     /// Exit with 1 unless the verdict is valid
     #[arg(long)]
     require_valid: bool,
-    /// Price the result by a file of what the system costs (TOML: see docs/report.md)
+    /// Calculate the price of the result from a price file (TOML: see docs/report.md)
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,
     /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse or branch 3; with --pace standard
@@ -145,7 +145,7 @@ struct LoadArgs {
     workload: WorkloadName,
     #[command(flatten)]
     plan: Plan,
-    /// Make only the stored procedures anew, in a database that is loaded: for those of another version, or that someone changed
+    /// Only install the stored procedures again, in a loaded database: use it after an upgrade or if somebody changed them
     #[arg(long, conflicts_with = "json")]
     procedures_only: bool,
     /// Print the load report as one JSON object on standard output
@@ -160,7 +160,7 @@ struct CheckArgs {
     workload: WorkloadName,
     #[command(flatten)]
     target: Target,
-    /// Hold every column that transactions leave alone against the seed, too: reads all tables
+    /// Also compare every column that transactions do not change with the seed: reads all tables
     #[arg(long)]
     deep: bool,
     /// Print the findings as one JSON array on standard output
@@ -187,7 +187,7 @@ struct ScanArgs {
     workload: WorkloadName,
     #[command(flatten)]
     target: Target,
-    /// Drop the page cache of the whole system first, not only that of the database's files; needs root
+    /// First drop the page cache of the whole system, not only that of the database files; needs root
     #[arg(long)]
     drop_caches: bool,
     /// Print the result as one JSON object on standard output
@@ -206,13 +206,13 @@ struct DropArgs {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// Directory of the record; with --table of any number of them
+    /// Directory of the record; with --table, any number of them
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
-    /// Set the records side by side, a row each, instead of writing reports
+    /// Print a table with a row for each record instead of writing reports
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "price")]
     table: Option<TableFormat>,
-    /// Price the record's result, perhaps anew, by a file of what the system costs (TOML: see docs/report.md)
+    /// Calculate the price of the result from a price file (TOML: see docs/report.md), replacing any earlier price
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,
     /// Print the summary as one JSON object on standard output
@@ -235,16 +235,16 @@ struct RowsArgs {
     workload: WorkloadName,
     /// The table
     table: String,
-    /// Scale: warehouses, branches
+    /// Number of warehouses or branches
     #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", default_value = "1", value_parser = crate::plan::parse_scale)]
     scale: u32,
     /// The workload's profile [default: its first]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// The seed of every row
+    /// Seed of all rows
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-    /// The date that the population carries
+    /// Date in the rows
     #[arg(long, value_name = "TIME", default_value = "2026-01-01T00:00:00Z")]
     date: jiff::Timestamp,
 }
@@ -258,13 +258,14 @@ struct ScreensArgs {
 /// Which database, for commands that need no more.
 #[derive(Debug, Args)]
 struct Target {
-    /// The database: sqlite:FILE, postgres://USER@HOST/DB or postgres:local?data=DIR
+    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME, or a private
+    /// server that Graymark starts: postgres:local, mysql:local, virtuoso:local
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     db: Option<DatabaseUrl>,
     /// A setting of a private server, such as shared_buffers=4GB; may be given several times
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::plan::parse_setting)]
     set: Vec<(String, String)>,
-    /// The longest time without progress, such as 10m [default: none as long as the server answers]
+    /// Give up after this long without progress, such as 10m [default: no limit while the server answers]
     #[arg(long, value_name = "TIME", value_parser = crate::plan::parse_interval)]
     timeout: Option<u32>,
 }

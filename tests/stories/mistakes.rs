@@ -55,6 +55,8 @@ fn arguments_that_make_no_sense() {
         (&["bench", "--price", "nowhere.toml"], &["nowhere.toml", "examples/price.toml"]),
         (&["report", "nowhere", "--price", "nowhere.toml"], &["nowhere.toml"]),
         (&["bench", "--frobnicate"], &["--frobnicate", "--help"]),
+        (&["bench", "--duratoin", "5s"], &["--duratoin", "similar argument", "--duration"]),
+        (&["bench", "--via", "procedure"], &["--via", "similar value", "procedures"]),
         (&["bench", "tpcx"], &["tpcx", "tpcc", "debitcredit"]),
         (&["run", "debitcredit", "--db", "simulated:", "--profile", "grey"], &["no profile `grey`", "gray, tpc-b, tpc-a"]),
         (&["run", "tpcc", "--db", "simulated:", "--profile", "gray"], &["tpcc has no profile `gray`"]),
