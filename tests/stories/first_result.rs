@@ -364,10 +364,14 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
         assert_eq!(with(&url, &["load", "--procedures-only"]).code, Some(0), "{fault}");
         assert_eq!(summary(&url, &[])["procedures"], "own", "{fault}");
     }
-    // One of the same name might be called in its place. It is somebody else's, and stays until its owner removes it.
+    // One of the same name might be called in its place. It is somebody else's, and stays until its owner removes it, also where ours is gone.
     sql("CREATE FUNCTION tpcc.payment(due integer) RETURNS integer LANGUAGE sql AS 'SELECT due'");
-    with(&url, &["run"]).refused(3, &["payment", "--procedures-only"]);
-    with(&url, &["load", "--procedures-only"]).refused(3, &["tpcc.payment", "not unique"]);
+    for fault in ["SELECT", "DROP FUNCTION tpcc.payment(integer, integer, integer, integer, integer, text, numeric)"] {
+        sql(fault);
+        with(&url, &["run"]).refused(3, &["payment", "--procedures-only"]);
+        with(&url, &["load", "--procedures-only"]).refused(3, &["beside them (payment)", "\\df tpcc.*"]);
+        sql("SELECT tpcc.payment(7)");
+    }
     sql("DROP FUNCTION tpcc.payment(integer)");
 
     // Who may not read the source is not told that it is right.

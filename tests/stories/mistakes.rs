@@ -708,10 +708,18 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     assert_eq!(asked(&url, &format!("SELECT count(*) FROM {quoted}.stock")), ["100000"]);
     assert_eq!(asked(&url, routines), ["6"]);
     succeed(place.path(), &["check", "--db", &own]);
-    // Somebody else's table beside ours stays, and its schema with it.
-    asked(&url, &format!("DROP SCHEMA shop CASCADE; CREATE TABLE {quoted}.mine AS SELECT 7 AS x"));
+    // Somebody else's table beside ours stays, and its schema with it; so do routines with names of ours that take something else.
+    asked(
+        &url,
+        &format!(
+            "DROP SCHEMA shop CASCADE; CREATE TABLE {quoted}.mine AS SELECT 7 AS x; DROP FUNCTION {quoted}.delivery;
+             CREATE FUNCTION {quoted}.delivery(due int) RETURNS int LANGUAGE sql AS 'SELECT due';
+             CREATE FUNCTION {quoted}.payment(due int) RETURNS int LANGUAGE sql AS 'SELECT due'"
+        ),
+    );
     succeed(place.path(), &["drop", "--db", &own]);
-    assert_eq!(asked(&url, &format!("SELECT x FROM {quoted}.mine")), ["7"]);
+    assert_eq!(asked(&url, &format!("SELECT {quoted}.delivery(x) + {quoted}.payment(x) FROM {quoted}.mine")), ["14"]);
+    asked(&url, &format!("DROP FUNCTION {quoted}.delivery; DROP FUNCTION {quoted}.payment"));
     assert_eq!(asked(&url, "SELECT count(*) FROM pg_tables WHERE schemaname LIKE 'My%'"), ["1"]);
     assert_eq!(asked(&url, routines), ["0"]);
 }

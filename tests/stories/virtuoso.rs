@@ -256,3 +256,23 @@ fn mistakes_are_told_in_one_line() {
     let statements = support::options("virtuoso:local", graymark::result::Via::Statements);
     assert!(Virtuoso::open(statements).unwrap_err().to_string().contains("by procedures"));
 }
+
+#[test]
+fn a_server_that_still_ends_is_waited_for() {
+    let Some(()) = virtuoso::require() else { return };
+    let place = open_directory();
+    let url = format!("virtuoso:local?buffers=20000&data={}", place.path().join("data").display());
+    let open = || Virtuoso::open(options(&url, Via::Procedures));
+    let first = open().unwrap();
+    let (looked, end) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        // As one that Graymark has left behind, and that recovers first. Without a wait the other one is refused long before.
+        scope.spawn(move || {
+            let _ = end.recv_timeout(Duration::from_secs(3));
+            drop(first);
+        });
+        let second = open();
+        drop(looked);
+        assert!(second.is_ok(), "{:?}", second.err());
+    });
+}

@@ -18,11 +18,12 @@ use super::catalog;
 use super::connect::Target;
 use super::copy::{self, CopyRows};
 use super::failure::of_command;
+use super::routine;
 use super::schema::Schema;
 use crate::engine::Error;
 use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
-use crate::result::{LoadReport, Manifest};
+use crate::result::{LoadReport, Manifest, Procedures};
 use crate::workload::{Part, Population, Rows, Table};
 
 /// Creates and fills the tables, or goes on with an interrupted load of the same manifest.
@@ -270,5 +271,13 @@ pub async fn renew_procedures<W: Port>(target: &Target) -> Result<(), Error> {
     let sql = format!("{}\n{}", schema.sql(W::DROP), schema.sql(W::PROCEDURES));
     let renew = async || client.batch_execute(&sql).await;
     step(&client, &schema, Lock::Alone, "cannot make the procedures anew", renew).await?;
-    release(&guard).await
+    release(&guard).await?;
+    match routine::compare::<W>(&client, &schema).await? {
+        Procedures::Other(names) => Err(Error::Database(format!(
+            "Graymark's procedures are there, and others of the same names beside them ({}), which might be called instead: look at \
+             `\\df {schema}.*` in psql, and remove or rename those",
+            names.join(", ")
+        ))),
+        _ => Ok(()),
+    }
 }

@@ -195,13 +195,17 @@ impl Server {
     }
 }
 
+/// What the log says, in Virtuoso's spelling, if another server has the database.
+const RUNNING: &str = "Virtuoso is already runnning";
+
 impl Kind for Virtuoso {
     const NAME: &'static str = "Virtuoso";
     /// It ends all sessions; what was committed is in its files or in its log.
     const STOP: Ending = Ending { steps: &[(Signal::SIGTERM, Duration::from_secs(120))], orphaned: Signal::SIGTERM };
     const DISCARD: Ending = Ending { steps: &[], orphaned: Signal::SIGKILL };
     const PORT_TAKEN: &'static str = "already in use";
-    const OLD_ONE_ENDS: &'static [&'static str] = &[];
+    /// One that recovers when it is asked to end does so after that.
+    const OLD_ONE_ENDS: &'static [&'static str] = &[RUNNING];
 
     fn program(&self) -> PathBuf {
         self.program.clone()
@@ -220,8 +224,9 @@ impl Kind for Virtuoso {
         home.log().contains(READY)
     }
 
-    fn reason(_: &str) -> Option<&str> {
-        None
+    /// Its last line would have a file removed that keeps two servers from writing to the same database.
+    fn reason(log: &str) -> Option<&str> {
+        log.lines().find(|line| line.contains(RUNNING))
     }
 }
 
