@@ -219,6 +219,9 @@ impl Job {
         }
         let effects = async |engine: &E, _: &Pulse| engine.effects().await;
         let Some(effects_before) = self.interrupt.ask::<W, E, _>(&engine, patience, effects)? else { return Ok(None) };
+        if schedule.load == Load::Paced && W::DEFERRED.is_some() {
+            record.begin_results()?;
+        }
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let mut progress = RunProgress::new(schedule.ramp_up + schedule.duration, W::HEADLINE, W::COUNTS);
         let mut interval = crate::measure::Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
@@ -265,6 +268,7 @@ impl Job {
             outcomes,
             course,
             totals,
+            result_lines: record.end_results(),
             effects_before,
             effects_after: Err("the run ended before the database was asked".to_owned()),
             unchecked: String::new(),

@@ -32,6 +32,8 @@ pub(super) struct Measurements {
     pub(super) outcomes: Fates,
     pub(super) course: Course,
     pub(super) totals: Totals,
+    /// Deliveries in the result file, if there is one.
+    pub(super) result_lines: Option<u64>,
     pub(super) effects_before: Vec<i64>,
     /// Why the database could not be asked, if it could not.
     pub(super) effects_after: Result<Vec<i64>, String>,
@@ -118,7 +120,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         transactions_per_second: per(completed, totals.interval_s),
         efficiency: efficiency::<W>(plan, manifest, headline, minutes),
         metric: W::metric(profile, plan.pace == Some(Pace::Standard)).to_owned(),
-        pacing: interval.pacing.as_deref().map(|pacing| pacing_summary::<W>(pacing, totals.unfinished)),
+        pacing: interval.pacing.as_deref().map(|pacing| pacing_summary::<W>(pacing, totals.unfinished, measured.result_lines)),
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         maintenance: measured.maintenance.clone(),
         maintenance_notes: measured.maintenance_notes.clone(),
@@ -185,7 +187,7 @@ fn efficiency<W: Workload>(plan: &Plan, manifest: &Manifest, headline: u64, minu
 /// The 99th percentile of lateness beyond which the driver, not the database, was the limit: the resolution of its clock (clause 5.3.4).
 const MOST_LATENESS_MS: f64 = 100.0;
 
-fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64) -> PacingSummary {
+fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64, result_lines: Option<u64>) -> PacingSummary {
     let ranges = |by_type: &[Times]| {
         W::TRANSACTIONS.iter().zip(by_type).map(|(name, times)| ((*name).to_owned(), Range::of(times))).collect()
     };
@@ -197,6 +199,7 @@ fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64) -> PacingSummar
         deferred_ms: Spread::of(&pacing.deferred),
         deferred_completed: pacing.deferred.len(),
         deferred_within_limit: pacing.deferred.count_between(0, (judge::DEFERRED_LIMIT_S * 1e6) as u64),
+        result_lines,
         queue_ms: Spread::of(&pacing.queued),
         longest_queue: pacing.longest_queue,
         lateness_ms: lateness,

@@ -74,7 +74,12 @@ pub(super) fn collect<W: Workload>(
             collector.enter(now);
         }
         match inbox.recv_timeout(PAUSE) {
-            Ok(Report::Measured(second, interval)) => collector.measured(second, interval),
+            Ok(Report::Measured(second, interval, deferred)) => {
+                if !deferred.is_empty() {
+                    collector.happened(Event::Delivered(deferred));
+                }
+                collector.measured(second, interval);
+            }
             Ok(Report::Happened(event)) => collector.happened(event),
             Ok(Report::Doubted { traces, whole }) => collector.totals.doubts.acknowledged(traces, whole),
             Ok(Report::Unknown(footprint)) => collector.totals.doubts.unknown(footprint),

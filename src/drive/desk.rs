@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
-use super::{Report, Schedule};
-use crate::measure::{Interval, Measured, note};
+use super::{Load, Report, Schedule};
+use crate::measure::{Deferred, Interval, Measured, note};
 use crate::result::Event;
 use crate::workload::trace::Trace;
 use crate::workload::{Outcome, Workload};
@@ -46,6 +46,9 @@ const MOST_REMEMBERED: usize = 32_768;
 /// How long before the last commit that preceded the loss of a connection others are looked up, too: what a database that does not wait for its disk would lose.
 const LOOKED_UP: Duration = Duration::from_secs(1);
 
+/// Deferred transactions of one thread in a second for which there is room without an allocation, at least.
+const DEFERRED_ROOM: usize = 64;
+
 /// What the tasks of a driver thread share.
 pub(super) struct Desk<'a> {
     schedule: Schedule,
@@ -54,6 +57,8 @@ pub(super) struct Desk<'a> {
     second: u32,
     pub(super) interval: Box<Interval>,
     pub(super) totals: ThreadTotals,
+    /// Deferred transactions that were committed since the last hand-over.
+    deferred: Vec<Deferred>,
     failures: u64,
     /// The last commits; when there are as many as are remembered, `oldest` is the place of the next one.
     recent: Vec<(Instant, Trace)>,
@@ -80,6 +85,7 @@ impl<'a> Desk<'a> {
             second: 0,
             interval: Box::new(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len())),
             totals: ThreadTotals { ambiguous_effects: effects.clone(), effects, ..ThreadTotals::default() },
+            deferred: room_for_deferred::<W>(schedule.load),
             failures: 0,
             recent: Vec::with_capacity(remembered),
             remembered,
@@ -115,7 +121,10 @@ impl<'a> Desk<'a> {
     fn hand_over(&mut self) {
         let empty = Interval::new(self.interval.transactions.len(), self.interval.tallies.len());
         let measured = std::mem::replace(&mut self.interval, Box::new(empty));
-        let _ = self.reports.send(Report::Measured(self.second, measured));
+        // Twice the room that was needed, so that a second seldom needs more.
+        let room = self.deferred.capacity().min(DEFERRED_ROOM).max(2 * self.deferred.len());
+        let deferred = std::mem::replace(&mut self.deferred, Vec::with_capacity(room));
+        let _ = self.reports.send(Report::Measured(self.second, measured, deferred));
         self.ledger.copy(&self.totals);
     }
 
@@ -211,6 +220,8 @@ impl<'a> Desk<'a> {
         self.ledger.count(&self.totals);
         self.remember::<W>(input, output, now);
         self.interval.pacing().deferred_done += 1;
+        let (from, to) = (micros(self.begin, queued), micros(self.begin, now));
+        self.deferred.extend(W::delivered(input, output).map(|delivered| Deferred { queued: from, completed: to, delivered }));
         if self.same_phase(queued, now) {
             note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
             note(&mut self.interval.pacing().deferred, micros(queued, now));
@@ -277,6 +288,12 @@ impl<'a> Desk<'a> {
         self.interval.transactions[transaction].retries += 1;
         *self.totals.retries.entry(reason).or_default() += 1;
     }
+}
+
+/// Room for what is deferred in a second; none where nothing is.
+fn room_for_deferred<W: Workload>(load: Load) -> Vec<Deferred> {
+    let any = load == Load::Paced && W::DEFERRED.is_some();
+    Vec::with_capacity(if any { DEFERRED_ROOM } else { 0 })
 }
 
 /// From one moment to a later one, in microseconds.

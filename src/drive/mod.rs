@@ -24,6 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::engine::{Engine, Error};
+use crate::measure::{Deferred, Interval};
 use crate::plan::Factor;
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
@@ -193,8 +194,8 @@ pub fn driver_threads(clients: u32, blocking: bool) -> u32 {
 enum Report {
     /// Its sessions are open, or cannot be opened.
     Ready(Result<(), Error>),
-    /// What it measured in a second.
-    Measured(u32, Box<crate::measure::Interval>),
+    /// What it measured in a second, and the deferred transactions that were committed in it.
+    Measured(u32, Box<Interval>, Vec<Deferred>),
     /// Something happened.
     Happened(Event),
     /// A connection was lost after these commits; whether they are all of their second.

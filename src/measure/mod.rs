@@ -11,6 +11,8 @@ pub mod steady;
 
 use hdrhistogram::Histogram;
 
+use crate::workload::Delivered;
+
 /// Response times are kept to three significant digits, in microseconds.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
@@ -153,6 +155,17 @@ impl Pacing {
         self.keying.iter_mut().zip(&other.keying).for_each(|(mine, theirs)| mine.add(theirs));
         self.think.iter_mut().zip(&other.think).for_each(|(mine, theirs)| mine.add(theirs));
     }
+}
+
+/// A deferred Delivery that was committed. Times are microseconds since the run's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deferred {
+    /// When its user had keyed it in.
+    pub queued: u64,
+    /// When its session was told that it is committed.
+    pub completed: u64,
+    /// What it did.
+    pub delivered: Delivered,
 }
 
 /// What all transaction types did in an interval of time, in the workload's order.

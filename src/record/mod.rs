@@ -8,6 +8,7 @@
 //! | `load.json` | [`crate::result::LoadReport`], if this command loaded |
 //! | `series.csv` | one row a second and transaction type |
 //! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`](crate::result::format::Waiting) |
+//! | `deliveries.csv.gz` | one row for each deferred Delivery that was committed; of paced runs of TPC-C only |
 //! | `counters.csv` | counters of database, system and client, as they stood once a second |
 //! | `events.jsonl` | [`Event`](crate::result::Event)s: phases, lost and restored sessions, failures |
 //! | `price.toml` | the price file that the result was priced with, if any |
@@ -15,6 +16,7 @@
 //! | `report.txt`, `report.html` | made from the above |
 
 mod counters;
+pub mod deliveries;
 pub mod environment;
 pub mod price;
 pub mod reader;

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::measure::counters::Sample;
 use crate::measure::{Interval, note};
+use crate::record::deliveries::{self, Results};
 use crate::record::{Error, cannot_write, counters, remedy};
 use crate::result::Event;
 use crate::result::Phase;
@@ -24,6 +25,8 @@ const LOG_INTERVAL: u32 = 10;
 /// Files that hold settings of a server, for their owner only. To all others the process' umask applies as to any new file: reports are made to
 /// be shared.
 const PRIVATE: [&str; 4] = [file::PLAN, file::ENVIRONMENT, file::REPORT_HTML, "sweep.toml"];
+/// Seconds from one flush of the result file to the next.
+const RESULTS_FLUSHED: u32 = 5;
 /// Failures of transactions that are written one by one; further ones are only counted.
 const FAILURES_WRITTEN: u64 = 10_000;
 
@@ -37,6 +40,7 @@ pub struct RecordWriter {
     counters: Appender,
     histograms: Appender,
     events: Appender,
+    results: Option<Results>,
     log: HistogramLog,
     failures: u64,
     row: String,
@@ -76,6 +80,7 @@ impl RecordWriter {
             counters: open(file::COUNTERS)?,
             histograms: open(file::HISTOGRAMS)?,
             events: open(file::EVENTS)?,
+            results: None,
             log: HistogramLog::new(transactions.len()),
             failures: 0,
             row: String::new(),
@@ -98,13 +103,44 @@ impl RecordWriter {
         &self.directory
     }
 
+    /// Begins the result file of deferred Deliveries.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn begin_results(&mut self) -> Result<(), Error> {
+        self.results = Some(Results::create(&self.directory)?);
+        Ok(())
+    }
+
+    /// Ends the result file and tells how many Deliveries can be read from it; none if it was never begun. An error is kept for
+    /// [`RecordWriter::finish`].
+    pub fn end_results(&mut self) -> Option<u64> {
+        if let Err(error) = self.results.take()?.close() {
+            self.failed.get_or_insert(error);
+        }
+        Some(deliveries::lines(&self.directory))
+    }
+
     /// Writes what the driver says. Errors are kept for [`RecordWriter::finish`].
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Second { second, phase, interval } => return self.second(*second, *phase, interval),
             Event::Sampled(sample) => return self.sampled(sample),
+            Event::Delivered(rows) => {
+                if let Some(results) = &mut self.results {
+                    results.append(rows);
+                }
+                return;
+            }
             Event::Screen { .. } => return,
-            Event::PhaseBegan { at, .. } => self.log.begin(*at, &mut self.histograms),
+            Event::PhaseBegan { at, .. } => {
+                if !self.log.begun
+                    && let Some(results) = &mut self.results
+                {
+                    results.begin(*at);
+                }
+                self.log.begin(*at, &mut self.histograms);
+            }
             Event::TransactionFailed { .. } => {
                 self.failures += 1;
                 if self.failures > FAILURES_WRITTEN {
@@ -171,6 +207,11 @@ impl RecordWriter {
         }
         self.series.append(self.row.as_bytes());
         self.series.flush();
+        if second.is_multiple_of(RESULTS_FLUSHED)
+            && let Some(results) = &mut self.results
+        {
+            results.flush();
+        }
         if phase == Phase::Measurement {
             self.log.add(second, interval);
             if self.log.seconds() >= LOG_INTERVAL {
@@ -227,6 +268,7 @@ impl RecordWriter {
         if self.failures > FAILURES_WRITTEN {
             self.line(&Event::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
         }
+        let _ = self.end_results();
         let appended = [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
         let failed = self.failed.take().or(appended.into_iter().find_map(Result::err));
         self.header.status = if failed.is_some() { Status::Partial } else { status };
@@ -254,25 +296,25 @@ fn now() -> String {
 }
 
 /// A file that grows until its first error, which it keeps.
-struct Appender {
+pub(super) struct Appender {
     path: PathBuf,
     file: BufWriter<File>,
     error: Option<io::Error>,
 }
 
 impl Appender {
-    fn create(path: PathBuf) -> Result<Appender, Error> {
+    pub(super) fn create(path: PathBuf) -> Result<Appender, Error> {
         match File::create_new(&path) {
             Ok(file) => Ok(Appender { path, file: BufWriter::new(file), error: None }),
             Err(error) => Err(cannot_write(&path, &error)),
         }
     }
 
-    fn fail(&mut self, error: io::Error) {
+    pub(super) fn fail(&mut self, error: io::Error) {
         self.error.get_or_insert(error);
     }
 
-    fn append(&mut self, bytes: &[u8]) {
+    pub(super) fn append(&mut self, bytes: &[u8]) {
         if self.error.is_none()
             && let Err(error) = self.file.write_all(bytes)
         {
@@ -281,7 +323,7 @@ impl Appender {
     }
 
     /// Hands what was appended to the operating system, where it survives this process.
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         if self.error.is_none()
             && let Err(error) = self.file.flush()
         {
@@ -290,7 +332,7 @@ impl Appender {
     }
 
     /// Makes sure that all of it is on disk.
-    fn close(&mut self) -> Result<(), Error> {
+    pub(super) fn close(&mut self) -> Result<(), Error> {
         self.flush();
         let synced = match self.error.take() {
             Some(error) => Err(error),

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::phase::Phase;
-use crate::measure::Interval;
 use crate::measure::counters::Sample;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::PageReads;
+use crate::measure::{Deferred, Interval};
 
 /// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What `events.jsonl` leaves out
 /// stands in other files of the record.
@@ -116,6 +116,9 @@ pub enum Event {
     /// The counters of database, system and client were read, as they are about once a second.
     #[serde(skip)]
     Sampled(Box<Sample>),
+    /// Deferred Deliveries were committed: those of one driver thread in about a second.
+    #[serde(skip)]
+    Delivered(Vec<Deferred>),
     /// The screen of the terminal that is followed has changed.
     #[serde(skip)]
     Screen {

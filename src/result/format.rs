@@ -121,6 +121,8 @@ pub mod file {
     pub const COUNTERS: &str = "counters.csv";
     /// Distributions of the measurement interval.
     pub const HISTOGRAMS: &str = "histograms.hlog";
+    /// The result file of deferred Deliveries.
+    pub const DELIVERIES: &str = "deliveries.csv.gz";
     /// Phases, lost and restored sessions, failures.
     pub const EVENTS: &str = "events.jsonl";
     /// The price file that the result was priced with.
@@ -132,6 +134,19 @@ pub mod file {
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 12] =
-        [HEADER, PLAN, ENVIRONMENT, LOAD, SERIES, COUNTERS, HISTOGRAMS, EVENTS, PRICE, SUMMARY, REPORT_TEXT, REPORT_HTML];
+    pub const ALL: [&str; 13] = [
+        HEADER,
+        PLAN,
+        ENVIRONMENT,
+        LOAD,
+        SERIES,
+        COUNTERS,
+        HISTOGRAMS,
+        DELIVERIES,
+        EVENTS,
+        PRICE,
+        SUMMARY,
+        REPORT_TEXT,
+        REPORT_HTML,
+    ];
 }

@@ -245,6 +245,9 @@ pub struct PacingSummary {
     /// Of these, done within the 80 s of clause 2.7.2.2.
     #[serde(default)]
     pub deferred_within_limit: u64,
+    /// Deliveries in the result file, as it can be read after the run; none if the run kept none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_lines: Option<u64>,
     /// How long transactions waited between terminal and session.
     pub queue_ms: Spread,
     /// The longest that the queue has been.

@@ -90,6 +90,17 @@ pub enum Outcome {
     RolledBack,
 }
 
+/// What a deferred Delivery came to: what its line in the result file says (TPC-C's clause 2.7.2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// The warehouse.
+    pub w_id: i32,
+    /// The carrier of its orders.
+    pub carrier_id: i32,
+    /// O_ID of the order of each district; none where the district was skipped for want of an open order.
+    pub orders: [Option<i32>; 10],
+}
+
 /// Whether a workload has emulated users to think and key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Users {
@@ -226,6 +237,10 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// What can be looked up of a transaction of which only the input is known.
     fn footprint(_input: &Self::Input) -> Footprint {
         Footprint::NotKnown
+    }
+    /// What the result file says of a completed deferred transaction; none for all others.
+    fn delivered(_input: &Self::Input, _output: &Self::Output) -> Option<Delivered> {
+        None
     }
     /// The most that one transaction of this type can add to each effect, for bounding the unknown.
     fn count_at_most(transaction: usize, effects: &mut [u64]);

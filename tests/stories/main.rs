@@ -9,6 +9,7 @@ mod compare;
 mod conformance;
 mod consistency;
 mod counters;
+mod deliveries;
 mod experiment;
 mod first_result;
 mod grid;

@@ -55,6 +55,7 @@ fn valid() -> Summary {
             .map(|((name, count), mean)| (*name, range(*count, mean + 0.01)))),
         deferred_completed: 30_000,
         deferred_within_limit: 29_990,
+        result_lines: Some(30_000),
         ..PacingSummary::default()
     };
     let effect = |client: u64| EffectCount { client, database: client as i64, ambiguous: 0 };
@@ -264,9 +265,18 @@ fn breaches() -> Vec<(Told, Change)> {
             ("2.7.2.2", "Deliveries done"),
             pacing(|pacing| (pacing.deferred_completed, pacing.deferred_within_limit) = (26_600, 26_600)),
         ),
+        (("2.7.2.2", "result file"), pacing(|pacing| pacing.result_lines = Some(29_999))),
+        (("2.7.2.2", "result file"), pacing(|pacing| pacing.result_lines = Some(30_001))),
+        (("2.7.2.2", "result file"), pacing(|pacing| pacing.result_lines = Some(0))),
         (("5.3.4", "the driver is not the limit"), pacing(|pacing| pacing.driver_limited = true)),
         (("2.3.6", "transactions that failed"), outcomes("payment", Outcomes { completed: 300_000, failed: 1, unknown: 0 })),
-        (("2.3.6", "transactions that failed"), outcomes("delivery", Outcomes { completed: 0, failed: 0, unknown: 1 })),
+        (
+            ("2.3.6", "transactions that failed"),
+            change(|summary| {
+                summary.outcomes.insert("delivery".into(), Outcomes { completed: 0, failed: 0, unknown: 1 });
+                summary.pacing.as_mut().unwrap().result_lines = Some(0);
+            }),
+        ),
         (
             ("2.3.6", "transactions that failed"),
             change(|summary| {
@@ -420,7 +430,7 @@ fn at_the_limits_all_is_well() {
 #[test]
 fn what_was_not_looked_at_is_not_tested_and_not_valid() {
     let unread = change(|summary| summary.procedures = Some(Procedures::Unread(vec!["payment".to_owned()])));
-    let cases: [(Told, Change); 10] = [
+    let cases: [(Told, Change); 11] = [
         (("procedures", "Graymark's"), unread),
         (("3.3.2", "consistency"), change(|summary| summary.consistency.after.clear())),
         (("5.1.2", "the database counts"), change(|summary| summary.database.agrees = None)),
@@ -442,6 +452,7 @@ fn what_was_not_looked_at_is_not_tested_and_not_valid() {
         (("5.5.2.2", "checkpoints in the interval"), change(|summary| summary.maintenance.clear())),
         (("5.5.1.5", "Payments by last name"), change(|summary| summary.tallies.clear())),
         (("5.2.5.4", "New-Order"), pacing(|pacing| pacing.think_s.clear())),
+        (("2.7.2.2", "result file"), pacing(|pacing| pacing.result_lines = None)),
     ];
     for ((id, rule), change) in cases {
         let mut summary = valid();

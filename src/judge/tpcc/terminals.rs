@@ -22,6 +22,7 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     clauses.extend(LIMITS.iter().map(|limits| think(limits, pacing)));
     clauses.extend(LIMITS.iter().map(|limits| skew(limits, summary)));
     clauses.push(deferred(summary));
+    clauses.push(results(summary));
     clauses.push(lateness(pacing));
     clauses.push(lost(summary));
     clauses
@@ -116,6 +117,15 @@ fn deferred(summary: &Summary) -> Clause {
     let share = 100.0 * pacing.deferred_within_limit as f64 / (done + late) as f64;
     let clause = rule.is(share >= 90.0, format!("{share:.2} %"));
     if open > 0 { noted(clause, format!("{open} of {queued} were not done when the interval ended")) } else { clause }
+}
+
+/// Clause 2.7.2.2: the result file against the Deliveries that sessions were told are committed, over the whole run.
+fn results(summary: &Summary) -> Clause {
+    let rule = Rule::new("2.7.2.2", "Deliveries in the result file", "all");
+    let Some(pacing) = &summary.pacing else { return rule.not_tested("without pace no Delivery is deferred") };
+    let Some(lines) = pacing.result_lines else { return rule.not_tested("the run kept no result file") };
+    let done = summary.outcomes.get("delivery").map_or(0, |outcomes| outcomes.completed);
+    rule.is(lines == done, format!("{lines} lines of {done}"))
 }
 
 /// Clause 5.3.4: the driver's clock.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use super::lasting::Lasting;
 use super::trace::{Footprint, Trace};
 use super::value::Timestamp;
-use super::{Headline, Outcome, Preset, Table, Users, Workload};
+use super::{Delivered, Headline, Outcome, Preset, Table, Users, Workload};
 
 /// Districts in a warehouse (clause 4.2.2).
 pub const DISTRICTS: i32 = 10;
@@ -221,6 +221,11 @@ impl Workload for Tpcc {
 
     fn footprint(input: &Self::Input) -> Footprint {
         traces::footprint(input)
+    }
+
+    fn delivered(input: &Self::Input, output: &Self::Output) -> Option<Delivered> {
+        let (input::Input::Delivery(keyed), output::Output::Delivery(done)) = (input, output) else { return None };
+        Some(Delivered { w_id: keyed.w_id, carrier_id: keyed.o_carrier_id, orders: done.orders })
     }
 
     fn count_at_most(transaction: usize, effects: &mut [u64]) {
