@@ -4,6 +4,7 @@ use super::accounting::Accounting;
 use super::course::Course;
 use super::facts::{self, Check, Facts, TransactionFacts, VerdictFacts};
 use super::format::{Line, plain, plural};
+use super::table::WIDEST;
 use crate::result::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.
@@ -260,7 +261,9 @@ impl Text {
     fn table(&mut self, rows: &[Vec<String>]) {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
-            .map(|column| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+            .map(|column| {
+                rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST)
+            })
             .collect();
         for row in rows {
             let mut line = String::new();

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::report::format::{plural, rate, significant, transaction};
+use crate::report::table::WIDEST;
 use crate::report::text::ALARM;
 use crate::size;
 use crate::study::point::Point;
@@ -191,7 +192,8 @@ pub fn text(study: &Study) -> String {
             text.push_str(&format!("{}\n", table.title));
         }
         let all = || std::iter::once(&table.columns).chain(&table.rows);
-        let width = |column: usize| all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        let width =
+            |column: usize| all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST);
         let widths = (0..table.columns.len()).map(width).collect::<Vec<_>>();
         for row in all() {
             let last = row.len().saturating_sub(1);
