@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::interrupt::Interrupt;
 use crate::drive::Stop;
 use crate::engine::seed::{self, Depth};
-use crate::engine::{Engine, Error, Holding};
+use crate::engine::{DatabaseState, Engine, Error};
 use crate::result::{Finding, Manifest};
 use crate::workload::Workload;
 
@@ -125,8 +125,12 @@ impl Interrupt {
 
 impl Interrupt {
     /// What a database holds of the workload; none when someone asks to stop first.
-    pub(super) fn holding<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, patience: Patience) -> Result<Option<Holding>, Error> {
-        self.ask::<W, E, _>(engine, patience, async |engine: &E, _: &Pulse| engine.holding().await)
+    pub(super) fn database_state<W: Workload, E: Engine<W>>(
+        &self,
+        engine: &Arc<E>,
+        patience: Patience,
+    ) -> Result<Option<DatabaseState>, Error> {
+        self.ask::<W, E, _>(engine, patience, async |engine: &E, _: &Pulse| engine.database_state().await)
     }
 
     /// The findings of all conditions, each told as it ends; none when someone asks to stop first.

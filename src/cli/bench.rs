@@ -1,10 +1,10 @@
 //! `graymark bench`: the main job whole, on the embedded default when no database is named.
 
-use super::run::{Extent, execute};
+use super::run::{RunCommand, execute};
 use super::{Ended, RunArgs};
 use crate::engine::Error;
 
 /// The command.
 pub(super) fn bench(args: RunArgs) -> Result<Ended, Error> {
-    execute(args, Extent::Bench)
+    execute(args, RunCommand::Bench)
 }

@@ -9,7 +9,7 @@ use super::interrupt::Interrupt;
 use super::{CheckArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::seed::Depth;
-use crate::engine::{Engine, Error, Holding};
+use crate::engine::{DatabaseState, Engine, Error};
 use crate::result::{Finding, Manifest};
 use crate::workload::Workload;
 
@@ -30,8 +30,10 @@ impl Visitor for Check {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
-        let manifest = complete::<W>(holding, &engine.identity().url)?;
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, self.patience)? else {
+            return Ok(Ended::Interrupted);
+        };
+        let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let json = self.json;
         let told = move |finding: &Finding| {
             if !json {
@@ -67,22 +69,22 @@ pub(super) fn foreign(url: &str, why: &str) -> Error {
 }
 
 /// The manifest of a completely loaded database; anything else is an error that says what to do.
-pub(super) fn complete<W: Workload>(there: Holding, url: &str) -> Result<Manifest, Error> {
+pub(super) fn complete<W: Workload>(there: DatabaseState, url: &str) -> Result<Manifest, Error> {
     let name = W::NAME;
     match there {
-        Holding::Complete(manifest) => Ok(manifest),
-        Holding::Nothing => Err(Error::Database(format!(
+        DatabaseState::Complete(manifest) => Ok(manifest),
+        DatabaseState::Nothing => Err(Error::Database(format!(
             "{url} holds no {name} tables: load them first with graymark load {name}, or use graymark bench"
         ))),
-        Holding::Unfinished(manifest) => Err(Error::Database(format!(
+        DatabaseState::Unfinished(manifest) => Err(Error::Database(format!(
             "the load of {} {} into {url} has not ended: graymark load {name} goes on with it",
             manifest.scale,
             unit::<W>(manifest.scale)
         ))),
-        Holding::Other { workload } => Err(other::<W>(&workload, url)),
-        Holding::Damaged { why } => Err(Error::Database(format!(
+        DatabaseState::Other { workload } => Err(other::<W>(&workload, url)),
+        DatabaseState::Damaged { why } => Err(Error::Database(format!(
             "{url} holds {name} tables that are not whole ({why}): remove them with graymark drop {name} and load again"
         ))),
-        Holding::Foreign { why } => Err(foreign(url, &why)),
+        DatabaseState::Foreign { why } => Err(foreign(url, &why)),
     }
 }

@@ -89,7 +89,7 @@ fn below(directory: &Path) -> Vec<PathBuf> {
 fn show(comparison: &Comparison) {
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", told(side));
-        for alarm in alarms::sentences(&side.trouble) {
+        for alarm in alarms::sentences(&side.incidents) {
             say::report(&format!("{ALARM}{name}: {alarm}"));
         }
     }

@@ -8,7 +8,7 @@ use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::{DropArgs, Ended, check, with_engine};
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Holding};
+use crate::engine::{DatabaseState, Engine, Error};
 use crate::workload::Workload;
 
 /// The command.
@@ -27,12 +27,14 @@ impl Visitor for Drop {
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let url = &engine.identity().url;
-        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
-        match holding {
-            Holding::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),
-            Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
-            Holding::Foreign { why } => return Err(check::foreign(url, &why)),
-            Holding::Unfinished(_) | Holding::Complete(_) | Holding::Damaged { .. } => {
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, self.patience)? else {
+            return Ok(Ended::Interrupted);
+        };
+        match database_state {
+            DatabaseState::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),
+            DatabaseState::Other { workload } => return Err(check::other::<W>(&workload, url)),
+            DatabaseState::Foreign { why } => return Err(check::foreign(url, &why)),
+            DatabaseState::Unfinished(_) | DatabaseState::Complete(_) | DatabaseState::Damaged { .. } => {
                 let drop = async |engine: &E, _: &Pulse| engine.drop_tables().await;
                 if self.interrupt.ask::<W, E, _>(&engine, self.patience, drop)?.is_none() {
                     tell!("drop: stopped; start the same command again");

@@ -10,7 +10,7 @@ use super::progress::LoadProgress;
 use super::{Ended, LoadArgs, WorkloadName, check, seed, with_engine};
 use crate::engine::Options;
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Holding};
+use crate::engine::{DatabaseState, Engine, Error};
 use crate::plan::Plan;
 use crate::report::text;
 use crate::result::Isolation;
@@ -49,9 +49,9 @@ impl Visitor for Load {
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let patience = Patience::of(self.plan.timeout);
-        let Some(holding) = self.interrupt.holding::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
         if self.procedures_only {
-            check::complete::<W>(holding, &engine.identity().url)?;
+            check::complete::<W>(database_state, &engine.identity().url)?;
             let renew = async |engine: &E, _: &Pulse| engine.renew_procedures().await;
             if self.interrupt.ask::<W, E, _>(&engine, patience, renew)?.is_none() {
                 return Ok(Ended::Interrupted);
@@ -59,10 +59,10 @@ impl Visitor for Load {
             tell!("load: the procedures in {} are those of this Graymark now", engine.identity().url);
             return Ok(Ended::Held);
         }
-        if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = &holding {
+        if let DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) = &database_state {
             same(&self.plan, manifest, &engine.identity().url)?;
         }
-        if let Holding::Complete(manifest) = &holding {
+        if let DatabaseState::Complete(manifest) = &database_state {
             agree::<W>(&self.plan, manifest, &engine.identity().url)?;
             let unit = check::unit::<W>(manifest.scale);
             tell!("load: {} is loaded already with {} {unit}", engine.identity().url, manifest.scale);
@@ -150,9 +150,9 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
 ) -> Result<Option<(LoadReport, Manifest)>, Error> {
     let url = &engine.identity().url;
     let patience = Patience::of(plan.timeout);
-    let Some(holding) = interrupt.holding::<W, E>(engine, patience)? else { return Ok(None) };
-    let manifest = match holding {
-        Holding::Nothing => {
+    let Some(database_state) = interrupt.database_state::<W, E>(engine, patience)? else { return Ok(None) };
+    let manifest = match database_state {
+        DatabaseState::Nothing => {
             let date = plan.date.unwrap_or_else(jiff::Timestamp::now).as_microsecond();
             let (scale, seed) = (plan.scale.unwrap_or(1), plan.seed.unwrap_or_else(seed::drawn));
             let profile = profile::<W>(plan.profile.as_deref())?.unwrap_or_default();
@@ -160,19 +160,19 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
             let parameters = W::parameters(&W::population(scale, seed, Timestamp(date), profile));
             Manifest { format: 1, scale, seed, date, foreign_keys: plan.foreign_keys, parameters }
         }
-        Holding::Unfinished(manifest) | Holding::Complete(manifest) => {
+        DatabaseState::Unfinished(manifest) | DatabaseState::Complete(manifest) => {
             agree::<W>(plan, &manifest, url)?;
             manifest
         }
-        Holding::Other { workload } => return Err(check::other::<W>(&workload, url)),
-        Holding::Damaged { why } => {
+        DatabaseState::Other { workload } => return Err(check::other::<W>(&workload, url)),
+        DatabaseState::Damaged { why } => {
             return Err(Error::Usage(format!(
                 "{url} holds {} tables that are not whole ({why}): remove them with graymark drop {}, or give another database",
                 W::NAME,
                 W::NAME
             )));
         }
-        Holding::Foreign { why } => return Err(check::foreign(url, &why)),
+        DatabaseState::Foreign { why } => return Err(check::foreign(url, &why)),
     };
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);

@@ -6,7 +6,7 @@ use super::{Ended, ReportArgs, TableFormat, price, say};
 use crate::engine::Error;
 use crate::record::Record;
 use crate::report::systems::{self, Row};
-use crate::report::{self, facts::Facts};
+use crate::report::{self, model::ReportModel};
 
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
@@ -29,7 +29,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         };
         answer!("{}", serde_json::json!(summary));
     } else {
-        let text = report::text::render(&Facts::of(&record), Some(&paths.html.display().to_string()));
+        let text = report::text::render(&ReportModel::of(&record), Some(&paths.html.display().to_string()));
         say::report(text.trim_end());
     }
     Ok(Ended::Held)

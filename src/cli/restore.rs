@@ -31,8 +31,10 @@ impl Visitor for Restore {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
-        let manifest = check::complete::<W>(holding, &engine.identity().url)?;
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, self.patience)? else {
+            return Ok(Ended::Interrupted);
+        };
+        let manifest = check::complete::<W>(database_state, &engine.identity().url)?;
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
         load::within::<W>(manifest.scale, profile)?;
         let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);

@@ -20,13 +20,13 @@ use super::{Ended, RunArgs, check, count, load, lookup, price, say, seed, with_e
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
 use crate::engine::seed::Depth;
-use crate::engine::{Engine, Error, Holding};
+use crate::engine::{DatabaseState, Engine, Error};
 use crate::judge;
-use crate::judge::trouble::Trouble;
+use crate::judge::incidents::Incidents;
 use crate::measure::{note, process};
 use crate::plan::{Check, Factor, Pace, Plan, TIMEOUT, Warm, default_record};
 use crate::record::{Record, RecordWriter, environment};
-use crate::report::{self, facts::Facts};
+use crate::report::{self, model::ReportModel};
 use crate::result::Environment;
 use crate::result::Procedures;
 use crate::result::format::{Status, file};
@@ -40,7 +40,7 @@ const RECONNECT_FOR: u32 = 300;
 
 /// Whether the tables are loaded first if they are absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum RunCommand {
     /// `bench`
     Bench,
     /// `run`
@@ -49,20 +49,20 @@ pub(super) enum Extent {
 
 /// The command.
 pub(super) fn run(args: RunArgs) -> Result<Ended, Error> {
-    execute(args, Extent::Run)
+    execute(args, RunCommand::Run)
 }
 
 /// `bench` or `run`.
-pub(super) fn execute(mut args: RunArgs, extent: Extent) -> Result<Ended, Error> {
+pub(super) fn execute(mut args: RunArgs, extent: RunCommand) -> Result<Ended, Error> {
     if let Some(file) = &args.plan_file {
         args.plan = args.plan.or(Plan::read(file)?);
     }
-    start(args, extent, Told::Report, Interrupt::listen()?)
+    start(args, extent, OutputMode::Report, Interrupt::listen()?)
 }
 
 /// What a run prints on standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum OutputMode {
     /// Its report, or its summary.
     Report,
     /// Nothing: it is a point of a sweep.
@@ -70,7 +70,7 @@ pub(super) enum Told {
 }
 
 /// Runs a plan; whoever else goes on afterwards hears of the same interrupt.
-pub(super) fn start(mut args: RunArgs, extent: Extent, told: Told, interrupt: Interrupt) -> Result<Ended, Error> {
+pub(super) fn start(mut args: RunArgs, extent: RunCommand, told: OutputMode, interrupt: Interrupt) -> Result<Ended, Error> {
     let workload = args.workload.or(args.plan.workload).unwrap_or_default();
     args.plan.workload = Some(workload);
     stages::of(&args.plan)?;
@@ -82,8 +82,8 @@ pub(super) fn start(mut args: RunArgs, extent: Extent, told: Told, interrupt: In
 struct Job {
     args: RunArgs,
     price: Option<price::File>,
-    extent: Extent,
-    told: Told,
+    extent: RunCommand,
+    told: OutputMode,
     interrupt: Interrupt,
 }
 
@@ -94,8 +94,8 @@ impl Visitor for Job {
         let started = Timestamp::now();
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
         let patience = Patience::of(self.args.plan.timeout);
-        let Some(holding) = self.interrupt.holding::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
-        let ready = self.ready::<W, E>(&engine, &holding)?;
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
+        let ready = self.ready::<W, E>(&engine, &database_state)?;
         let mut record =
             RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
         let directory = record.directory().to_owned();
@@ -118,7 +118,7 @@ impl Visitor for Job {
         // What was measured is told, also if the record could not be written.
         let written = finished.and_then(|()| report::write(&directory));
         let page = written.as_ref().ok().map(|paths| paths.html.display().to_string());
-        if self.told == Told::Nothing || self.args.json {
+        if self.told == OutputMode::Nothing || self.args.json {
             report::alarms::of(&summary).iter().for_each(|alarm| say::alarm("run", alarm));
         }
         self.answer(&summary, &directory, page.as_deref());
@@ -131,11 +131,11 @@ impl Visitor for Job {
 impl Job {
     /// Prints the result: the summary as JSON, or the report as text.
     fn answer(&self, summary: &Summary, directory: &Path, page: Option<&str>) {
-        if self.told == Told::Report {
+        if self.told == OutputMode::Report {
             match Record::open(directory) {
                 Ok(mut record) if !self.args.json => {
                     record.summary = Some(summary.clone());
-                    say::report(report::text::render(&Facts::of(&record), page).trim_end());
+                    say::report(report::text::render(&ReportModel::of(&record), page).trim_end());
                     return;
                 }
                 _ => answer!("{}", serde_json::json!(summary)),
@@ -355,17 +355,18 @@ impl Job {
     }
 
     /// The population to run on; none if it has to be loaded first.
-    fn ready<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, there: &Holding) -> Result<Option<Manifest>, Error> {
-        let loaded = if let Holding::Complete(manifest) | Holding::Unfinished(manifest) = there { Some(manifest) } else { None };
+    fn ready<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, there: &DatabaseState) -> Result<Option<Manifest>, Error> {
+        let loaded =
+            if let DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) = there { Some(manifest) } else { None };
         let plan = &self.args.plan;
         let profile = profile::<W>(plan, loaded)?;
         pace::<W>(plan, profile)?;
         let url = &engine.identity().url;
         match there {
-            Holding::Nothing if self.extent == Extent::Bench => {
+            DatabaseState::Nothing if self.extent == RunCommand::Bench => {
                 return load::within::<W>(plan.scale.unwrap_or(1), profile).map(|()| None);
             }
-            Holding::Unfinished(manifest) if self.extent == Extent::Bench => {
+            DatabaseState::Unfinished(manifest) if self.extent == RunCommand::Bench => {
                 return load::agree::<W>(plan, manifest, url).map(|()| None);
             }
             _ => {}
@@ -414,7 +415,7 @@ impl Job {
             duration: preset.duration.or(Some(60)),
             stage_duration,
             seed: Some(seed::drawn()),
-            check: Some(if self.extent == Extent::Bench { Check::Both } else { Check::After }),
+            check: Some(if self.extent == RunCommand::Bench { Check::Both } else { Check::After }),
             reconnect_for: Some(RECONNECT_FOR),
             ..Plan::default()
         });
@@ -444,7 +445,7 @@ impl Job {
             Ended::Failed
         } else if summary.interrupted {
             Ended::Interrupted
-        } else if unknown || Trouble::of(summary).beyond_allowed {
+        } else if unknown || Incidents::of(summary).beyond_allowed {
             Ended::Failed
         } else {
             Ended::Held
@@ -474,10 +475,10 @@ fn pace<W: Workload>(plan: &Plan, profile: usize) -> Result<Pace, Error> {
     }
 }
 
-fn command(extent: Extent) -> &'static str {
+fn command(extent: RunCommand) -> &'static str {
     match extent {
-        Extent::Bench => "bench",
-        Extent::Run => "run",
+        RunCommand::Bench => "bench",
+        RunCommand::Run => "run",
     }
 }
 

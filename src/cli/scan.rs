@@ -11,7 +11,7 @@ use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Observer};
 use crate::measure::counters::Counter;
 use crate::report::scan::{Pass, Scan, text};
-use crate::result::scan::Chill;
+use crate::result::scan::CacheState;
 use crate::workload::Workload;
 
 /// The command.
@@ -32,11 +32,15 @@ impl Visitor for Job {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let Some(holding) = self.interrupt.holding::<W, E>(&engine, self.patience)? else { return Ok(Ended::Interrupted) };
-        let manifest = check::complete::<W>(holding, &engine.identity().url)?;
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, self.patience)? else {
+            return Ok(Ended::Interrupted);
+        };
+        let manifest = check::complete::<W>(database_state, &engine.identity().url)?;
         let all = self.drop_caches;
-        let chill = async move |engine: &E, _: &Pulse| engine.chill(all).await;
-        let Some(caches) = self.interrupt.ask::<W, E, _>(&engine, self.patience, chill)? else { return Ok(Ended::Interrupted) };
+        let empty_caches = async move |engine: &E, _: &Pulse| engine.empty_caches(all).await;
+        let Some(caches) = self.interrupt.ask::<W, E, _>(&engine, self.patience, empty_caches)? else {
+            return Ok(Ended::Interrupted);
+        };
         let Some(caches) = caches else {
             let name = &engine.identity().name;
             return Err(Error::Usage(format!("{name} has no tables that graymark scan could read: give another --db")));
@@ -95,6 +99,6 @@ impl Job {
 }
 
 /// What the first pass is called.
-fn first(caches: &Chill) -> &'static str {
+fn first(caches: &CacheState) -> &'static str {
     if caches.cold { "cold" } else { "first" }
 }

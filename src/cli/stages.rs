@@ -4,7 +4,7 @@ use crate::drive::{Schedule, Stages};
 use crate::engine::{Engine, Error};
 use crate::measure::{Interval, process};
 use crate::plan::Plan;
-use crate::result::summary::{Spread, StageSummary};
+use crate::result::summary::{LatencySummary, StageSummary};
 use crate::result::{Event, Phase};
 use crate::workload::{Headline, Workload};
 
@@ -94,7 +94,7 @@ impl StageMeter {
                 retries: sums(|measured| measured.retries),
                 transactions_per_second: per(completed as f64, seconds),
                 new_orders_per_minute: headline.filter(|_| new_orders).map(|sum| per(60.0 * sum.counted as f64, seconds)),
-                response_ms: headline.map(|sum| Spread::of(&sum.response)).unwrap_or_default(),
+                response_ms: headline.map(|sum| LatencySummary::of(&sum.response)).unwrap_or_default(),
                 client_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.client - from.client, from, to)),
                 server_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.server? - from.server?, from, to)),
             })

@@ -16,8 +16,8 @@ use crate::plan::{Pace, Plan, Share};
 use crate::record::environment;
 use crate::result::Procedures;
 use crate::result::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, Lookup, Outcomes, PacingSummary, Range,
-    ServerCost, Spread, StageSummary, Summary, TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup, Outcomes, PacingSummary,
+    Range, ServerCost, StageSummary, Summary, TransactionSummary, Verdict,
 };
 use crate::result::{Finding, Manifest};
 use crate::workload::{Headline, Workload};
@@ -172,8 +172,8 @@ fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, 
         unknown: measured.unknown,
         retries: measured.retries,
         share_percent: if all > 0 { 100.0 * measured.counted as f64 / all as f64 } else { 0.0 },
-        response_ms: Spread::of(&measured.response),
-        service_ms: Spread::of(&measured.service),
+        response_ms: LatencySummary::of(&measured.response),
+        service_ms: LatencySummary::of(&measured.service),
     };
     W::TRANSACTIONS.iter().zip(&interval.transactions).map(|(name, measured)| ((*name).to_owned(), summary(measured))).collect()
 }
@@ -191,16 +191,16 @@ fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64, result_lines: O
     let ranges = |by_type: &[Times]| {
         W::TRANSACTIONS.iter().zip(by_type).map(|(name, times)| ((*name).to_owned(), Range::of(times))).collect()
     };
-    let lateness = Spread::of(&pacing.lateness);
+    let lateness = LatencySummary::of(&pacing.lateness);
     PacingSummary {
         keying_s: ranges(&pacing.keying),
         think_s: ranges(&pacing.think),
-        menu_ms: Spread::default(),
-        deferred_ms: Spread::of(&pacing.deferred),
+        menu_ms: LatencySummary::default(),
+        deferred_ms: LatencySummary::of(&pacing.deferred),
         deferred_completed: pacing.deferred.len(),
         deferred_within_limit: pacing.deferred.count_between(0, (judge::DEFERRED_LIMIT_S * 1e6) as u64),
         result_lines,
-        queue_ms: Spread::of(&pacing.queued),
+        queue_ms: LatencySummary::of(&pacing.queued),
         longest_queue: pacing.longest_queue,
         lateness_ms: lateness,
         driver_limited: lateness.p99 > MOST_LATENESS_MS,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::progress::{LINE_EVERY, on_terminal};
-use crate::engine::{Engine, Error, Upkeep};
+use crate::engine::{Engine, Error, MaintenanceOutcome};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::plan::Warm;
 use crate::result::Manifest;
@@ -55,9 +55,9 @@ pub(super) fn up<W: Workload, E: Engine<W>>(
     let seconds = began.elapsed().as_secs_f64();
     let Some(upkeep) = upkeep? else { return Ok(None) };
     let (rows, work) = match upkeep {
-        Upkeep::Absent(why) => return Ok(Some(Warmed::Absent(why))),
-        Upkeep::Read { rows, work } => (Some(rows), work),
-        Upkeep::Done(work) => (None, work),
+        MaintenanceOutcome::Absent(why) => return Ok(Some(Warmed::Absent(why))),
+        MaintenanceOutcome::Read { rows, work } => (Some(rows), work),
+        MaintenanceOutcome::Done(work) => (None, work),
     };
     tell!("warm: {work}, in {seconds:.1} s");
     Ok(Some(Warmed::Read(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work, rows })))

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::desk::{Asked, Desk};
+use super::stats::{Asked, ThreadStats};
 use super::worker::Worker;
 use super::{Schedule, Stages, Stop};
 use crate::engine::Engine;
@@ -15,12 +15,12 @@ use crate::workload::{Terminal, Workload};
 /// The terminals that one closed loop stands for. It asks a random one for each transaction, so that all warehouses are in use
 /// and any two loops can meet in one, however few loops there are; at home it stands for terminals that follow one another. In stages each loop stands for all of them, so that a stage of few loops
 /// uses no less of the database than one of many.
-pub(super) struct Crowd<W: Workload> {
+pub(super) struct TerminalGroup<W: Workload> {
     terminals: Vec<W::Terminal>,
     choice: Xoshiro256PlusPlus,
 }
 
-impl<W: Workload> Crowd<W> {
+impl<W: Workload> TerminalGroup<W> {
     pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, stages: &Stages, session: u32) -> Self {
         let session_number = u64::from(session);
         let (first, end, step) = match stages.is_empty() {
@@ -35,7 +35,7 @@ impl<W: Workload> Crowd<W> {
         let passed = schedule.pass * schedule.terminals * u64::from(schedule.clients);
         let numbers = (first..end).step_by(step as usize).map(|number| passed + number);
         let terminals = numbers.map(|number| W::terminal(terminals, number)).collect();
-        Crowd { terminals, choice: Xoshiro256PlusPlus::seed_from_u64(schedule.seed.wrapping_add(u64::from(session))) }
+        TerminalGroup { terminals, choice: Xoshiro256PlusPlus::seed_from_u64(schedule.seed.wrapping_add(u64::from(session))) }
     }
 
     fn next_input(&mut self) -> W::Input {
@@ -47,10 +47,10 @@ impl<W: Workload> Crowd<W> {
 /// One closed loop, which works in its shifts and sleeps between them.
 pub(super) async fn client<W: Workload, E: Engine<W>>(
     mut worker: Worker<'_, '_, W, E>,
-    desk: &RefCell<Desk<'_>>,
+    stats: &RefCell<ThreadStats<'_>>,
     stop: &Stop,
     shifts: Vec<(Instant, Instant)>,
-    mut crowd: Crowd<W>,
+    mut crowd: TerminalGroup<W>,
 ) {
     for (from, end) in shifts {
         if Instant::now() < from {
@@ -71,7 +71,7 @@ pub(super) async fn client<W: Workload, E: Engine<W>>(
             let asked = Asked { transaction: W::transaction(&input), intended, taken: intended, deferred: false };
             match worker.work(&input, asked).await {
                 Some(output) => {
-                    desk.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
+                    stats.borrow_mut().completed::<W>(&input, &output, intended, intended, Instant::now());
                     worker.settled();
                 }
                 None if worker.lost().is_none() => worker.recover().await,
@@ -110,7 +110,7 @@ mod tests {
         };
         let parameters = [("c_load".to_owned(), 7)].into();
         let terminals = Tpcc::terminals(3, &parameters, 1).unwrap();
-        let mut crowd = Crowd::<Tpcc>::new(&terminals, schedule, &Stages::default(), session);
+        let mut crowd = TerminalGroup::<Tpcc>::new(&terminals, schedule, &Stages::default(), session);
         let home = |input| match input {
             Input::NewOrder(order) => order.w_id,
             Input::Payment(payment) => payment.w_id,

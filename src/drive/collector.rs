@@ -187,7 +187,7 @@ impl Collector<'_> {
         (self.tell)(&event);
     }
 
-    fn add(&mut self, part: &super::desk::ThreadTotals) {
+    fn add(&mut self, part: &super::stats::ThreadTotals) {
         let totals = &mut self.totals;
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::{Controllers, Report, Schedule, Stop};
-use crate::engine::{Engine, Upkeep};
+use crate::engine::{Engine, MaintenanceOutcome};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::Event;
 use crate::workload::Workload;
@@ -67,9 +67,9 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
                     work,
                 };
                 let event = match upkeep {
-                    Ok(Upkeep::Done(work)) => Event::Maintained(maintenance(work, None)),
-                    Ok(Upkeep::Read { rows, work }) => Event::Maintained(maintenance(work, Some(rows))),
-                    Ok(Upkeep::Absent(why)) => Event::NotMaintained { kind: *kind, why },
+                    Ok(MaintenanceOutcome::Done(work)) => Event::Maintained(maintenance(work, None)),
+                    Ok(MaintenanceOutcome::Read { rows, work }) => Event::Maintained(maintenance(work, Some(rows))),
+                    Ok(MaintenanceOutcome::Absent(why)) => Event::NotMaintained { kind: *kind, why },
                     Err(error) => Event::NotMaintained { kind: *kind, why: error.to_string() },
                 };
                 let _ = reports.send(Report::Happened(event));

@@ -6,12 +6,12 @@
 mod closed_loop;
 mod collector;
 mod controllers;
-mod desk;
 mod ledger;
 mod paced;
 mod queue;
 mod sampler;
 mod stages;
+mod stats;
 mod stop;
 mod thread;
 pub mod wheel;

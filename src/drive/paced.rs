@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::desk::{Asked, Desk, micros};
 use super::queue::{Monitor, Request};
+use super::stats::{Asked, ThreadStats, micros};
 use super::wheel::Wheel;
 use super::worker::Worker;
 use super::{Schedule, Stop};
@@ -25,14 +25,14 @@ struct Place<W: Workload> {
 }
 
 /// All terminals of a run.
-pub(super) struct Floor<W: Workload> {
+pub(super) struct TerminalScheduler<W: Workload> {
     places: Vec<Place<W>>,
     wheel: Wheel,
     begin: Instant,
     schedule: Schedule,
 }
 
-impl<W: Workload> Floor<W> {
+impl<W: Workload> TerminalScheduler<W> {
     /// All terminals, asleep, in the middle of their cycles: each has lived for a random time, up to two passes of its deck, before the run
     /// begins. So no herd runs in step, and the load is steady from the first second on.
     pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, begin: Instant) -> Self {
@@ -57,7 +57,7 @@ impl<W: Workload> Floor<W> {
             wheel.sleep(number as u32, lived - past);
             places.push(Place { terminal, chosen: chosen as u8 });
         }
-        Floor { places, wheel, begin, schedule }
+        TerminalScheduler { places, wheel, begin, schedule }
     }
 
     fn micros(&self, moment: Instant) -> u64 {
@@ -70,13 +70,13 @@ impl<W: Workload> Floor<W> {
 
     /// Its user thinks about the result that came at `from`, chooses the next transaction and keys it in. The menu needs nothing of
     /// the database, so its response time is null (clause 5.3.3).
-    fn rest(&mut self, number: u32, from: Instant, desk: &RefCell<Desk<'_>>) {
+    fn rest(&mut self, number: u32, from: Instant, stats: &RefCell<ThreadStats<'_>>) {
         let from = self.micros(from);
         let place = &mut self.places[number as usize];
         let response = from.saturating_sub(self.wheel.last_due(number));
         let think = self.schedule.think.of(place.terminal.think_time(usize::from(place.chosen), response));
-        let mut desk = desk.borrow_mut();
-        let pacing = desk.interval.pacing();
+        let mut stats = stats.borrow_mut();
+        let pacing = stats.interval.pacing();
         pacing.think[usize::from(place.chosen)].note(think);
         if usize::from(place.chosen) == W::HEADLINE {
             note(&mut pacing.headline_think, think);
@@ -89,26 +89,26 @@ impl<W: Workload> Floor<W> {
     }
 
     /// Its user has keyed in the last character at `due`.
-    fn send(&mut self, number: u32, due: u64, now: Instant, monitor: &Monitor<W::Input>, desk: &RefCell<Desk<'_>>) {
+    fn send(&mut self, number: u32, due: u64, now: Instant, monitor: &Monitor<W::Input>, stats: &RefCell<ThreadStats<'_>>) {
         let intended = self.moment(due);
         let place = &mut self.places[number as usize];
         let chosen = usize::from(place.chosen);
         let deferred = W::DEFERRED == Some(chosen);
         let input = place.terminal.input(chosen);
-        desk.borrow().show::<W>(number, &input, None);
+        stats.borrow().show::<W>(number, &input, None);
         let length = monitor.send(Request { terminal: number, intended, deferred, input });
         {
-            let mut desk = desk.borrow_mut();
-            desk.turn(now);
-            let pacing = desk.interval.pacing();
+            let mut stats = stats.borrow_mut();
+            stats.turn(now);
+            let pacing = stats.interval.pacing();
             note(&mut pacing.lateness, micros(intended, now));
             pacing.longest_queue = pacing.longest_queue.max(length as u64);
             if deferred {
-                desk.queued_deferred(chosen, intended, now);
+                stats.queued_deferred(chosen, intended, now);
             }
         }
         if deferred {
-            self.rest(number, now, desk);
+            self.rest(number, now, stats);
         }
     }
 
@@ -116,7 +116,7 @@ impl<W: Workload> Floor<W> {
     pub(super) async fn run(
         mut self,
         monitor: &Monitor<W::Input>,
-        desk: &RefCell<Desk<'_>>,
+        stats: &RefCell<ThreadStats<'_>>,
         stop: &Stop,
         end: Instant,
         sessions: u32,
@@ -130,11 +130,11 @@ impl<W: Workload> Floor<W> {
             }
             monitor.take_answers(&mut answers);
             for (number, at) in answers.drain(..) {
-                self.rest(number, at, desk);
+                self.rest(number, at, stats);
             }
             self.wheel.wake(self.micros(now), &mut woken);
             for (due, number) in woken.drain(..) {
-                self.send(number, due, now, monitor, desk);
+                self.send(number, due, now, monitor, stats);
             }
             let next = self.wheel.next_due().map_or(end, |due| self.moment(due).min(end));
             tokio::select! {
@@ -151,7 +151,7 @@ impl<W: Workload> Floor<W> {
                 () = stop.wait() => {}
             }
         }
-        desk.borrow_mut().totals.unfinished += monitor.clear();
+        stats.borrow_mut().totals.unfinished += monitor.clear();
     }
 }
 
@@ -159,7 +159,7 @@ impl<W: Workload> Floor<W> {
 pub(super) async fn session<W: Workload, E: Engine<W>>(
     mut worker: Worker<'_, '_, W, E>,
     monitor: &Monitor<W::Input>,
-    desk: &RefCell<Desk<'_>>,
+    stats: &RefCell<ThreadStats<'_>>,
 ) {
     while worker.alive() {
         let Some(request) = monitor.receive().await else { break };
@@ -169,14 +169,14 @@ pub(super) async fn session<W: Workload, E: Engine<W>>(
         let output = worker.work(&request.input, asked).await;
         let now = Instant::now();
         {
-            let mut desk = desk.borrow_mut();
-            note(&mut desk.interval.pacing().queued, micros(request.intended, taken));
-            desk.show::<W>(request.terminal, &request.input, output.as_ref());
+            let mut stats = stats.borrow_mut();
+            note(&mut stats.interval.pacing().queued, micros(request.intended, taken));
+            stats.show::<W>(request.terminal, &request.input, output.as_ref());
             match &output {
                 Some(output) if request.deferred => {
-                    desk.completed_deferred::<W>(&request.input, output, request.intended, taken, now);
+                    stats.completed_deferred::<W>(&request.input, output, request.intended, taken, now);
                 }
-                Some(output) => desk.completed::<W>(&request.input, output, request.intended, taken, now),
+                Some(output) => stats.completed::<W>(&request.input, output, request.intended, taken, now),
                 None => {}
             }
         }

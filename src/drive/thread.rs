@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use tokio::task::LocalSet;
 
-use super::closed_loop::{self, Crowd};
-use super::desk::Desk;
+use super::closed_loop::{self, TerminalGroup};
 use super::ledger::Ledger;
-use super::paced::{self, Floor};
+use super::paced::{self, TerminalScheduler};
 use super::queue::Monitor;
+use super::stats::ThreadStats;
 use super::worker::Worker;
 use super::{GRACE, Load, Report, Schedule, Stages, Stop};
 use crate::engine::{Engine, Error};
@@ -66,17 +66,17 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
         // No start is given when another thread could not open its sessions.
         let Ok(begin) = started.recv() else { return };
         let ledger = &self.ledgers[number];
-        let desk = RefCell::new(Desk::new::<W>(self.schedule, begin, reports, ledger, sessions.len()));
+        let stats = RefCell::new(ThreadStats::new::<W>(self.schedule, begin, reports, ledger, sessions.len()));
         tasks.block_on(&runtime, async {
             tokio::select! {
                 biased;
-                () = self.drive(&desk, opened, floor, begin) => {}
-                () = tick(&desk) => {}
+                () = self.drive(&stats, opened, floor, begin) => {}
+                () = tick(&stats) => {}
                 // What is under way then stays so in the ledger.
                 () = self.out_of_patience(begin) => {}
             }
         });
-        desk.borrow_mut().close();
+        stats.borrow_mut().close();
     }
 
     async fn open(&self) -> Result<E::Session, Error> {
@@ -109,29 +109,30 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
         }
     }
 
-    async fn drive(&self, desk: &RefCell<Desk<'_>>, opened: Vec<(u32, E::Session)>, floor: bool, begin: Instant) {
+    async fn drive(&self, stats: &RefCell<ThreadStats<'_>>, opened: Vec<(u32, E::Session)>, floor: bool, begin: Instant) {
         let Run { engine, terminals, schedule, stages, stop, monitor, .. } = self;
         let schedule = *schedule;
         let at = |second: u32| begin + Duration::from_secs(u64::from(second));
         let end = at(schedule.seconds());
-        let worker = |(place, (number, session))| Worker::<'_, '_, W, E>::new(engine, desk, stop, end, (place, number), session);
+        let worker = |(place, (number, session))| Worker::<'_, '_, W, E>::new(engine, stats, stop, end, (place, number), session);
         let opened = opened.into_iter().enumerate();
         match schedule.load {
             Load::ClosedLoop => {
                 let clients = opened.map(|opened| {
                     let number = opened.1.0;
-                    let crowd = Crowd::<W>::new(terminals, schedule, stages, number);
+                    let crowd = TerminalGroup::<W>::new(terminals, schedule, stages, number);
                     let shifts = stages.shifts(number, schedule.ramp_up, schedule.seconds());
                     let shifts = shifts.into_iter().map(|(from, to)| (at(from), at(to))).collect();
-                    closed_loop::client(worker(opened), desk, stop, shifts, crowd)
+                    closed_loop::client(worker(opened), stats, stop, shifts, crowd)
                 });
                 futures_util::future::join_all(clients).await;
             }
             Load::Paced => {
-                let sessions = opened.map(|opened| paced::session(worker(opened), monitor, desk));
+                let sessions = opened.map(|opened| paced::session(worker(opened), monitor, stats));
                 let sessions = futures_util::future::join_all(sessions);
                 if floor {
-                    let floor = Floor::<W>::new(terminals, schedule, begin).run(monitor, desk, stop, end, schedule.clients);
+                    let floor =
+                        TerminalScheduler::<W>::new(terminals, schedule, begin).run(monitor, stats, stop, end, schedule.clients);
                     futures_util::future::join(floor, sessions).await;
                 } else {
                     sessions.await;
@@ -142,10 +143,10 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
 }
 
 /// Turns the seconds over while no transaction completes. Never returns.
-async fn tick(desk: &RefCell<Desk<'_>>) {
+async fn tick(stats: &RefCell<ThreadStats<'_>>) {
     loop {
-        let next = desk.borrow().next_turn();
+        let next = stats.borrow().next_turn();
         tokio::time::sleep_until(next.into()).await;
-        desk.borrow_mut().turn(Instant::now());
+        stats.borrow_mut().turn(Instant::now());
     }
 }

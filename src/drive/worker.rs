@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Stop;
-use super::desk::{Asked, Desk};
+use super::stats::{Asked, ThreadStats};
 use crate::engine::{Engine, Failure, Session};
 use crate::result::Event;
 use crate::workload::Workload;
@@ -22,7 +22,7 @@ const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 /// A session and all that its work needs.
 pub(super) struct Worker<'a, 'd, W: Workload, E: Engine<W>> {
     engine: &'a Arc<E>,
-    desk: &'a RefCell<Desk<'d>>,
+    stats: &'a RefCell<ThreadStats<'d>>,
     stop: &'a Stop,
     /// When a lost connection is not sought any longer.
     end: Instant,
@@ -39,13 +39,13 @@ pub(super) struct Worker<'a, 'd, W: Workload, E: Engine<W>> {
 impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
     pub(super) fn new(
         engine: &'a Arc<E>,
-        desk: &'a RefCell<Desk<'d>>,
+        stats: &'a RefCell<ThreadStats<'d>>,
         stop: &'a Stop,
         end: Instant,
         (place, number): (usize, u32),
         session: E::Session,
     ) -> Self {
-        Worker { engine, desk, stop, end, place, number, session: Some(session), lost: None, given_up: false }
+        Worker { engine, stats, stop, end, place, number, session: Some(session), lost: None, given_up: false }
     }
 
     /// Whether it has a session, or may get one again before the run ends.
@@ -67,15 +67,15 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                 if self.reconnect().await {
                     continue;
                 }
-                self.desk.borrow().cut_off::<W>(asked, Instant::now());
+                self.stats.borrow().cut_off::<W>(asked, Instant::now());
                 return None;
             };
-            self.desk.borrow().sent(self.place, asked);
+            self.stats.borrow().sent(self.place, asked);
             let failure = match session.execute(input).await {
                 Ok(output) => match W::contradiction(input, &output) {
                     None => return Some(output),
                     Some(why) => {
-                        self.desk.borrow_mut().committed_all_the_same::<W>(&output);
+                        self.stats.borrow_mut().committed_all_the_same::<W>(&output);
                         Failure::Invalid(why.to_owned())
                     }
                 },
@@ -96,38 +96,38 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
 
     /// Notes what became of a transaction that did not complete after so many retries; whether it is to be tried again.
     fn noted(&mut self, failure: Failure, input: &W::Input, asked: Asked, retries: u32) -> bool {
-        let mut desk = self.desk.borrow_mut();
+        let mut stats = self.stats.borrow_mut();
         let now = Instant::now();
         let again = match failure {
             Failure::Retry { reason, detail } => {
-                desk.retried(asked.transaction, reason.name());
+                stats.retried(asked.transaction, reason.name());
                 let again = retries < MOST_RETRIES;
                 if !again {
-                    desk.failed::<W>(asked, now, format!("given up after {MOST_RETRIES} retries: {detail}"));
+                    stats.failed::<W>(asked, now, format!("given up after {MOST_RETRIES} retries: {detail}"));
                 }
                 again
             }
             Failure::Invalid(why) => {
-                desk.failed::<W>(asked, now, why);
+                stats.failed::<W>(asked, now, why);
                 false
             }
             Failure::Disconnected { ambiguous, detail } => {
                 (self.session, self.lost) = (None, Some(now));
-                desk.doubt();
-                desk.tell(Event::SessionLost { at: desk.at(now), session: self.number, why: detail, ambiguous });
+                stats.doubt();
+                stats.tell(Event::SessionLost { at: stats.at(now), session: self.number, why: detail, ambiguous });
                 if ambiguous {
-                    desk.unknown::<W>(input, asked, now);
+                    stats.unknown::<W>(input, asked, now);
                 }
                 !ambiguous
             }
         };
-        desk.ledger.settled(self.place);
+        stats.ledger.settled(self.place);
         again
     }
 
     /// What came of the transaction has been counted.
     pub(super) fn settled(&self) {
-        self.desk.borrow().ledger.settled(self.place);
+        self.stats.borrow().ledger.settled(self.place);
     }
 
     /// After a transaction that did not complete: seeks a lost connection, or waits a little.
@@ -153,9 +153,9 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                 () = self.stop.wait() => return false,
             };
             if let Ok(session) = opened {
-                let (desk, now) = (self.desk.borrow(), Instant::now());
+                let (stats, now) = (self.stats.borrow(), Instant::now());
                 let after = now.duration_since(lost).as_secs_f64();
-                desk.tell(Event::SessionRestored { at: desk.at(now), session: self.number, after });
+                stats.tell(Event::SessionRestored { at: stats.at(now), session: self.number, after });
                 (self.session, self.lost, self.given_up) = (Some(session), None, false);
                 return true;
             }

@@ -10,15 +10,15 @@ use std::time::Instant;
 use futures_util::future::try_join_all;
 use tokio::sync::mpsc;
 
-use super::{Error, Holding, LoadReport, LoadStep, Manifest};
+use super::{DatabaseState, Error, LoadReport, LoadStep, Manifest};
 use crate::workload::{Part, Table};
 
 /// Whom a load tells what it does.
-pub type Told<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
+pub type LoadObserver<'a> = &'a (dyn Fn(LoadStep) + Send + Sync);
 
 /// Times the phases and tells them, and gathers the report.
 pub struct Phases<'a> {
-    told: Told<'a>,
+    told: LoadObserver<'a>,
     begun: Instant,
     /// What is reported so far.
     pub report: LoadReport,
@@ -27,7 +27,7 @@ pub struct Phases<'a> {
 
 impl<'a> Phases<'a> {
     /// Of a load that begins now.
-    pub fn new(told: Told<'a>) -> Self {
+    pub fn new(told: LoadObserver<'a>) -> Self {
         Phases { told, begun: Instant::now(), report: LoadReport::default(), current: None }
     }
 
@@ -197,40 +197,40 @@ pub fn rows_of_tables(parts: &[Part]) -> BTreeMap<usize, u64> {
 }
 
 /// Whether what a server's database holds is an unfinished load to go on with; it is an error if it is neither that nor nothing.
-pub fn goes_on(holding: Holding, manifest: &Manifest) -> Result<bool, Error> {
-    Err(Error::Usage(match holding {
-        Holding::Nothing => return Ok(false),
-        Holding::Unfinished(there) if there == *manifest => return Ok(true),
-        Holding::Unfinished(there) => format!(
+pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<bool, Error> {
+    Err(Error::Usage(match database_state {
+        DatabaseState::Nothing => return Ok(false),
+        DatabaseState::Unfinished(there) if there == *manifest => return Ok(true),
+        DatabaseState::Unfinished(there) => format!(
             "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it with graymark drop",
             there.scale, there.seed
         ),
-        Holding::Complete(there) => format!(
+        DatabaseState::Complete(there) => format!(
             "a complete load is there (scale {}, seed {}): remove it with graymark drop to load anew",
             there.scale, there.seed
         ),
-        Holding::Other { workload } => format!("it holds the workload {workload}: use another database"),
-        Holding::Damaged { why } => damaged(&why),
-        Holding::Foreign { why } => why,
+        DatabaseState::Other { workload } => format!("it holds the workload {workload}: use another database"),
+        DatabaseState::Damaged { why } => damaged(&why),
+        DatabaseState::Foreign { why } => why,
     }))
 }
 
 /// As [`goes_on`], where a database is one of many that are easily had; `other` says what to name instead, such as `another file`.
-pub fn goes_on_or_name(holding: &Holding, wanted: &Manifest, other: &str) -> Result<bool, Error> {
-    Err(Error::Usage(match holding {
-        Holding::Nothing => return Ok(false),
-        Holding::Unfinished(found) if found == wanted => return Ok(true),
-        Holding::Unfinished(found) => format!(
+pub fn goes_on_or_name(database_state: &DatabaseState, wanted: &Manifest, other: &str) -> Result<bool, Error> {
+    Err(Error::Usage(match database_state {
+        DatabaseState::Nothing => return Ok(false),
+        DatabaseState::Unfinished(found) if found == wanted => return Ok(true),
+        DatabaseState::Unfinished(found) => format!(
             "it holds an unfinished load of {}, not of {}; ask for the former to go on with it, or drop its tables first",
             describe(found),
             describe(wanted)
         ),
-        Holding::Complete(found) => {
+        DatabaseState::Complete(found) => {
             format!("it is loaded already ({}); use it as it is, drop its tables first, or name {other}", describe(found))
         }
-        Holding::Other { workload } => format!("it holds the workload {workload}; name {other}"),
-        Holding::Damaged { why } => damaged(why),
-        Holding::Foreign { why } => why.clone(),
+        DatabaseState::Other { workload } => format!("it holds the workload {workload}; name {other}"),
+        DatabaseState::Damaged { why } => damaged(why),
+        DatabaseState::Foreign { why } => why.clone(),
     }))
 }
 

@@ -33,7 +33,7 @@ pub use observe::{Observer, Unobserved};
 pub use options::Options;
 
 use crate::measure::maintenance::MaintenanceKind;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
@@ -42,7 +42,7 @@ use seed::Reading;
 
 /// What a database holds of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holding {
+pub enum DatabaseState {
     /// None of the workload's tables.
     Nothing,
     /// A load that has not ended.
@@ -68,7 +68,7 @@ pub enum Holding {
 
 /// What came of the wish for upkeep.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Upkeep {
+pub enum MaintenanceOutcome {
     /// Done; what was done, in the engine's terms.
     Done(String),
     /// Rows were read.
@@ -124,7 +124,7 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// Who looks at its counters while a run goes on.
     fn observer(&self) -> impl Observer;
     /// What it holds of the workload.
-    fn holding(&self) -> impl Future<Output = Result<Holding, Error>>;
+    fn database_state(&self) -> impl Future<Output = Result<DatabaseState, Error>>;
     /// Creates and fills the tables by its fastest honest way, or goes on with an interrupted load of the same manifest.
     ///
     /// `jobs` loading sessions work side by side. `told` hears of each step; it must not block.
@@ -167,7 +167,7 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         async { Ok(None) }
     }
     /// Does some upkeep now.
-    fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<Upkeep, Error>>;
+    fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<MaintenanceOutcome, Error>>;
     /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and of the most that
     /// there will be; it must not block.
     fn warm_up(
@@ -175,11 +175,11 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         population: &W::Population,
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
-    ) -> impl Future<Output = Result<Upkeep, Error>>;
+    ) -> impl Future<Output = Result<MaintenanceOutcome, Error>>;
     /// Empties the caches between the tables and their storage as far as it can, for the serial read of [`Engine::scan`]; none if it has no
     /// tables that could be read. No session may be open. With `all` the whole system's page cache is dropped, not only that of the
     /// database's files.
-    fn chill(&self, _all: bool) -> impl Future<Output = Result<Option<Chill>, Error>> {
+    fn empty_caches(&self, _all: bool) -> impl Future<Output = Result<Option<CacheState>, Error>> {
         async { Ok(None) }
     }
     /// Reads a table of the workload from end to end with one reader.

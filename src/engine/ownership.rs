@@ -1,12 +1,12 @@
 //! Whose tables those in a database are. Graymark removes only what a manifest of its own proves to be its own; all else it names, and leaves
 //! alone.
 
-use super::{Error, Holding};
+use super::{DatabaseState, Error};
 
 /// What a database holds that has names of the workload's, and that nothing proves to be Graymark's: `what` is there. `look` shows it, and
 /// `own` is what Graymark is to be given instead.
-pub fn foreign(what: &str, look: &str, own: &str) -> Holding {
-    Holding::Foreign {
+pub fn foreign(what: &str, look: &str, own: &str) -> DatabaseState {
+    DatabaseState::Foreign {
         why: format!("{what}; Graymark leaves alone what it did not make: look at it with {look}, and give Graymark {own}"),
     }
 }
@@ -17,14 +17,14 @@ pub fn unproven(names: &[&str]) -> String {
 }
 
 /// Whether there is anything to drop; an error if what is there is not Graymark's, or of another workload.
-pub fn droppable(holding: Holding) -> Result<bool, Error> {
-    match holding {
-        Holding::Nothing => Ok(false),
-        Holding::Unfinished(_) | Holding::Complete(_) | Holding::Damaged { .. } => Ok(true),
-        Holding::Other { workload } => {
+pub fn droppable(database_state: DatabaseState) -> Result<bool, Error> {
+    match database_state {
+        DatabaseState::Nothing => Ok(false),
+        DatabaseState::Unfinished(_) | DatabaseState::Complete(_) | DatabaseState::Damaged { .. } => Ok(true),
+        DatabaseState::Other { workload } => {
             Err(Error::Usage(format!("it holds the workload {workload}: name that, or another database")))
         }
-        Holding::Foreign { why } => Err(Error::Database(why)),
+        DatabaseState::Foreign { why } => Err(Error::Database(why)),
     }
 }
 

@@ -6,32 +6,32 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use super::files::{self, forget};
 use super::server::{Kind, Server};
-use crate::result::scan::Chill;
+use crate::result::scan::CacheState;
 
 /// Empties the caches of a private server: its own by a restart, and the system's.
 ///
 /// # Errors
 /// If the server does not stop or start, or as [`drop_pages`].
-pub fn chill_by_restart<K: Kind>(server: &Server<K>, all: bool) -> Result<Chill, Error> {
+pub fn empty_caches_by_restart<K: Kind>(server: &Server<K>, all: bool) -> Result<CacheState, Error> {
     server.stop()?;
     let files =
         files::below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
     let dropped = drop_pages(&files, all)?;
     server.restart()?;
     let (Ok(what) | Err(what)) = &dropped;
-    Ok(Chill { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") })
+    Ok(CacheState { cold: dropped.is_ok(), how: format!("the server was restarted, and {what}") })
 }
 
 /// Empties the system's page cache of the data of a server that is not Graymark's, where that is on this machine.
 ///
 /// # Errors
 /// As [`drop_pages`].
-pub fn chill_of_others(data: Option<&Path>, all: bool) -> Result<Chill, Error> {
+pub fn empty_caches_of_others(data: Option<&Path>, all: bool) -> Result<CacheState, Error> {
     let files = data.map(files::below).transpose().ok().flatten().unwrap_or_default();
     let (Ok(what) | Err(what)) = drop_pages(&files, all)?;
     let how =
         format!("{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan");
-    Ok(Chill { cold: false, how })
+    Ok(CacheState { cold: false, how })
 }
 
 /// Empties the system's page cache: of some files, or with `all` of everything, which needs root. Says what was done.

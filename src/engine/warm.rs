@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Error, Upkeep};
+use super::{Error, MaintenanceOutcome};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{ColumnKind, Part, Population, Rows, Table, Workload};
 
@@ -43,7 +43,7 @@ pub async fn at_random<W: Workload>(
     seed: u64,
     reader: &mut impl Reader,
     told: &(dyn Fn(u64, u64) + Send + Sync),
-) -> Result<Upkeep, Error> {
+) -> Result<MaintenanceOutcome, Error> {
     let began = Instant::now();
     in_tenths(Draw::<W>::new(population, seed), reader, told, &|| began.elapsed()).await
 }
@@ -54,7 +54,7 @@ async fn in_tenths<W: Workload>(
     reader: &mut impl Reader,
     told: &(dyn Fn(u64, u64) + Send + Sync),
     clock: &dyn Fn() -> Duration,
-) -> Result<Upkeep, Error> {
+) -> Result<MaintenanceOutcome, Error> {
     let all = draw.rows();
     let (mut drawn, mut found, mut tenths) = (0, 0, 0);
     let mut before = f64::INFINITY;
@@ -84,7 +84,7 @@ async fn in_tenths<W: Workload>(
         before = took;
     };
     let work = format!("{found} rows of {} tables read at random: {end}", draw.tables());
-    Ok(Upkeep::Read { rows: found, work })
+    Ok(MaintenanceOutcome::Read { rows: found, work })
 }
 
 /// Draws keys of the initial population.
@@ -242,7 +242,7 @@ mod tests {
         };
         let draw = Draw::<Tpcc>::new(&population, 3);
         let upkeep = runtime.block_on(in_tenths(draw, &mut cache, &told, &|| clock.get())).unwrap();
-        let Upkeep::Read { rows, work } = upkeep else { panic!("it reads") };
+        let MaintenanceOutcome::Read { rows, work } = upkeep else { panic!("it reads") };
         let sizes = population.table_rows();
         assert_eq!(most.into_inner(), sizes.iter().sum::<u64>() - sizes[schema::HISTORY], "all rows that have a key");
         (cache.reads, rows, work)
@@ -293,7 +293,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let mut cache = Cache::new(0, &clock);
         let upkeep = runtime.block_on(in_tenths(draw, &mut cache, &|_, _| {}, &|| clock.get())).unwrap();
-        let Upkeep::Read { rows, work } = upkeep else { panic!("it reads") };
+        let MaintenanceOutcome::Read { rows, work } = upkeep else { panic!("it reads") };
         assert!(rows == BATCH && work.ends_with("no longer than half an hour"), "{rows}: {work}");
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
         consistency(summary),
         super::durability::rule("durability", summary),
         count(summary),
-        super::trouble::failures("failed", summary),
+        super::incidents::failures("failed", summary),
     ]
 }
 

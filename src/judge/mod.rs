@@ -11,9 +11,9 @@
 
 mod debitcredit;
 pub mod durability;
+pub mod incidents;
 pub mod price;
 mod tpcc;
-pub mod trouble;
 
 use std::ops::RangeInclusive;
 

@@ -48,7 +48,7 @@ pub struct PricedPart {
     /// How many.
     #[serde(default = "one")]
     pub quantity: u32,
-    /// Upkeep of one for a year.
+    /// MaintenanceOutcome of one for a year.
     #[serde(default)]
     pub yearly: f64,
     /// CPUs that one brings; for `graymark predict cheapest`.

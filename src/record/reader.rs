@@ -68,12 +68,12 @@ pub struct SeriesRow {
     /// Tried again.
     pub retries: u64,
     /// Response times; none if no transaction started and ended in the phase and ended in this second.
-    pub response_ms: Option<SecondSpread>,
+    pub response_ms: Option<SecondLatency>,
 }
 
 /// Response times of one second, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SecondSpread {
+pub struct SecondLatency {
     /// Mean.
     pub mean: f64,
     /// Median.
@@ -256,7 +256,7 @@ fn series_row(line: &str, transactions: &[String]) -> Option<SeriesRow> {
         (ms.is_finite() && ms >= 0.0).then_some(Some(ms))
     };
     let response_ms = match (time()?, time()?, time()?, time()?, time()?) {
-        (Some(mean), Some(p50), Some(p90), Some(p99), Some(max)) => Some(SecondSpread { mean, p50, p90, p99, max }),
+        (Some(mean), Some(p50), Some(p90), Some(p99), Some(max)) => Some(SecondLatency { mean, p50, p90, p99, max }),
         (None, None, None, None, None) => None,
         _ => return None,
     };

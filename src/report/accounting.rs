@@ -187,7 +187,7 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
     }
     lines.push(("Checkpoints", performed(summary, MaintenanceKind::Checkpoint)));
     lines.push(("Vacuums", performed(summary, MaintenanceKind::Vacuum)));
-    lines.extend(summary.maintenance_notes.iter().map(|note| ("Upkeep", plain(note))));
+    lines.extend(summary.maintenance_notes.iter().map(|note| ("MaintenanceOutcome", plain(note))));
     lines
 }
 

@@ -2,12 +2,12 @@
 
 use super::counts;
 use super::format::{count, plain, plural, seconds, significant, transaction};
-use crate::judge::trouble::Trouble;
+use crate::judge::incidents::Incidents;
 use crate::result::summary::Summary;
 
 /// All of a run, a sentence or two each, what weighs most first.
 pub fn of(summary: &Summary) -> Vec<String> {
-    let mut alarms = sentences(&Trouble::of(summary));
+    let mut alarms = sentences(&Incidents::of(summary));
     if !summary.database.uncounted.is_empty() {
         alarms.push(format!("Not counted, not checked: {}.", plain(&summary.database.uncounted)));
     }
@@ -27,77 +27,77 @@ pub fn of(summary: &Summary) -> Vec<String> {
 }
 
 /// In a few words, to stand beside a figure; empty if all is well.
-pub fn marks(trouble: &Trouble) -> Vec<String> {
+pub fn marks(incidents: &Incidents) -> Vec<String> {
     let mut marks = Vec::new();
-    if trouble.lost_commits > 0 {
-        marks.push(format!("{} LOST", plural(trouble.lost_commits, "COMMIT", "COMMITS")));
+    if incidents.lost_commits > 0 {
+        marks.push(format!("{} LOST", plural(incidents.lost_commits, "COMMIT", "COMMITS")));
     }
-    if !trouble.outcomes.is_empty() && trouble.outcomes.values().all(|of| of.completed == 0) && trouble.beyond_allowed {
+    if !incidents.outcomes.is_empty() && incidents.outcomes.values().all(|of| of.completed == 0) && incidents.beyond_allowed {
         marks.push("NOTHING COMPLETED".to_owned());
-    } else if !trouble.idle.is_empty() {
-        marks.push(format!("NO {} COMPLETED", names(&trouble.idle, " AND ")));
-    } else if trouble.failed > 0 {
-        marks.push(match trouble.asked() {
-            0 => format!("{} FAILED", count(trouble.failed)),
-            asked => format!("{} FAILED", percent(trouble.failed as f64 / asked as f64)),
+    } else if !incidents.idle.is_empty() {
+        marks.push(format!("NO {} COMPLETED", names(&incidents.idle, " AND ")));
+    } else if incidents.failed > 0 {
+        marks.push(match incidents.asked() {
+            0 => format!("{} FAILED", count(incidents.failed)),
+            asked => format!("{} FAILED", percent(incidents.failed as f64 / asked as f64)),
         });
     }
-    if trouble.dead_s >= 0.05 {
-        marks.push(format!("DATABASE AWAY {} OF {}", seconds(trouble.dead_s), seconds(trouble.interval_s)));
+    if incidents.dead_s >= 0.05 {
+        marks.push(format!("DATABASE AWAY {} OF {}", seconds(incidents.dead_s), seconds(incidents.interval_s)));
     }
     marks
 }
 
 /// In sentences; none if all is well.
-pub fn sentences(trouble: &Trouble) -> Vec<String> {
-    lost_commits(trouble).into_iter().chain(failures(trouble)).chain(outage(trouble)).collect()
+pub fn sentences(incidents: &Incidents) -> Vec<String> {
+    lost_commits(incidents).into_iter().chain(failures(incidents)).chain(outage(incidents)).collect()
 }
 
-fn lost_commits(trouble: &Trouble) -> Option<String> {
-    let lost = plural(trouble.lost_commits, "commit", "commits");
-    let verb = if trouble.lost_commits == 1 { "is" } else { "are" };
-    (trouble.lost_commits > 0)
+fn lost_commits(incidents: &Incidents) -> Option<String> {
+    let lost = plural(incidents.lost_commits, "commit", "commits");
+    let verb = if incidents.lost_commits == 1 { "is" } else { "are" };
+    (incidents.lost_commits > 0)
         .then(|| format!("{lost} that the database had acknowledged before a connection was lost {verb} LOST."))
 }
 
-fn failures(trouble: &Trouble) -> Option<String> {
-    if trouble.failed == 0 && !trouble.beyond_allowed {
+fn failures(incidents: &Incidents) -> Option<String> {
+    if incidents.failed == 0 && !incidents.beyond_allowed {
         return None;
     }
-    if !trouble.outcomes.is_empty() && trouble.asked() == 0 {
+    if !incidents.outcomes.is_empty() && incidents.asked() == 0 {
         return Some("No transaction was completed.".to_owned());
     }
     let mut text = String::new();
-    if trouble.failed > 0 {
-        let of = match trouble.asked() {
+    if incidents.failed > 0 {
+        let of = match incidents.asked() {
             0 => String::new(),
-            asked => format!(" of {} ({})", count(asked), percent(trouble.failed as f64 / asked as f64)),
+            asked => format!(" of {} ({})", count(asked), percent(incidents.failed as f64 / asked as f64)),
         };
-        text = format!("{} transactions{of} failed for good", count(trouble.failed));
-        let mut types: Vec<_> = trouble.outcomes.iter().filter(|(_, of)| of.failed > 0).collect();
+        text = format!("{} transactions{of} failed for good", count(incidents.failed));
+        let mut types: Vec<_> = incidents.outcomes.iter().filter(|(_, of)| of.failed > 0).collect();
         types.sort_by(|(_, one), (_, other)| other.failed_share().total_cmp(&one.failed_share()));
         let types: Vec<String> =
             types.iter().map(|(name, of)| format!("{} {}", transaction(name), percent(of.failed_share()))).collect();
         text.push_str(&if types.is_empty() { ".".to_owned() } else { format!(": {}.", types.join(", ")) });
     }
-    if !trouble.idle.is_empty() {
-        text.push_str(&format!(" No {} was completed.", names(&trouble.idle, " and no ")));
+    if !incidents.idle.is_empty() {
+        text.push_str(&format!(" No {} was completed.", names(&incidents.idle, " and no ")));
     }
-    if trouble.allowed > 0.0 {
-        let verdict = if trouble.beyond_allowed { "MORE than the" } else { "within the" };
-        text.push_str(&format!(" That is {verdict} {} that were allowed.", percent(trouble.allowed)));
+    if incidents.allowed > 0.0 {
+        let verdict = if incidents.beyond_allowed { "MORE than the" } else { "within the" };
+        text.push_str(&format!(" That is {verdict} {} that were allowed.", percent(incidents.allowed)));
     }
     Some(text.trim_start().to_owned())
 }
 
-fn outage(trouble: &Trouble) -> Option<String> {
-    if trouble.lost == 0 {
+fn outage(incidents: &Incidents) -> Option<String> {
+    if incidents.lost == 0 {
         return None;
     }
-    let lost = plural(trouble.lost, "connection was lost", "connections were lost");
-    let longest = seconds(trouble.longest_away_s);
-    Some(if trouble.dead_s >= 0.05 {
-        let (dead, measured) = (seconds(trouble.dead_s), seconds(trouble.interval_s));
+    let lost = plural(incidents.lost, "connection was lost", "connections were lost");
+    let longest = seconds(incidents.longest_away_s);
+    Some(if incidents.dead_s >= 0.05 {
+        let (dead, measured) = (seconds(incidents.dead_s), seconds(incidents.interval_s));
         format!("The database was away for {dead} of the {measured} measured: {lost}, one for {longest}.")
     } else {
         format!("The database was away for some: {lost}, one for {longest}.")
@@ -124,29 +124,29 @@ mod tests {
     use super::*;
     use crate::result::summary::{Acknowledged, Lookup, Outcomes};
 
-    fn trouble(outcomes: &[(&str, u64, u64)]) -> Trouble {
+    fn incidents(outcomes: &[(&str, u64, u64)]) -> Incidents {
         let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
         let outcomes = outcomes.iter().map(|(name, completed, failed)| {
             let outcomes = Outcomes { completed: *completed, failed: *failed, unknown: 0 };
             ((*name).to_owned(), outcomes)
         });
         summary.outcomes = outcomes.collect();
-        Trouble::of(&summary)
+        Incidents::of(&summary)
     }
 
     #[test]
     fn failures_are_told_with_their_types() {
-        let all_is_well = trouble(&[("new_order", 10, 0), ("delivery", 1, 0)]);
+        let all_is_well = incidents(&[("new_order", 10, 0), ("delivery", 1, 0)]);
         assert!(marks(&all_is_well).is_empty() && sentences(&all_is_well).is_empty());
-        let some = trouble(&[("new_order", 99_999, 1), ("delivery", 50, 50)]);
+        let some = incidents(&[("new_order", 99_999, 1), ("delivery", 50, 50)]);
         assert_eq!(marks(&some), ["0.051 % FAILED"]);
         assert_eq!(sentences(&some), ["51 transactions of 100,100 (0.051 %) failed for good: Delivery 50.0 %, New-Order 0.001 %."]);
-        let idle = trouble(&[("new_order", 10, 0), ("delivery", 0, 5)]);
+        let idle = incidents(&[("new_order", 10, 0), ("delivery", 0, 5)]);
         assert_eq!(marks(&idle), ["NO Delivery COMPLETED"]);
         assert!(sentences(&idle)[0].ends_with("Delivery 100 %. No Delivery was completed."), "{:?}", sentences(&idle));
-        let none = trouble(&[("new_order", 0, 7), ("delivery", 0, 5)]);
+        let none = incidents(&[("new_order", 0, 7), ("delivery", 0, 5)]);
         assert_eq!(marks(&none), ["NOTHING COMPLETED"]);
-        assert_eq!(sentences(&trouble(&[("new_order", 0, 0)])), ["No transaction was completed."]);
+        assert_eq!(sentences(&incidents(&[("new_order", 0, 0)])), ["No transaction was completed."]);
         assert_eq!(percent(1e-7), "less than 0.001 %");
     }
 
@@ -156,7 +156,7 @@ mod tests {
         summary.connections.lost = 1;
         let acknowledged = Acknowledged { looked_up: 9, found: 8, lost: 1, beyond: false };
         summary.connections.lookup = Some(Lookup { acknowledged, ..Lookup::default() });
-        let of_one = Trouble::of(&summary);
+        let of_one = Incidents::of(&summary);
         assert_eq!(marks(&of_one)[0], "1 COMMIT LOST");
         assert_eq!(of(&summary)[0], "1 commit that the database had acknowledged before a connection was lost is LOST.");
         assert_eq!(marks(&of_one.clone().and(&of_one))[0], "2 COMMITS LOST");
@@ -171,9 +171,9 @@ mod tests {
         (summary.ramp_up_s, summary.interval_s) = (10.0, 40.0);
         summary.connections.outages = vec![(8.0, 4.5), (48.0, 60.0)];
         summary.connections.lost = 8;
-        let trouble = Trouble::of(&summary);
-        assert!((trouble.dead_s - 4.5).abs() < 1e-9, "{trouble:?}");
-        assert_eq!(marks(&trouble), ["DATABASE AWAY 4.5 s OF 40 s"]);
-        assert!(sentences(&trouble)[0].contains("8 connections were lost, one for 60 s"), "{:?}", sentences(&trouble));
+        let incidents = Incidents::of(&summary);
+        assert!((incidents.dead_s - 4.5).abs() < 1e-9, "{incidents:?}");
+        assert_eq!(marks(&incidents), ["DATABASE AWAY 4.5 s OF 40 s"]);
+        assert!(sentences(&incidents)[0].contains("8 connections were lost, one for 60 s"), "{:?}", sentences(&incidents));
     }
 }

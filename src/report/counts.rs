@@ -1,7 +1,7 @@
 //! Client's count against the database's own, in words.
 
-use super::facts::Check;
 use super::format::{count, plain, transaction};
+use super::model::Check;
 use crate::judge;
 use crate::result::summary::DatabaseCount;
 

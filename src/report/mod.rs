@@ -6,9 +6,9 @@ pub mod chart;
 pub mod counts;
 mod course;
 mod durability;
-pub mod facts;
 pub mod format;
 mod html;
+pub mod model;
 mod price;
 pub mod scan;
 pub mod sizing;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use crate::record::{Error, Record, writer};
 use crate::result::format::file;
 use crate::visible::visible;
-use facts::Facts;
+use model::ReportModel;
 
 /// Where the reports are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub struct Paths {
 /// If the record cannot be read or the reports not be written.
 pub fn write(directory: &Path) -> Result<Paths, Error> {
     let record = Record::open(directory)?;
-    let facts = Facts::of(&record);
-    let text = text::render(&facts, Some(&directory.join(file::REPORT_HTML).display().to_string()));
+    let model = ReportModel::of(&record);
+    let text = text::render(&model, Some(&directory.join(file::REPORT_HTML).display().to_string()));
     writer::put(directory, file::REPORT_TEXT, visible(&text).as_bytes())?;
-    writer::put(directory, file::REPORT_HTML, visible(&html::render(&record, &facts)?).as_bytes())?;
+    writer::put(directory, file::REPORT_HTML, visible(&html::render(&record, &model)?).as_bytes())?;
     Ok(Paths { text: directory.join(file::REPORT_TEXT), html: directory.join(file::REPORT_HTML) })
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::format::{count, plain, significant};
 use crate::result::Identity;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::workload::Workload;
 use crate::workload::tpcc::{Tpcc, working_set};
 
@@ -20,7 +20,7 @@ pub struct Scan {
     /// Warehouses, branches.
     pub scale: u32,
     /// What was done to the caches before the first pass.
-    pub caches: Chill,
+    pub caches: CacheState,
     /// The first pass, with the caches so, and the second right after it.
     pub passes: Vec<Pass>,
     /// Of TPC-C: the estimated working set of a warehouse in bytes, see [`working_set`].
@@ -138,7 +138,7 @@ mod tests {
             workload: "tpcc".to_owned(),
             engine: Identity { name: "SQLite".to_owned(), version: "3".to_owned(), url: "sqlite:x".to_owned() },
             scale: 2,
-            caches: Chill { cold: true, how: "all gone".to_owned() },
+            caches: CacheState { cold: true, how: "all gone".to_owned() },
             passes: vec![
                 Pass { name: "cold".to_owned(), tables: cold, storage_read_bytes: Some(89e6) },
                 Pass { name: "warm".to_owned(), tables: warm, storage_read_bytes: None },

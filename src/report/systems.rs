@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::alarms;
 use super::format::{bytes, count, plain, plural, rate, seconds};
 use super::table;
-use crate::judge::trouble::Trouble;
+use crate::judge::incidents::Incidents;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
 use crate::result::Environment;
@@ -90,7 +90,7 @@ impl Row {
         let known = |first: Counter, second: Counter| counters.and_then(|found| per_s(found, first).or(per_s(found, second)));
         self.reads_per_s = known(Counter::DeviceReads, Counter::BlockReads);
         self.writes_per_s = known(Counter::DeviceWrites, Counter::BlockWrites);
-        self.notes.extend(alarms::marks(&Trouble::of(summary)));
+        self.notes.extend(alarms::marks(&Incidents::of(summary)));
         if !summary.database.uncounted.is_empty() {
             self.notes.push("not counted".to_owned());
         }

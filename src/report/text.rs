@@ -2,8 +2,8 @@
 
 use super::accounting::Accounting;
 use super::course::Course;
-use super::facts::{self, Check, Facts, TransactionFacts, VerdictFacts};
 use super::format::{Line, plain, plural};
+use super::model::{self, Check, ReportModel, TransactionModel, VerdictModel};
 use super::table::WIDEST;
 use crate::result::{Finding, LoadReport, RestoreReport};
 
@@ -17,53 +17,53 @@ const LABEL: usize = 15;
 const NAME: usize = 24;
 
 /// The report as text. `page` is where the page is told to be.
-pub fn render(facts: &Facts, page: Option<&str>) -> String {
+pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     let mut text = Text::default();
-    if let Some(headline) = &facts.headline {
+    if let Some(headline) = &model.headline {
         let mark = if headline.mark.is_empty() { String::new() } else { format!(" ({})", headline.mark) };
         text.wrapped("", 0, &format!("{} {}{mark}", headline.figure, headline.metric));
     }
     // Before all else, so that nobody reads a figure without them.
-    for warning in &facts.warnings {
+    for warning in &model.warnings {
         text.wrapped(ALARM, ALARM.len(), warning);
     }
-    if let Some(headline) = facts.headline.as_ref().filter(|headline| !headline.meaning.is_empty()) {
+    if let Some(headline) = model.headline.as_ref().filter(|headline| !headline.meaning.is_empty()) {
         text.wrapped("", 0, &format!("{}.", headline.meaning));
     }
-    text.wrapped("", 0, &facts.title);
+    text.wrapped("", 0, &model.title);
     text.blank();
-    text.section("", |text| text.labelled(&facts.run));
-    text.section("Transactions of the measurement interval", |text| transactions(text, &facts.transactions));
-    if let Some(stages) = &facts.stages {
+    text.section("", |text| text.labelled(&model.run));
+    text.section("Transactions of the measurement interval", |text| transactions(text, &model.transactions));
+    if let Some(stages) = &model.stages {
         text.section("Stages of the measurement interval", |text| {
             let head = std::iter::once(&stages.head);
             text.table(&head.chain(&stages.rows).cloned().collect::<Vec<_>>());
             text.wrapped("", 0, &stages.note);
         });
     }
-    if let Some(found) = &facts.accounting {
+    if let Some(found) = &model.accounting {
         text.section("Accounting", |text| accounting(text, found));
     }
-    if let Some(found) = &facts.course {
+    if let Some(found) = &model.course {
         text.section("Course of the run", |text| course(text, found));
     }
-    text.section("Cost", |text| text.labelled(&facts.cost));
-    text.section("Price", |text| text.labelled(&facts.price));
-    text.section("Load", |text| text.labelled(&facts.load));
-    text.section("Checks", |text| facts.checks.iter().for_each(|found| check(text, found)));
-    text.section("Retries", |text| text.tally(&facts.retries));
-    text.section("Errors", |text| text.tally(&facts.errors));
-    if let Some(found) = &facts.verdict {
+    text.section("Cost", |text| text.labelled(&model.cost));
+    text.section("Price", |text| text.labelled(&model.price));
+    text.section("Load", |text| text.labelled(&model.load));
+    text.section("Checks", |text| model.checks.iter().for_each(|found| check(text, found)));
+    text.section("Retries", |text| text.tally(&model.retries));
+    text.section("Errors", |text| text.tally(&model.errors));
+    if let Some(found) = &model.verdict {
         text.section("Verdict", |text| verdict(text, found));
     }
-    text.section("Host", |text| text.labelled(&facts.host));
+    text.section("Host", |text| text.labelled(&model.host));
     text.section("Record", |text| {
-        text.labelled(&facts.origin);
+        text.labelled(&model.origin);
         if let Some(page) = page {
             text.wrapped(&label("Page"), LABEL, page);
         }
     });
-    if let Some(accounting) = &facts.accounting {
+    if let Some(accounting) = &model.accounting {
         text.section("", |text| text.wrapped("", 0, &accounting.outcome));
     }
     text.lines
@@ -72,14 +72,14 @@ pub fn render(facts: &Facts, page: Option<&str>) -> String {
 /// What a load came to.
 pub fn load(report: &LoadReport) -> String {
     let mut text = Text::default();
-    text.labelled(&facts::load(report));
+    text.labelled(&model::load(report));
     text.lines
 }
 
 /// What a restore came to, with the conditions that do not hold.
 pub fn restore(report: &RestoreReport) -> String {
     let mut text = Text::default();
-    text.labelled(&facts::restore(report));
+    text.labelled(&model::restore(report));
     for failed in report.findings.iter().filter(|found| !found.held()) {
         text.lines.push_str(&finding(failed));
         text.lines.push('\n');
@@ -99,7 +99,7 @@ pub fn finding(finding: &Finding) -> String {
     text.lines
 }
 
-fn transactions(text: &mut Text, transactions: &[TransactionFacts]) {
+fn transactions(text: &mut Text, transactions: &[TransactionModel]) {
     if transactions.is_empty() {
         return;
     }
@@ -159,7 +159,7 @@ fn check(text: &mut Text, check: &Check) {
     }
 }
 
-fn verdict(text: &mut Text, verdict: &VerdictFacts) {
+fn verdict(text: &mut Text, verdict: &VerdictModel) {
     text.wrapped("", 0, &verdict.sentence);
     for rule in &verdict.rules {
         let note = if rule.note.is_empty() { String::new() } else { format!(" ({})", rule.note) };

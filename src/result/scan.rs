@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was done to the caches between the tables and their storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chill {
+pub struct CacheState {
     /// Whether all of them were emptied: the database's own and the system's.
     pub cold: bool,
     /// What was done, and why not more, in a sentence.

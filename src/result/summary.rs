@@ -150,9 +150,9 @@ pub struct TransactionSummary {
     /// Percent of all completed transactions.
     pub share_percent: f64,
     /// From intent to the moment the user was told, be it a complete reply or a failure.
-    pub response_ms: Spread,
+    pub response_ms: LatencySummary,
     /// From a session taking it up to that moment.
-    pub service_ms: Spread,
+    pub service_ms: LatencySummary,
 }
 
 /// What became of the transactions of a type.
@@ -219,7 +219,7 @@ pub struct StageSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_orders_per_minute: Option<f64>,
     /// From intent to complete reply, of the transaction type whose rate is the headline figure.
-    pub response_ms: Spread,
+    pub response_ms: LatencySummary,
     /// CPU time of the client over its transactions, in microseconds; none where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_cpu_us_per_transaction: Option<f64>,
@@ -236,9 +236,9 @@ pub struct PacingSummary {
     /// Think times by transaction type, in seconds.
     pub think_s: BTreeMap<String, Range>,
     /// Response time of the menu. It needs nothing of the database, so that it is null (clause 5.3.3).
-    pub menu_ms: Spread,
+    pub menu_ms: LatencySummary,
     /// From queueing a deferred Delivery to its end (clause 2.7.2.2).
-    pub deferred_ms: Spread,
+    pub deferred_ms: LatencySummary,
     /// Deferred Deliveries that were queued and done in the interval.
     #[serde(default)]
     pub deferred_completed: u64,
@@ -249,11 +249,11 @@ pub struct PacingSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_lines: Option<u64>,
     /// How long transactions waited between terminal and session.
-    pub queue_ms: Spread,
+    pub queue_ms: LatencySummary,
     /// The longest that the queue has been.
     pub longest_queue: u64,
     /// How late the driver sent what its terminals had finished keying.
-    pub lateness_ms: Spread,
+    pub lateness_ms: LatencySummary,
     /// Whether the driver, not the database, was the limit: its 99th percentile of lateness is above 100 ms, the resolution that clause 5.3.4 asks of its clock.
     pub driver_limited: bool,
     /// Transactions that terminals had sent at the end of the run and no session ever worked.
@@ -275,7 +275,7 @@ pub struct Range {
 
 /// A distribution in a few figures, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct LatencySummary {
     /// Mean.
     pub mean: f64,
     /// Median.
@@ -301,12 +301,12 @@ impl Range {
     }
 }
 
-impl Spread {
+impl LatencySummary {
     /// Of a distribution in microseconds; all zero if it is empty.
-    pub fn of(histogram: &Histogram<u64>) -> Spread {
+    pub fn of(histogram: &Histogram<u64>) -> LatencySummary {
         let ms = |us: u64| us as f64 / 1e3;
         let at = |quantile| ms(histogram.value_at_quantile(quantile));
-        Spread {
+        LatencySummary {
             mean: histogram.mean() / 1e3,
             p50: at(0.5),
             p90: at(0.9),

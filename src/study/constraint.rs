@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::point::efficiency;
-use crate::result::summary::{Spread, Summary};
+use crate::result::summary::{LatencySummary, Summary};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 
@@ -31,7 +31,7 @@ struct Constraint {
 #[derive(Clone, Copy, Debug)]
 enum Figure {
     /// A response time of a transaction type, in milliseconds.
-    Response(fn(&Spread) -> f64, &'static str),
+    Response(fn(&LatencySummary) -> f64, &'static str),
     /// Percent of the New-Orders that keying and think times allow.
     Efficiency,
     /// New-Orders a minute.
@@ -146,7 +146,7 @@ impl Figure {
             Some((name, of)) => (name.trim(), Some(of.strip_suffix(')').ok_or("a bracket is not closed")?.trim())),
             None => (name, None),
         };
-        let response: Option<fn(&Spread) -> f64> = match name {
+        let response: Option<fn(&LatencySummary) -> f64> = match name {
             "mean" => Some(|spread| spread.mean),
             "p50" => Some(|spread| spread.p50),
             "p90" => Some(|spread| spread.p90),

@@ -115,7 +115,7 @@ pub(crate) mod tests {
         let types = [("new_order", 435), ("payment", 435), ("order_status", 44), ("delivery", 43), ("stock_level", 43)];
         let transaction = |completed| TransactionSummary {
             completed,
-            response_ms: Spread { mean: response_ms, p90: 2.0 * response_ms.min(1_000.0), ..Spread::default() },
+            response_ms: LatencySummary { mean: response_ms, p90: 2.0 * response_ms.min(1_000.0), ..LatencySummary::default() },
             ..TransactionSummary::default()
         };
         Summary {

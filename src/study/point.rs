@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::constraint::Constraints;
 use super::sizing::observation::Observation;
 use crate::judge as standard;
-use crate::judge::trouble::Trouble;
+use crate::judge::incidents::Incidents;
 use crate::measure::pages::{Hits, PagesSummary};
 use crate::plan::Pace;
 use crate::result::summary::Summary;
@@ -123,7 +123,7 @@ impl Point {
     /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients breaks something.
     pub fn measured(summary: &Summary) -> Point {
         let throughput = summary.new_orders_per_minute.unwrap_or(0.0);
-        let trouble = Trouble::of(summary);
+        let incidents = Incidents::of(summary);
         let transactions = summary.transactions.iter().filter(|(_, transaction)| transaction.completed > 0);
         let mut point = Point {
             warehouses: summary.scale,
@@ -141,14 +141,14 @@ impl Point {
                 || summary.database.agrees == Some(false)
                 || !summary.database.uncounted.is_empty()
                 || !summary.consistency.unchecked.is_empty(),
-            failures: trouble.beyond_allowed,
-            dead_s: trouble.dead_s,
+            failures: incidents.beyond_allowed,
+            dead_s: incidents.dead_s,
             observation: None,
         };
         point.broken = judge(summary);
-        point.broken.splice(0..0, failures(&trouble));
-        if trouble.dead_s > 0.0 {
-            point.notes.push(format!("DATABASE AWAY {:.1} of {:.0} s", trouble.dead_s, trouble.interval_s));
+        point.broken.splice(0..0, failures(&incidents));
+        if incidents.dead_s > 0.0 {
+            point.notes.push(format!("DATABASE AWAY {:.1} of {:.0} s", incidents.dead_s, incidents.interval_s));
         }
         if summary.consistency.after.is_empty() {
             point.notes.push("consistency was not checked after the run".to_owned());
@@ -183,13 +183,13 @@ impl Point {
 }
 
 /// Transactions that failed for good, if more did than was allowed.
-fn failures(trouble: &Trouble) -> Vec<String> {
-    if !trouble.beyond_allowed {
+fn failures(incidents: &Incidents) -> Vec<String> {
+    if !incidents.beyond_allowed {
         return Vec::new();
     }
-    let failed = (trouble.failed > 0).then(|| format!("{} of {} transactions FAILED", trouble.failed, trouble.asked()));
-    let idle = trouble.idle.iter().map(|name| format!("NO {name} COMPLETED"));
-    let nothing = (trouble.asked() == 0 && trouble.failed == 0).then(|| "NOTHING COMPLETED".to_owned());
+    let failed = (incidents.failed > 0).then(|| format!("{} of {} transactions FAILED", incidents.failed, incidents.asked()));
+    let idle = incidents.idle.iter().map(|name| format!("NO {name} COMPLETED"));
+    let nothing = (incidents.asked() == 0 && incidents.failed == 0).then(|| "NOTHING COMPLETED".to_owned());
     failed.into_iter().chain(idle).chain(nothing).collect()
 }
 

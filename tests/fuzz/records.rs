@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use graymark::judge;
 use graymark::judge::price::PriceList;
 use graymark::record::Record;
-use graymark::report::facts::Facts;
+use graymark::report::model::ReportModel;
 use graymark::report::systems::{self, Row};
 use graymark::report::{self, text};
 use graymark::result::format::file;
@@ -158,11 +158,11 @@ fn parts(input: &[u8]) -> Option<(usize, &'static str, &[u8])> {
 
 /// All that is made from a record besides its page.
 fn use_record(mut record: Record, whole: &[Record], prices: &PriceList) {
-    let _ = text::render(&Facts::of(&record), Some("page.html"));
+    let _ = text::render(&ReportModel::of(&record), Some("page.html"));
     if let Some(summary) = &mut record.summary {
         let _ = prices.of(summary);
         summary.verdict = judge::judge(summary);
-        let _ = text::render(&Facts::of(&record), None);
+        let _ = text::render(&ReportModel::of(&record), None);
     }
     let row = [Row::of(&record)];
     let _ = (systems::text(&row), systems::markdown(&row));

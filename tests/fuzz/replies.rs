@@ -28,7 +28,7 @@ pub const ASKED: [&str; 19] = [
     "debitcredit procedures transactions",
     "debitcredit statements transactions",
     "tpcc procedures open",
-    "tpcc procedures holding",
+    "tpcc procedures database_state",
     "tpcc procedures settings",
     "tpcc procedures observe",
     "tpcc procedures check",
@@ -37,7 +37,7 @@ pub const ASKED: [&str; 19] = [
     "tpcc procedures scan",
     "tpcc procedures drop",
     "debitcredit procedures check",
-    "debitcredit procedures holding",
+    "debitcredit procedures database_state",
     "tpcc procedures open password",
     "tpcc procedures open md5",
     "tpcc procedures open sha2",
@@ -47,7 +47,7 @@ pub const ASKED: [&str; 19] = [
 /// What no server of this test can do: it would have to know the password.
 const UNPROVED: &str = "tpcc procedures open scram";
 /// What these servers do not know the whole answer to.
-const UNLED: [&str; 7] = ["check", "drop", "effects", "holding", "observe", "scan", "settings"];
+const UNLED: [&str; 7] = ["check", "drop", "effects", "database_state", "observe", "scan", "settings"];
 
 /// Turns that the others get before a server that waits for its client knows that the client waits for it. All are in one thread, so that what
 /// one has sent the other has got.
@@ -209,7 +209,7 @@ impl Visitor for Ask<'_> {
         runtime.block_on(async {
             match self.0 {
                 "transactions" => transactions::<W, E>(&engine).await?,
-                "holding" => drop(engine.holding().await?),
+                "database_state" => drop(engine.database_state().await?),
                 "settings" => drop(engine.settings().await?),
                 "check" => drop(engine.check(&mut |_| {}).await?),
                 "effects" => drop(engine.effects().await?),

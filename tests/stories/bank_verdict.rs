@@ -17,7 +17,7 @@ fn map<T>(name: &str, value: T) -> BTreeMap<String, T> {
 /// A run of profile tpc-a with 100 branches that keeps every rule: 98.9 transactions a second, each terminal's 10.11 s after its last.
 fn valid_for(interval_s: f64) -> Summary {
     let completed = (98.9 * interval_s) as u64;
-    let spread = Spread { mean: 20.0, p50: 15.0, p90: 40.0, p95: 60.0, p99: 90.0, p999: 120.0, max: 500.0 };
+    let spread = LatencySummary { mean: 20.0, p50: 15.0, p90: 40.0, p95: 60.0, p99: 90.0, p999: 120.0, max: 500.0 };
     let transaction =
         TransactionSummary { completed, share_percent: 100.0, response_ms: spread, service_ms: spread, ..Default::default() };
     let finding = Finding { id: "totals".into(), title: String::new(), offending: 0, examples: Vec::new(), seconds: 0.0 };

@@ -13,7 +13,7 @@ use crate::support::{mysql_checksums, mysql_client, open_mysql, options, require
 use graymark::engine::mysql::Mysql;
 use graymark::engine::mysql::connect::Target;
 use graymark::engine::server::mariadb::{Options, Server};
-use graymark::engine::{Engine, Error, Failure, Holding, RetryReason, Session, Upkeep};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, MaintenanceOutcome, RetryReason, Session};
 use graymark::measure::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, LoadStep, Manifest, Via};
 use graymark::workload::tpcc::Tpcc;
@@ -40,8 +40,8 @@ async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymar
     engine.load(manifest, &population, 2, &|_| ()).await
 }
 
-async fn holding(engine: &Mysql) -> Holding {
-    Engine::<Tpcc>::holding(engine).await.unwrap()
+async fn database_state(engine: &Mysql) -> DatabaseState {
+    Engine::<Tpcc>::database_state(engine).await.unwrap()
 }
 
 /// The conditions that do not hold.
@@ -202,7 +202,7 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
     let (manifest, population) = manifest(false);
     runtime().block_on(async {
         let engine = open_mysql(&url, Via::Procedures).await.unwrap();
-        assert_eq!(holding(&engine).await, Holding::Nothing);
+        assert_eq!(database_state(&engine).await, DatabaseState::Nothing);
         // Two at the same time do not meet.
         let (first, second) = tokio::join!(load(&engine, &manifest), load(&engine, &manifest));
         let (report, refused) = match (first, second) {
@@ -215,21 +215,21 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         assert!(report.database_bytes.is_some_and(|bytes| bytes > 50 << 20), "{report:?}");
         let phases: Vec<&str> = report.phases.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(phases, ["schema", "rows", "keys", "procedures", "statistics", "verify"]);
-        assert_eq!(holding(&engine).await, Holding::Complete(manifest.clone()));
+        assert_eq!(database_state(&engine).await, DatabaseState::Complete(manifest.clone()));
         assert!(matches!(load(&engine, &manifest).await, Err(Error::Usage(_))));
         assert_eq!(broken(&engine).await, Vec::<String>::new());
         let expected = mysql_checksums::<Tpcc>(&url).await;
         let upkeep = |kind| Engine::<Tpcc>::maintain(&engine, kind);
-        assert!(matches!(upkeep(MaintenanceKind::Checkpoint).await, Ok(Upkeep::Done(_))));
-        assert!(matches!(upkeep(MaintenanceKind::Vacuum).await, Ok(Upkeep::Absent(_))));
-        assert!(matches!(upkeep(MaintenanceKind::WarmUp).await, Ok(Upkeep::Read { rows: read, .. }) if read == rows));
+        assert!(matches!(upkeep(MaintenanceKind::Checkpoint).await, Ok(MaintenanceOutcome::Done(_))));
+        assert!(matches!(upkeep(MaintenanceKind::Vacuum).await, Ok(MaintenanceOutcome::Absent(_))));
+        assert!(matches!(upkeep(MaintenanceKind::WarmUp).await, Ok(MaintenanceOutcome::Read { rows: read, .. }) if read == rows));
 
         // A planted fault is found, and by the condition that it breaks.
         let mut user = mysql_client(&url, Some("tpcc")).await;
         user.query_drop("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 4").await.unwrap();
         assert!(broken(&engine).await.contains(&"3.3.2.1".to_owned()));
         Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
-        assert_eq!(holding(&engine).await, Holding::Nothing);
+        assert_eq!(database_state(&engine).await, DatabaseState::Nothing);
         let left: Option<u64> =
             user.query_first("SELECT count(*) FROM information_schema.schemata WHERE schema_name = 'tpcc'").await.unwrap();
         assert_eq!(left, Some(0), "the database that Graymark made is gone");
@@ -249,7 +249,7 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
             _ = stopped => {}
             done = Engine::<Tpcc>::load(&engine, &manifest, &population, 1, &on_step) => panic!("it was not given up: {done:?}"),
         }
-        assert_eq!(holding(&engine).await, Holding::Unfinished(manifest.clone()));
+        assert_eq!(database_state(&engine).await, DatabaseState::Unfinished(manifest.clone()));
         let other = load(&engine, &Manifest { seed: 43, ..manifest.clone() }).await.unwrap_err();
         assert!(matches!(&other, Error::Usage(text) if text.contains("seed 42") && text.contains("graymark drop")), "{other}");
         let report = load(&engine, &manifest).await.unwrap();
@@ -268,7 +268,7 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         // Someone else's tables are left alone.
         let mut user = mysql_client(&url, Some("tpcc")).await;
         user.query_drop("DROP TABLE graymark_manifest").await.unwrap();
-        assert!(matches!(holding(&engine).await, Holding::Foreign { .. }));
+        assert!(matches!(database_state(&engine).await, DatabaseState::Foreign { .. }));
         assert!(matches!(load(&engine, &manifest).await, Err(Error::Usage(_))));
     });
 }

@@ -218,8 +218,8 @@ fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
         let report = Engine::<Tpcc>::restore(&engine, &manifest, &population, &|_| {}).await.unwrap();
         assert!(report.rows() > 0 && report.held(), "{report:#?}");
         Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
-        let holding = Engine::<Tpcc>::holding(&engine).await.unwrap();
-        assert_eq!(holding, graymark::engine::Holding::Nothing);
+        let database_state = Engine::<Tpcc>::database_state(&engine).await.unwrap();
+        assert_eq!(database_state, graymark::engine::DatabaseState::Nothing);
     });
 }
 
@@ -243,7 +243,7 @@ fn a_server_that_is_gone_is_a_lost_connection() {
             assert!(matches!(failure, Failure::Disconnected { ambiguous: false, .. }), "{failure:?}");
         }
         drop(session);
-        let Err(Error::Database(why)) = Engine::<DebitCredit>::holding(&engine).await else { panic!("it is there") };
+        let Err(Error::Database(why)) = Engine::<DebitCredit>::database_state(&engine).await else { panic!("it is there") };
         assert!(why.contains("see that the server runs"), "{why}");
     });
 }

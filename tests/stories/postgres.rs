@@ -14,7 +14,7 @@ use graymark::engine::postgres::connect::Target;
 use graymark::engine::postgres::{Connection, Port, Postgres};
 use graymark::engine::server::postgres::{Options, Server};
 use graymark::engine::sql::script;
-use graymark::engine::{Engine, Error, Failure, Holding, RetryReason, Session};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
 use graymark::result::Isolation;
 use graymark::result::{LoadStep, Manifest, Via};
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
@@ -183,7 +183,7 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
     let (one_go, population) = manifest(1);
     runtime().block_on(async {
         let engine = open(&server.url(), Via::Procedures).await.unwrap();
-        assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Nothing);
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Nothing);
         let told = Mutex::new(Vec::new());
         let report = Engine::<Tpcc>::load(&engine, &one_go, &population, 2, &|step| told.lock().unwrap().push(step)).await.unwrap();
         let rows: u64 = population.parts().iter().map(|part| part.rows).sum();
@@ -193,7 +193,7 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         let heard: u64 =
             told.lock().unwrap().iter().map(|step| if let LoadStep::Rows { rows, .. } = step { *rows } else { 0 }).sum();
         assert_eq!(heard, rows);
-        assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Complete(one_go.clone()));
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Complete(one_go.clone()));
         assert!(matches!(load(&engine, &one_go).await, Err(Error::Usage(_))));
         let findings = Engine::<Tpcc>::check(&engine, &mut |_| ()).await.unwrap();
         assert!(findings.len() >= 12);
@@ -201,7 +201,7 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
         assert!(broken.is_empty(), "{broken:?}");
         let expected = checksums(&server.url()).await;
         Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
-        assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Nothing);
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Nothing);
 
         // Given up after the first committed part, then with other parameters, then to the end.
         let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -218,7 +218,7 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
             _ = stopped => {}
             done = Engine::<Tpcc>::load(&engine, &one_go, &population, 1, &on_step) => panic!("it was not given up: {done:?}"),
         }
-        assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Unfinished(one_go.clone()));
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Unfinished(one_go.clone()));
         let other = load(&engine, &Manifest { seed: 43, ..one_go.clone() }).await.unwrap_err();
         assert!(matches!(&other, Error::Usage(text) if text.contains("seed 42") && text.contains("graymark drop")), "{other}");
         let report = load(&engine, &one_go).await.unwrap();
@@ -242,7 +242,7 @@ fn two_loads_at_the_same_time_do_not_meet() {
         // Someone else's tables are left alone.
         let user = client(&server.url()).await;
         user.batch_execute("DROP TABLE tpcc.graymark_manifest").await.unwrap();
-        assert!(matches!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Foreign { .. }));
+        assert!(matches!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Foreign { .. }));
         assert!(matches!(load(&engine, &manifest).await, Err(Error::Usage(_))));
     });
 }
@@ -684,7 +684,7 @@ fn a_database_that_may_not_be_written_says_so() {
         let engine = open(&server.url(), Via::Procedures).await.unwrap();
         let standby = load(&engine, &manifest).await.unwrap_err().to_string();
         assert!(standby.contains("connect to the primary") && !standby.contains('\n'), "{standby}");
-        assert_eq!(Engine::<Tpcc>::holding(&engine).await.unwrap(), Holding::Nothing);
+        assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Nothing);
         // A server that is there tells its CPU time if it is on this machine.
         assert_eq!(Engine::<Tpcc>::server_cpu_seconds(&engine).is_some(), cfg!(target_os = "linux"));
         let settings = graymark::engine::Options {

@@ -99,8 +99,8 @@ impl Run {
                 unknown: measured.unknown,
                 retries: measured.retries,
                 share_percent: if all > 0 { 100.0 * measured.completed as f64 / all as f64 } else { 0.0 },
-                response_ms: Spread::of(&measured.response),
-                service_ms: Spread::of(&measured.service),
+                response_ms: LatencySummary::of(&measured.response),
+                service_ms: LatencySummary::of(&measured.service),
             };
             (name.to_string(), summary)
         });
@@ -207,11 +207,11 @@ impl Run {
         Some(PacingSummary {
             keying_s: ranges(&pacing.keying),
             think_s: ranges(&pacing.think),
-            deferred_ms: Spread::of(&pacing.deferred),
+            deferred_ms: LatencySummary::of(&pacing.deferred),
             deferred_completed: pacing.deferred.len(),
             deferred_within_limit: pacing.deferred.len(),
-            queue_ms: Spread::of(&pacing.queued),
-            lateness_ms: Spread::of(&pacing.lateness),
+            queue_ms: LatencySummary::of(&pacing.queued),
+            lateness_ms: LatencySummary::of(&pacing.lateness),
             longest_queue: pacing.longest_queue,
             ..PacingSummary::default()
         })
@@ -500,7 +500,7 @@ fn stage_summary(summary: &mut Summary) {
         completed: (rate * seconds) as u64,
         transactions_per_second: rate,
         new_orders_per_minute: Some(rate * 26.0),
-        response_ms: Spread { p50: 3.2, p90: 9.1, p99: 18.4, max: 40.0, ..Spread::default() },
+        response_ms: LatencySummary { p50: 3.2, p90: 9.1, p99: 18.4, max: 40.0, ..LatencySummary::default() },
         client_cpu_us_per_transaction: (seconds == 100.0).then_some(350.0),
         server_cpu_us_per_transaction: (seconds == 100.0).then_some(6_500.0),
         ..StageSummary::default()

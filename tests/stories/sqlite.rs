@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use graymark::engine::sqlite::{Journal, Options, Sqlite, Synchronous};
-use graymark::engine::{Engine, Error, Failure, Holding, RetryReason, Session};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
 use graymark::result::{Finding, LoadReport, LoadStep, Manifest};
 use graymark::workload::Workload;
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, Line, NewOrder, OrderStatus, Payment, StockLevel};
@@ -45,8 +45,8 @@ fn load(engine: &Sqlite, manifest: &Manifest, told: &(dyn Fn(LoadStep) + Send + 
     block_on(Engine::<Tpcc>::load(engine, manifest, &population(), 1, told))
 }
 
-fn holding(engine: &Sqlite) -> Holding {
-    block_on(Engine::<Tpcc>::holding(engine)).unwrap()
+fn database_state(engine: &Sqlite) -> DatabaseState {
+    block_on(Engine::<Tpcc>::database_state(engine)).unwrap()
 }
 
 fn check(engine: &Sqlite) -> Vec<Finding> {
@@ -106,7 +106,7 @@ fn a_load_tells_its_steps_and_leaves_a_complete_database() {
 
     let (_directory, options) = loaded();
     let engine = open(&options);
-    assert_eq!(holding(&engine), Holding::Complete(manifest(true)));
+    assert_eq!(database_state(&engine), DatabaseState::Complete(manifest(true)));
     assert!(check(&engine).iter().all(Finding::held));
 }
 
@@ -133,7 +133,7 @@ fn what_is_loaded_is_not_loaded_over() {
     let Err(Error::Usage(why)) = load(&engine, &manifest(true), &|_| {}) else { panic!("loaded twice") };
     assert!(why.contains("loaded already (scale 1, seed 1998"), "{why}");
     block_on(Engine::<Tpcc>::drop_tables(&engine)).unwrap();
-    assert_eq!(holding(&engine), Holding::Nothing);
+    assert_eq!(database_state(&engine), DatabaseState::Nothing);
     assert!(std::fs::metadata(&options.file).unwrap().len() < 100_000, "the space is given back");
 }
 
@@ -166,7 +166,7 @@ fn a_killed_load_goes_on_where_it_was() {
     let options = Options::new(directory.path().join("killed.db"));
     for (step, count) in [("Phase(\"rows\")", 1), ("resumed: false", 3), ("resumed: false", 10), ("Phase(\"keys\")", 1)] {
         kill_load(&options.file, step, count);
-        assert_eq!(holding(&open(&options)), Holding::Unfinished(manifest(false)), "after a kill at {step}");
+        assert_eq!(database_state(&open(&options)), DatabaseState::Unfinished(manifest(false)), "after a kill at {step}");
     }
     let engine = open(&options);
     let Err(Error::Usage(why)) = load(&engine, &Manifest { seed: 5, ..manifest(false) }, &|_| {}) else {
@@ -299,7 +299,7 @@ fn tables_of_somebody_else_are_left_alone() {
     let options = Options::new(directory.path().join("foreign.db"));
     rusqlite::Connection::open(&options.file).unwrap().execute_batch("CREATE TABLE stock (x); CREATE TABLE t (x)").unwrap();
     let engine = open(&options);
-    let Holding::Foreign { why } = holding(&engine) else { panic!("not seen") };
+    let DatabaseState::Foreign { why } = database_state(&engine) else { panic!("not seen") };
     assert!(why.contains("it has stock but no manifest of Graymark's"), "{why}");
     assert!(matches!(block_on(Engine::<Tpcc>::drop_tables(&engine)), Err(Error::Database(_))));
     assert!(matches!(load(&engine, &manifest(false), &|_| {}), Err(Error::Usage(_))));
@@ -314,7 +314,9 @@ fn tables_of_somebody_else_are_left_alone() {
     ] {
         rusqlite::Connection::open(&options.file).unwrap().execute_batch(damage).unwrap();
         let engine = open(&options);
-        let (Holding::Foreign { why } | Holding::Damaged { why }) = holding(&engine) else { panic!("`{damage}` not seen") };
+        let (DatabaseState::Foreign { why } | DatabaseState::Damaged { why }) = database_state(&engine) else {
+            panic!("`{damage}` not seen")
+        };
         assert!(why.contains(told), "{why}");
         let session = block_on(Engine::<Tpcc>::open_session(&engine)).err().expect("no session");
         assert!(session.to_string().contains(told), "{session}");
@@ -325,14 +327,14 @@ fn tables_of_somebody_else_are_left_alone() {
     let nothing = "CREATE TABLE other AS SELECT workload, NULL AS manifest, complete FROM graymark_manifest; DROP TABLE graymark_manifest; \
                    ALTER TABLE other RENAME TO graymark_manifest";
     rusqlite::Connection::open(&options.file).unwrap().execute_batch(nothing).unwrap();
-    let Holding::Foreign { why } = holding(&open(&options)) else { panic!("a manifest of nothing is not seen") };
+    let DatabaseState::Foreign { why } = database_state(&open(&options)) else { panic!("a manifest of nothing is not seen") };
     assert!(why.contains("graymark_manifest cannot be read"), "{why}");
 
     let (_directory, options) = loaded();
     let other = "UPDATE graymark_manifest SET workload = 'debitcredit'";
     rusqlite::Connection::open(&options.file).unwrap().execute_batch(other).unwrap();
     let engine = open(&options);
-    let Holding::Other { workload } = holding(&engine) else { panic!("another workload is not seen") };
+    let DatabaseState::Other { workload } = database_state(&engine) else { panic!("another workload is not seen") };
     assert_eq!(workload, "debitcredit");
     let session = block_on(Engine::<Tpcc>::open_session(&engine)).err().expect("no session");
     assert!(session.to_string().contains("debitcredit"), "{session}");

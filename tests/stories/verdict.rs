@@ -40,7 +40,7 @@ fn initial_rows(each: [u64; 4]) -> BTreeMap<String, u64> {
 
 /// A run of two hours at 200 warehouses that keeps every rule.
 fn valid() -> Summary {
-    let spread = Spread { mean: 20.0, p50: 15.0, p90: 40.0, p95: 60.0, p99: 90.0, p999: 120.0, max: 500.0 };
+    let spread = LatencySummary { mean: 20.0, p50: 15.0, p90: 40.0, p95: 60.0, p99: 90.0, p999: 120.0, max: 500.0 };
     let transaction = |(name, completed): (&'static str, u64)| {
         let rolled_back = if name == "new_order" { completed / 100 } else { 0 };
         (name, TransactionSummary { completed, rolled_back, response_ms: spread, service_ms: spread, ..Default::default() })

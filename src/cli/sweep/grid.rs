@@ -13,10 +13,10 @@ use tokio::runtime::Runtime;
 use super::super::interrupt::Interrupt;
 use super::super::{load, with_engine};
 use super::SWEPT;
-use super::state::{Aim, Settings};
+use super::state::{PointKey, Settings};
 use crate::engine::registry::Visitor;
 use crate::engine::server::memory;
-use crate::engine::{Engine, Error, Upkeep};
+use crate::engine::{Engine, Error, MaintenanceOutcome};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::{Plan, parse_scale};
 use crate::size;
@@ -179,7 +179,7 @@ impl Grid {
     }
 
     /// The memory that the server of a point may use; `db` is its URL.
-    pub(super) fn memory(&self, aim: Aim, db: &DatabaseUrl) -> Option<u64> {
+    pub(super) fn memory(&self, aim: PointKey, db: &DatabaseUrl) -> Option<u64> {
         let scheme = db.scheme();
         match self.bound_memory? {
             Bound::Bytes(bytes) => Some(bytes),
@@ -190,7 +190,7 @@ impl Grid {
 
 /// All points in the order in which they are run: repeat after repeat, each with all combinations, shuffled by the plan's seed. So a drift of
 /// the machine does not look like an effect, and a grid that ends early has whole repeats.
-pub(super) fn order(settings: &Settings) -> Vec<Aim> {
+pub(super) fn order(settings: &Settings) -> Vec<PointKey> {
     let Some(grid) = &settings.grid else { return Vec::new() };
     let some = |values: &[u32]| if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect::<Vec<_>>() };
     let buffers = if grid.buffers.is_empty() { vec![None] } else { grid.buffers.iter().copied().map(Some).collect() };
@@ -202,7 +202,7 @@ pub(super) fn order(settings: &Settings) -> Vec<Aim> {
                 for buffers in buffers.iter().copied() {
                     for cpus in some(&grid.cpus) {
                         for clients in some(&grid.clients) {
-                            points.push(Aim { series, warehouses, at: None, buffers, cpus, clients, repeat: Some(repeat) });
+                            points.push(PointKey { series, warehouses, at: None, buffers, cpus, clients, repeat: Some(repeat) });
                         }
                     }
                 }
@@ -236,7 +236,7 @@ impl Visitor for Fill {
         // What a first reader would otherwise write in each point: row states known, no page to be written back.
         for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
             match runtime.block_on(self.interrupt.or(engine.maintain(kind))) {
-                Some(Ok(Upkeep::Absent(_) | Upkeep::Done(_) | Upkeep::Read { .. })) => {}
+                Some(Ok(MaintenanceOutcome::Absent(_) | MaintenanceOutcome::Done(_) | MaintenanceOutcome::Read { .. })) => {}
                 Some(Err(error)) => return Err(error),
                 None => return Ok(false),
             }
@@ -297,7 +297,7 @@ mod tests {
         let all = order(&settings(7));
         assert_eq!(all.len(), 2 * 3 * 2 * 2);
         let (first, second) = all.split_at(12);
-        let bare = |aims: &[Aim]| aims.iter().map(|aim| Aim { repeat: None, ..*aim }).collect::<Vec<_>>();
+        let bare = |aims: &[PointKey]| aims.iter().map(|aim| PointKey { repeat: None, ..*aim }).collect::<Vec<_>>();
         assert_ne!(bare(first), bare(second));
         assert!(bare(first).iter().all(|aim| bare(second).contains(aim)));
         assert!(first.iter().all(|aim| aim.repeat == Some(1)) && second.iter().all(|aim| aim.repeat == Some(2)));
@@ -309,13 +309,13 @@ mod tests {
     fn memory_follows_the_buffers() {
         let settings = settings(1);
         let grid = settings.grid.unwrap();
-        let aim = |buffers| Aim { buffers: Some(buffers), clients: Some(8), ..Aim::default() };
+        let aim = |buffers| PointKey { buffers: Some(buffers), clients: Some(8), ..PointKey::default() };
         assert!(grid.memory(aim(64 << 20), &"postgres:local".into()).unwrap() > 96 << 20);
         assert_eq!(
             grid.memory(aim(1 << 30), &"mysql:local".into()).unwrap() - grid.memory(aim(1 << 29), &"mysql:local".into()).unwrap(),
             (1 << 29) + (1 << 26)
         );
         let fixed = Grid { bound_memory: Some("512MB".parse().unwrap()), ..grid };
-        assert_eq!(fixed.memory(Aim::default(), &"postgres:local".into()), Some(512 << 20));
+        assert_eq!(fixed.memory(PointKey::default(), &"postgres:local".into()), Some(512 << 20));
     }
 }

@@ -14,7 +14,7 @@ use super::grid::Grid;
 use super::state::Series;
 use crate::engine::files;
 use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Holding};
+use crate::engine::{DatabaseState, Engine, Error};
 use crate::plan::Plan;
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
@@ -226,12 +226,12 @@ impl Visitor for MakeWay {
     type Output = ();
 
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<(), Error> {
-        let stays = match runtime.block_on(engine.holding())? {
-            Holding::Nothing => true,
-            Holding::Complete(manifest) | Holding::Unfinished(manifest) => Some(manifest.scale) == self.keep,
-            Holding::Other { workload } => return Err(check::other::<W>(&workload, &engine.identity().url)),
-            Holding::Foreign { why } => return Err(check::foreign(&engine.identity().url, &why)),
-            Holding::Damaged { .. } => false,
+        let stays = match runtime.block_on(engine.database_state())? {
+            DatabaseState::Nothing => true,
+            DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => Some(manifest.scale) == self.keep,
+            DatabaseState::Other { workload } => return Err(check::other::<W>(&workload, &engine.identity().url)),
+            DatabaseState::Foreign { why } => return Err(check::foreign(&engine.identity().url, &why)),
+            DatabaseState::Damaged { .. } => false,
         };
         if stays {
             return Ok(());

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::super::interrupt::Interrupt;
-use super::super::run::{self, Extent, Told};
+use super::super::run::{self, OutputMode, RunCommand};
 use super::super::{Ended, RunArgs, say};
 use super::SWEPT;
 use super::grid::{self, Grid};
 use super::place::Place;
-use super::state::{Aim, Database, Entry, Progress, State};
+use super::state::{Database, Entry, PointKey, Progress, State};
 use crate::engine::Error;
 use crate::engine::server::{affinity, memory};
 use crate::plan::Plan;
@@ -73,7 +73,7 @@ impl Points {
             self.table()?;
         }
         for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases) {
-            let aim = Aim { series: there.series, warehouses: Some(there.warehouses), ..Aim::default() };
+            let aim = PointKey { series: there.series, warehouses: Some(there.warehouses), ..PointKey::default() };
             self.place(aim)?.remove()?;
         }
         let study = study(&self.state);
@@ -99,7 +99,7 @@ impl Points {
     }
 
     /// Runs a point, or takes up the result of one that was killed just after its end. False if it was interrupted.
-    fn point(&mut self, aim: Aim) -> Result<bool, Error> {
+    fn point(&mut self, aim: PointKey) -> Result<bool, Error> {
         let database = self.place(aim)?;
         let again = self.state.points.iter().position(|entry| entry.aim == aim);
         let index = again.unwrap_or(self.state.points.len());
@@ -144,7 +144,7 @@ impl Points {
                     price: None,
                     show_terminal: None,
                 };
-                let ended = run::start(args, Extent::Bench, Told::Nothing, self.interrupt.clone())?;
+                let ended = run::start(args, RunCommand::Bench, OutputMode::Nothing, self.interrupt.clone())?;
                 if ended == Ended::Interrupted || self.interrupt.stop.requested() {
                     // It may lack its check of consistency, so it does not count.
                     remove(&out)?;
@@ -179,7 +179,7 @@ impl Points {
 
     /// Where a point works: of a grid on a copy of the database, made anew, by a server with the point's own options, and why its memory is not
     /// bounded if it should be. None if loading the database was interrupted.
-    fn copied(&mut self, aim: Aim, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
+    fn copied(&mut self, aim: PointKey, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
         let Some(grid) = self.state.settings.grid.clone() else { return Ok(Some((database.clone(), None))) };
         if !self.loaded(aim, database)? {
             return Ok(None);
@@ -207,7 +207,7 @@ impl Points {
     }
 
     /// Loads the database that points are copied from, if that has not been done; false if it was interrupted.
-    fn loaded(&mut self, aim: Aim, database: &Place) -> Result<bool, Error> {
+    fn loaded(&mut self, aim: PointKey, database: &Place) -> Result<bool, Error> {
         let (series, warehouses) = (aim.series, aim.warehouses.unwrap_or(1));
         let known = self.state.databases.iter().position(|there| (there.series, there.warehouses) == (series, warehouses));
         let index = known.unwrap_or(self.state.databases.len());
@@ -283,7 +283,7 @@ impl Points {
     }
 
     /// What is run: the sweep's plan with the point's own scale, pace and place.
-    fn plan(&self, aim: Aim, place: &Place) -> Result<Plan, Error> {
+    fn plan(&self, aim: PointKey, place: &Place) -> Result<Plan, Error> {
         let mut plan = self.state.settings.plan.clone();
         plan.db = Some(place.url().clone());
         plan.scale = aim.warehouses.or(plan.scale);
@@ -293,7 +293,7 @@ impl Points {
             plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
         }
         if let Some(percent) = aim.at.filter(|percent| *percent < 100) {
-            let full = self.state.done().find(|(entry, _)| entry.aim == Aim { at: Some(100), ..aim });
+            let full = self.state.done().find(|(entry, _)| entry.aim == PointKey { at: Some(100), ..aim });
             let full = full.map(|(entry, _)| Record::open(&self.directory.join(&entry.record))).transpose()?;
             let full = full.and_then(|record| record.summary);
             let full = full.ok_or_else(|| Error::Usage("the record of the full load has no summary".to_owned()))?;
@@ -302,7 +302,7 @@ impl Points {
         Ok(plan)
     }
 
-    fn place(&self, aim: Aim) -> Result<Place, Error> {
+    fn place(&self, aim: PointKey) -> Result<Place, Error> {
         place_of(&self.state, aim, &self.db, &self.directory)
     }
 
@@ -419,11 +419,11 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
 }
 
 /// The point to be run next; none if the sweep is done.
-fn next(state: &State) -> Option<Aim> {
+fn next(state: &State) -> Option<PointKey> {
     let settings = &state.settings;
     match settings.sweep {
         Kind::Load => {
-            let aims = settings.at.iter().map(|percent| Aim { at: Some(*percent), ..Aim::default() });
+            let aims = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
             aims.into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim))
         }
         Kind::Grid => grid::order(settings).into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim)),
@@ -463,7 +463,7 @@ fn progress(state: &State) -> String {
 }
 
 /// The point in words.
-fn name(state: &State, aim: Aim) -> String {
+fn name(state: &State, aim: PointKey) -> String {
     let load = (state.settings.sweep == Kind::Load).then(|| format!("{} % of the load", aim.at.unwrap_or(100)));
     let parts = [
         load,
@@ -485,7 +485,7 @@ fn name(state: &State, aim: Aim) -> String {
     words
 }
 
-fn directory_name(state: &State, aim: Aim) -> String {
+fn directory_name(state: &State, aim: PointKey) -> String {
     let parts = [
         (state.settings.sweep == Kind::Load).then(|| format!("load{}", aim.at.unwrap_or(100))),
         aim.warehouses.map(|warehouses| format!("w{warehouses}")),
@@ -498,7 +498,7 @@ fn directory_name(state: &State, aim: Aim) -> String {
     if state.settings.series.len() > 1 { format!("series{}-{point}", aim.series + 1) } else { point }
 }
 
-fn place_of(state: &State, aim: Aim, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
+fn place_of(state: &State, aim: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
     let series = state.settings.series.get(aim.series).cloned().unwrap_or_default();
     Place::of(db, &series, aim.warehouses, directory)
 }
@@ -523,19 +523,19 @@ fn remove(directory: &Path) -> Result<(), Error> {
 pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
     let settings = &state.settings;
     let mut text = format!("{}\n", progress(state));
-    let mut line = |aim: Aim| -> Result<(), Error> {
+    let mut line = |aim: PointKey| -> Result<(), Error> {
         let place = place_of(state, aim, db, directory)?;
         text.push_str(&format!("  {}: {}\n", name(state, aim), place.url()));
         Ok(())
     };
     match settings.sweep {
         Kind::Grid => {
-            let done = |aim: &Aim| state.done().any(|(entry, _)| entry.aim == *aim);
+            let done = |aim: &PointKey| state.done().any(|(entry, _)| entry.aim == *aim);
             grid::order(settings).into_iter().filter(|aim| !done(aim)).try_for_each(&mut line)?;
         }
         Kind::Load => {
-            let done = |aim: &Aim| state.done().any(|(entry, _)| entry.aim == *aim);
-            let aims = settings.at.iter().map(|percent| Aim { at: Some(*percent), ..Aim::default() });
+            let done = |aim: &PointKey| state.done().any(|(entry, _)| entry.aim == *aim);
+            let aims = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
             aims.filter(|aim| !done(aim)).try_for_each(&mut line)?;
         }
         Kind::Warehouses | Kind::Max => {

@@ -56,15 +56,15 @@ pub(super) struct Settings {
 
 impl Settings {
     /// A search's point.
-    pub(super) fn aim(&self, series: usize, number: u32) -> Aim {
+    pub(super) fn aim(&self, series: usize, number: u32) -> PointKey {
         match &self.max {
-            Some(Max { of: Of::Clients, .. }) => Aim { series, clients: Some(number), ..Aim::default() },
-            _ => Aim { series, warehouses: Some(number), ..Aim::default() },
+            Some(Max { of: Of::Clients, .. }) => PointKey { series, clients: Some(number), ..PointKey::default() },
+            _ => PointKey { series, warehouses: Some(number), ..PointKey::default() },
         }
     }
 
     /// What a search has varied in a point.
-    fn varied(&self, aim: &Aim) -> Option<u32> {
+    fn varied(&self, aim: &PointKey) -> Option<u32> {
         match &self.max {
             Some(Max { of: Of::Clients, .. }) => aim.clients,
             _ => aim.warehouses,
@@ -92,7 +92,7 @@ pub(super) struct Series {
 
 /// A point, named by what is varied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Aim {
+pub(super) struct PointKey {
     /// Index into [`Settings::series`].
     pub(super) series: usize,
     /// Number of warehouses, where these are varied.
@@ -142,7 +142,7 @@ pub(super) enum Progress {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     #[serde(flatten)]
-    pub(super) aim: Aim,
+    pub(super) aim: PointKey,
     pub(super) state: Progress,
     /// Its record, below the sweep's directory.
     pub(super) record: String,

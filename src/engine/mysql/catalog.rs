@@ -9,7 +9,7 @@ use super::Port;
 use super::failure::of_command;
 use super::read::Read;
 use crate::engine::sql::script;
-use crate::engine::{Error, Holding, ownership};
+use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 
 /// The tables of Graymark's own in a workload's database.
@@ -22,7 +22,7 @@ const FORMAT: u32 = 1;
 const OWN_DATABASE: &str = "in a database that Graymark made";
 
 /// What a database holds. The connection need not be to that database, which need not exist.
-pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding, Error> {
+pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<DatabaseState, Error> {
     let failed = |error| of_command("cannot look at the database", &error);
     let sql = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
     let there: BTreeMap<String, String> =
@@ -40,7 +40,7 @@ pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding
         let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
         let names = W::TABLES.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
         let names: Vec<&str> = names.chain(made.iter().map(|made| made.name).filter(|name| is_there(name))).collect();
-        return if names.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&names)) };
+        return if names.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&names)) };
     }
     let columns = columns(conn, database).await.map_err(failed)?;
     let has = |table: &str, column: &str| columns.contains(&(table.to_owned(), column.to_owned()));
@@ -51,13 +51,13 @@ pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding
     let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.rows(sql).await.map_err(failed)?;
     // A load that was killed before its first word.
     if rows.is_empty() && !W::TABLES.iter().any(|table| there.contains_key(table.name)) {
-        return Ok(Holding::Nothing);
+        return Ok(DatabaseState::Nothing);
     }
     let [(Some(workload), manifest, state)] = rows.as_slice() else {
         return foreign(format!("its {} has {} rows instead of one that names a workload", METADATA[0], rows.len()));
     };
     if workload != W::NAME {
-        return Ok(Holding::Other { workload: workload.clone() });
+        return Ok(DatabaseState::Other { workload: workload.clone() });
     }
     let manifest = match serde_json::from_str::<Manifest>(manifest.as_deref().unwrap_or_default()) {
         Ok(manifest) if manifest.format == FORMAT => manifest,
@@ -81,10 +81,10 @@ pub async fn holding<W: Port>(conn: &mut Conn, database: &str) -> Result<Holding
     }
     Ok(match missing {
         Some(missing) if state.as_deref() == Some("complete") => {
-            Holding::Damaged { why: format!("database {database} has tables of the workload, but no {missing}") }
+            DatabaseState::Damaged { why: format!("database {database} has tables of the workload, but no {missing}") }
         }
-        None if state.as_deref() == Some("complete") => Holding::Complete(manifest),
-        _ => Holding::Unfinished(manifest),
+        None if state.as_deref() == Some("complete") => DatabaseState::Complete(manifest),
+        _ => DatabaseState::Unfinished(manifest),
     })
 }
 

@@ -18,7 +18,7 @@ use super::failure::{DEADLOCK, DUPLICATE_KEY, code, of_command};
 use super::read::Read;
 use super::rows::{self, Chunks};
 use super::{Port, catalog, procedure};
-use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
+use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, ownership};
 use crate::result::{LoadReport, Manifest};
@@ -33,7 +33,7 @@ pub async fn load<W: Port>(
     manifest: &Manifest,
     population: &W::Population,
     jobs: usize,
-    told: Told<'_>,
+    told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let jobs = jobs.max(1);
     let database = target.database(W::NAME);
@@ -124,7 +124,7 @@ async fn create_database(target: &Target, database: &str) -> Result<bool, Error>
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
 async fn prepare<W: Port>(conn: &mut Conn, database: &str, manifest: &Manifest) -> Result<(), Error> {
     // What an interrupted load has not made of them is made, too.
-    goes_on(catalog::holding::<W>(conn, database).await?, manifest)?;
+    goes_on(catalog::database_state::<W>(conn, database).await?, manifest)?;
     catalog::create::<W>(conn, manifest).await
 }
 
@@ -290,7 +290,7 @@ pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
     let guard = claim(target, database).await?;
     let failed = |error| of_command("cannot remove the tables", &error);
     let mut conn = target.connect(None, &["foreign_key_checks = 0", "lock_wait_timeout = 600"]).await?;
-    if !ownership::droppable(catalog::holding::<W>(&mut conn, database).await?)? {
+    if !ownership::droppable(catalog::database_state::<W>(&mut conn, database).await?)? {
         return release(guard).await;
     }
     let mut tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();

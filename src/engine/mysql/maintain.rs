@@ -1,11 +1,11 @@
-//! Upkeep: checkpoints, and reading everything once.
+//! MaintenanceOutcome: checkpoints, and reading everything once.
 
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
 use super::failure::{self, of_command};
 use super::read::Read;
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, MaintenanceOutcome};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
@@ -15,33 +15,33 @@ const UNKNOWN_VARIABLE: u16 = 1193;
 const NO_PRIVILEGE: u16 = 1227;
 
 /// Does some upkeep.
-pub async fn maintain<W: Workload>(conn: &mut Conn, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+pub async fn maintain<W: Workload>(conn: &mut Conn, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
     match kind {
         MaintenanceKind::Checkpoint => checkpoint(conn).await,
-        MaintenanceKind::Vacuum => {
-            Ok(Upkeep::Absent("InnoDB purges old versions of rows by itself, all the time; it cannot be asked to".to_owned()))
-        }
+        MaintenanceKind::Vacuum => Ok(MaintenanceOutcome::Absent(
+            "InnoDB purges old versions of rows by itself, all the time; it cannot be asked to".to_owned(),
+        )),
         MaintenanceKind::WarmUp => warm_up::<W>(conn).await,
     }
 }
 
 /// Has all pages written down that were changed, so that the log before them is no longer needed.
-async fn checkpoint(conn: &mut Conn) -> Result<Upkeep, Error> {
+async fn checkpoint(conn: &mut Conn) -> Result<MaintenanceOutcome, Error> {
     let before = written(conn).await;
     match conn.query_drop("SET GLOBAL innodb_log_checkpoint_now = ON").await {
         Ok(()) => {}
         Err(error) if failure::code(&error) == Some(UNKNOWN_VARIABLE) => {
-            return Ok(Upkeep::Absent(
+            return Ok(MaintenanceOutcome::Absent(
                 "this server has no innodb_log_checkpoint_now; InnoDB writes changed pages all the time, as its log fills"
                     .to_owned(),
             ));
         }
         Err(error) if failure::code(&error) == Some(NO_PRIVILEGE) => {
-            return Ok(Upkeep::Absent("this user may not set innodb_log_checkpoint_now: grant it SUPER".to_owned()));
+            return Ok(MaintenanceOutcome::Absent("this user may not set innodb_log_checkpoint_now: grant it SUPER".to_owned()));
         }
         Err(error) => return Err(of_command("cannot ask for a checkpoint", &error)),
     }
-    Ok(Upkeep::Done(match before.zip(written(conn).await) {
+    Ok(MaintenanceOutcome::Done(match before.zip(written(conn).await) {
         Some((before, after)) => format!("{} pages written", after.saturating_sub(before)),
         None => "done".to_owned(),
     }))
@@ -53,7 +53,7 @@ async fn written(conn: &mut Conn) -> Option<u64> {
 }
 
 /// Reads all tables from end to end, in the order of their primary keys.
-async fn warm_up<W: Workload>(conn: &mut Conn) -> Result<Upkeep, Error> {
+async fn warm_up<W: Workload>(conn: &mut Conn) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0_u64;
     for table in W::TABLES {
         let read: Option<u64> = conn
@@ -63,5 +63,5 @@ async fn warm_up<W: Workload>(conn: &mut Conn) -> Result<Upkeep, Error> {
         rows += read.unwrap_or_default();
     }
     let work = format!("{rows} rows of {} tables read from end to end", W::TABLES.len());
-    Ok(Upkeep::Read { rows, work })
+    Ok(MaintenanceOutcome::Read { rows, work })
 }

@@ -34,11 +34,11 @@ use crate::engine::address;
 use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
-use crate::engine::{Engine, Error, Holding, Observer, Session, Upkeep};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Session};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::Procedures;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::url::DatabaseUrl;
 use crate::workload::trace::Trace;
@@ -218,8 +218,8 @@ impl<W: Port> Engine<W> for Mysql {
         observe::Watch::new(self, self.target.database(W::NAME))
     }
 
-    async fn holding(&self) -> Result<Holding, Error> {
-        catalog::holding::<W>(&mut self.target.connect(None, &[]).await?, self.target.database(W::NAME)).await
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
+        catalog::database_state::<W>(&mut self.target.connect(None, &[]).await?, self.target.database(W::NAME)).await
     }
 
     async fn load(
@@ -274,7 +274,7 @@ impl<W: Port> Engine<W> for Mysql {
         check::rows_of(&mut self.conn::<W>().await?, traces).await
     }
 
-    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
         maintain::maintain::<W>(&mut self.conn::<W>().await?, kind).await
     }
 
@@ -283,12 +283,12 @@ impl<W: Port> Engine<W> for Mysql {
         population: &W::Population,
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
-    ) -> Result<Upkeep, Error> {
+    ) -> Result<MaintenanceOutcome, Error> {
         warm::at_random::<W>(&mut self.conn::<W>().await?, population, seed, told).await
     }
 
-    async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
-        scan::chill(self, all).map(Some)
+    async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
+        scan::empty_caches(self, all).map(Some)
     }
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {

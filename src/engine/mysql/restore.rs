@@ -41,7 +41,7 @@ pub async fn restore<W: Port>(
     let database = target.database(W::NAME);
     let guard = claim(target, database).await?;
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
-    restorable(&catalog::holding::<W>(&mut conn, database).await?, manifest)?;
+    restorable(&catalog::database_state::<W>(&mut conn, database).await?, manifest)?;
     // What was read of the catalog is a transaction by now.
     conn.query_drop("COMMIT").await.map_err(|error| refused(&error))?;
     let parts = Parts::of(population);

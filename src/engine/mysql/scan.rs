@@ -10,14 +10,14 @@ use super::failure::of_command;
 use super::read::Read;
 use crate::engine::Error;
 use crate::engine::scan;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::workload::{Table, Workload};
 
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
-pub(super) fn chill(mysql: &Mysql, all: bool) -> Result<Chill, Error> {
+pub(super) fn empty_caches(mysql: &Mysql, all: bool) -> Result<CacheState, Error> {
     match mysql.server() {
-        Some(server) => scan::chill_by_restart(server, all),
-        None => scan::chill_of_others(mysql.neighbour.as_ref().map(|(_, data)| data.as_path()), all),
+        Some(server) => scan::empty_caches_by_restart(server, all),
+        None => scan::empty_caches_of_others(mysql.neighbour.as_ref().map(|(_, data)| data.as_path()), all),
     }
 }
 

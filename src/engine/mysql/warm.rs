@@ -7,7 +7,7 @@ use mysql_async::Conn;
 use super::failure::of_command;
 use super::read::Read;
 use crate::engine::warm::{self, Reader};
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, MaintenanceOutcome};
 use crate::workload::{Population, Table, Workload};
 
 /// Warms up at random.
@@ -16,7 +16,7 @@ pub async fn at_random<W: Workload>(
     population: &W::Population,
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
-) -> Result<Upkeep, Error> {
+) -> Result<MaintenanceOutcome, Error> {
     let statements = population.tables().iter().map(|table| (table, statement(table))).collect();
     warm::at_random::<W>(population, seed, &mut Rows { conn, statements }, told).await
 }

@@ -10,7 +10,7 @@ use super::port::{self, Port};
 use super::program;
 use super::statement::Reply;
 use crate::engine::sql::script;
-use crate::engine::{Error, Holding, ownership};
+use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 
 /// The version of [`Manifest`] that this program writes and understands.
@@ -116,14 +116,14 @@ pub(super) fn is_there(error: &Diagnostic) -> bool {
 }
 
 /// What the database holds of the workload.
-pub(super) fn holding<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<Holding, Error> {
+pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<DatabaseState, Error> {
     let look = |error: &Diagnostic| failed("cannot look at the database", error);
     let foreign = |what: String| Ok(ownership::foreign(&what, "the database's own client", "a database of its own"));
     let reply = match ask(connection, dialect, "read manifest") {
         Ok(reply) => reply.unwrap_or_default(),
         Err(error) if is_missing(&error) => {
             let unproven = there::<W>(connection)?;
-            return if unproven.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+            return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
         }
         Err(error) if error.meaning() == Meaning::Lost => return Err(look(&error)),
         Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
@@ -131,7 +131,7 @@ pub(super) fn holding<W: Port>(connection: &Connection, dialect: &Dialect) -> Re
     // A load that was killed before its first word.
     let there = there::<W>(connection)?;
     if reply.rows.is_empty() && !W::TABLES.iter().any(|table| there.contains(&table.name)) {
-        return Ok(Holding::Nothing);
+        return Ok(DatabaseState::Nothing);
     }
     let [row] = &reply.rows[..] else {
         return foreign(format!("its graymark_manifest has {} rows instead of one", reply.rows.len()));
@@ -140,7 +140,7 @@ pub(super) fn holding<W: Port>(connection: &Connection, dialect: &Dialect) -> Re
     let read = |column| read(column).map(Option::unwrap_or_default);
     let (workload, text, complete) = (read(0)?, read(1)?, read(2)?);
     if workload != W::NAME {
-        return Ok(Holding::Other { workload: workload.to_owned() });
+        return Ok(DatabaseState::Other { workload: workload.to_owned() });
     }
     let manifest: Manifest = match serde_json::from_str(text) {
         Ok(manifest) => manifest,
@@ -161,10 +161,10 @@ pub(super) fn holding<W: Port>(connection: &Connection, dialect: &Dialect) -> Re
     Ok(match missing {
         // Where each table is a transaction of its own, an interrupted load may not have made them all.
         Some(table) if complete == "1" || dialect.texts != Texts::Plain => {
-            Holding::Damaged { why: format!("the table {table} is missing") }
+            DatabaseState::Damaged { why: format!("the table {table} is missing") }
         }
-        None if complete == "1" => Holding::Complete(manifest),
-        _ => Holding::Unfinished(manifest),
+        None if complete == "1" => DatabaseState::Complete(manifest),
+        _ => DatabaseState::Unfinished(manifest),
     })
 }
 
@@ -183,7 +183,7 @@ fn there<W: Port>(connection: &Connection) -> Result<Vec<&'static str>, Error> {
 
 /// Removes the workload's tables and Graymark's own, if the manifest proves that they are.
 pub(super) fn drop_tables<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<(), Error> {
-    if !ownership::droppable(holding::<W>(connection, dialect)?)? {
+    if !ownership::droppable(database_state::<W>(connection, dialect)?)? {
         return Ok(());
     }
     let cannot = |error: Diagnostic| failed("cannot remove the tables", &error);

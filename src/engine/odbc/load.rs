@@ -15,7 +15,7 @@ use super::insert::Insert;
 use super::port::{self, Port};
 use super::{Odbc, program};
 use crate::engine::Error;
-use crate::engine::load::{Phases, Told, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
 use crate::result::{LoadReport, Manifest};
 use crate::workload::{Part, Population, Rows, Table};
 
@@ -25,12 +25,12 @@ pub(super) async fn load<W: Port>(
     manifest: &Manifest,
     population: &W::Population,
     jobs: usize,
-    told: Told<'_>,
+    told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let (mut phases, dialect) = (Phases::new(told), odbc.dialect);
     let connection = odbc.connect::<W>()?;
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
-    let goes_on = goes_on_or_name(&catalog::holding::<W>(&connection, dialect)?, manifest, "another database")?;
+    let goes_on = goes_on_or_name(&catalog::database_state::<W>(&connection, dialect)?, manifest, "another database")?;
     if !goes_on || dialect.texts == Texts::Plain {
         phases.begin("schema");
         create::<W>(&connection, dialect, manifest, profile, goes_on)?;

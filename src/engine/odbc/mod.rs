@@ -38,8 +38,8 @@ use self::dialect::Dialect;
 use self::session::Session;
 use self::target::Target;
 use super::{
-    Engine, Error, Finding, Holding, Identity, Isolation, LoadReport, LoadStep, Manifest, Observer, Options, RestoreReport,
-    Unobserved, Upkeep, Via,
+    DatabaseState, Engine, Error, Finding, Identity, Isolation, LoadReport, LoadStep, MaintenanceOutcome, Manifest, Observer,
+    Options, RestoreReport, Unobserved, Via,
 };
 use crate::engine::seed::Reading;
 use crate::measure::maintenance::MaintenanceKind;
@@ -120,13 +120,13 @@ impl Odbc {
 
     fn loaded<W: Port>(&self, connection: &Connection) -> Result<Manifest, Error> {
         let not_loaded = |why: &str| Err(Error::Database(format!("{}: {why}", self.identity.url)));
-        match catalog::holding::<W>(connection, self.dialect)? {
-            Holding::Complete(manifest) => Ok(manifest),
-            Holding::Nothing => not_loaded("it holds nothing of the workload: load it first"),
-            Holding::Unfinished(_) => not_loaded("its load has not ended: load it again with the same parameters to go on"),
-            Holding::Other { workload } => not_loaded(&format!("it holds the workload {workload}: name another database")),
-            Holding::Damaged { why } => not_loaded(&format!("{why}; remove the tables with graymark drop and load again")),
-            Holding::Foreign { why } => not_loaded(&why),
+        match catalog::database_state::<W>(connection, self.dialect)? {
+            DatabaseState::Complete(manifest) => Ok(manifest),
+            DatabaseState::Nothing => not_loaded("it holds nothing of the workload: load it first"),
+            DatabaseState::Unfinished(_) => not_loaded("its load has not ended: load it again with the same parameters to go on"),
+            DatabaseState::Other { workload } => not_loaded(&format!("it holds the workload {workload}: name another database")),
+            DatabaseState::Damaged { why } => not_loaded(&format!("{why}; remove the tables with graymark drop and load again")),
+            DatabaseState::Foreign { why } => not_loaded(&why),
         }
     }
 }
@@ -213,8 +213,8 @@ impl<W: Port> Engine<W> for Odbc {
         Unobserved { why: "counters of the database: over ODBC there is no common way to them" }
     }
 
-    async fn holding(&self) -> Result<Holding, Error> {
-        catalog::holding::<W>(&self.connect::<W>()?, self.dialect)
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
+        catalog::database_state::<W>(&self.connect::<W>()?, self.dialect)
     }
 
     async fn load(
@@ -256,10 +256,12 @@ impl<W: Port> Engine<W> for Odbc {
         check::rows_of(&self.connect::<W>()?, traces)
     }
 
-    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
         match kind {
-            MaintenanceKind::Checkpoint => Ok(Upkeep::Absent("ODBC has no common way to ask for a checkpoint".to_owned())),
-            MaintenanceKind::Vacuum => Ok(Upkeep::Absent("ODBC has no common way to ask for a vacuum".to_owned())),
+            MaintenanceKind::Checkpoint => {
+                Ok(MaintenanceOutcome::Absent("ODBC has no common way to ask for a checkpoint".to_owned()))
+            }
+            MaintenanceKind::Vacuum => Ok(MaintenanceOutcome::Absent("ODBC has no common way to ask for a vacuum".to_owned())),
             MaintenanceKind::WarmUp => warm::everything::<W>(&self.connect::<W>()?),
         }
     }
@@ -269,7 +271,7 @@ impl<W: Port> Engine<W> for Odbc {
         population: &W::Population,
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
-    ) -> Result<Upkeep, Error> {
+    ) -> Result<MaintenanceOutcome, Error> {
         warm::at_random::<W>(&self.connect::<W>()?, population, seed, told).await
     }
 

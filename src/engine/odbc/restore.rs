@@ -30,7 +30,7 @@ pub(super) async fn restore<W: Port>(
     };
     let script = Script::of::<W>(text, <W as sqlite::Port>::CONSISTENCY)?;
     let connection = odbc.connect::<W>()?;
-    restorable(&catalog::holding::<W>(&connection, dialect)?, manifest)?;
+    restorable(&catalog::database_state::<W>(&connection, dialect)?, manifest)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new::<W>(told);
     undo::<W>(&connection, dialect, &script, &parts, &mut population.rows(), &mut progress)

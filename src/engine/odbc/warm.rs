@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::parameter::Param;
 use super::statement::Statement;
 use crate::engine::warm::{self, Reader};
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, MaintenanceOutcome};
 use crate::workload::{Population, Workload};
 
 /// Warms up at random.
@@ -14,7 +14,7 @@ pub(super) async fn at_random<W: Workload>(
     population: &W::Population,
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
-) -> Result<Upkeep, Error> {
+) -> Result<MaintenanceOutcome, Error> {
     let mut statements = Vec::new();
     for table in population.tables() {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
@@ -58,7 +58,7 @@ impl Reader for Rows {
 }
 
 /// Reads all tables from end to end.
-pub(super) fn everything<W: Workload>(connection: &Connection) -> Result<Upkeep, Error> {
+pub(super) fn everything<W: Workload>(connection: &Connection) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0;
     for table in W::TABLES {
         // The last column is in no index, so that the rows themselves are read.
@@ -68,5 +68,5 @@ pub(super) fn everything<W: Workload>(connection: &Connection) -> Result<Upkeep,
         let count = reply.rows.first().and_then(|row| row.long(0).ok());
         rows += count.unwrap_or_default().unsigned_abs();
     }
-    Ok(Upkeep::Read { rows, work: format!("{rows} rows of {} tables read from end to end", W::TABLES.len()) })
+    Ok(MaintenanceOutcome::Read { rows, work: format!("{rows} rows of {} tables read from end to end", W::TABLES.len()) })
 }

@@ -10,7 +10,7 @@ use super::Port;
 use super::failure::of_command;
 use super::routine;
 use super::schema::Schema;
-use crate::engine::{Error, Holding, ownership};
+use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 use crate::workload::Workload;
 
@@ -30,7 +30,7 @@ struct Kept {
 }
 
 /// What the workload's schema holds.
-pub async fn holding<W: Port>(client: &Client, schema: &Schema) -> Result<Holding, Error> {
+pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result<DatabaseState, Error> {
     let failed = |error| of_command("cannot look at the database", &error);
     let there = relations(client, schema).await.map_err(failed)?;
     let foreign = |what: String| {
@@ -43,7 +43,7 @@ pub async fn holding<W: Port>(client: &Client, schema: &Schema) -> Result<Holdin
         let tables = W::TABLES.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
         let made = routine::routines(W::PROCEDURES).into_iter().map(|made| made.name);
         let unproven: Vec<&str> = tables.chain(made.filter(|name| routines.contains(*name))).collect();
-        return if unproven.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+        return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
     let lacks = |table: &str, columns: &[&'static str]| {
         let relation = there.get(table)?;
@@ -65,7 +65,7 @@ pub async fn holding<W: Port>(client: &Client, schema: &Schema) -> Result<Holdin
     };
     let workload = workload.unwrap_or_else(|| schema.name().to_owned());
     if workload != W::NAME {
-        return Ok(Holding::Other { workload });
+        return Ok(DatabaseState::Other { workload });
     }
     if manifest.format != FORMAT {
         return foreign(format!("it was loaded by another Graymark (format {}), which may remove it", manifest.format));
@@ -81,9 +81,11 @@ pub async fn holding<W: Port>(client: &Client, schema: &Schema) -> Result<Holdin
     }
     let missing = W::TABLES.iter().map(|table| table.name).chain(METADATA).find(|name| !there.contains_key(*name));
     Ok(match missing {
-        Some(missing) => Holding::Damaged { why: format!("schema {} has tables of the workload, but no {missing}", schema.name()) },
-        None if state == "complete" => Holding::Complete(manifest),
-        None => Holding::Unfinished(manifest),
+        Some(missing) => {
+            DatabaseState::Damaged { why: format!("schema {} has tables of the workload, but no {missing}", schema.name()) }
+        }
+        None if state == "complete" => DatabaseState::Complete(manifest),
+        None => DatabaseState::Unfinished(manifest),
     })
 }
 

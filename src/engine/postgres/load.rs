@@ -21,7 +21,7 @@ use super::failure::of_command;
 use super::routine;
 use super::schema::Schema;
 use crate::engine::Error;
-use crate::engine::load::{Phases, Share, Told, counted_among_others, goes_on, rows_of_tables, side_by_side};
+use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables, side_by_side};
 use crate::engine::sql::script::{self, Named};
 use crate::result::{LoadReport, Manifest, Procedures};
 use crate::workload::{Part, Population, Rows, Table};
@@ -32,7 +32,7 @@ pub async fn load<W: Port>(
     manifest: &Manifest,
     population: &W::Population,
     jobs: usize,
-    told: Told<'_>,
+    told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let jobs = jobs.max(1);
     let mut phases = Phases::new(told);
@@ -150,7 +150,7 @@ pub(super) async fn step(
 
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
 async fn prepare<W: Port>(client: &Client, schema: &Schema, manifest: &Manifest) -> Result<(), Error> {
-    if goes_on(catalog::holding::<W>(client, schema).await?, manifest)? {
+    if goes_on(catalog::database_state::<W>(client, schema).await?, manifest)? {
         return Ok(());
     }
     let profile = W::profile(&manifest.parameters).unwrap_or_default();

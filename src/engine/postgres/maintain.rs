@@ -1,16 +1,16 @@
-//! Upkeep: checkpoints, vacuums, and reading everything once.
+//! MaintenanceOutcome: checkpoints, vacuums, and reading everything once.
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::failure::of_command;
 use super::schema::Schema;
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, MaintenanceOutcome};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// Does some upkeep.
-pub async fn maintain<W: Workload>(client: &Client, schema: &Schema, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+pub async fn maintain<W: Workload>(client: &Client, schema: &Schema, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
     match kind {
         MaintenanceKind::Checkpoint => checkpoint(client).await,
         MaintenanceKind::Vacuum => vacuum::<W>(client, schema).await,
@@ -19,19 +19,19 @@ pub async fn maintain<W: Workload>(client: &Client, schema: &Schema, kind: Maint
 }
 
 /// Asks for a checkpoint at once, as fast as the server can.
-async fn checkpoint(client: &Client) -> Result<Upkeep, Error> {
+async fn checkpoint(client: &Client) -> Result<MaintenanceOutcome, Error> {
     let before = written(client).await;
     match client.batch_execute("CHECKPOINT").await {
         Ok(()) => {}
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
-            return Ok(Upkeep::Absent(
+            return Ok(MaintenanceOutcome::Absent(
                 "this user may not ask for checkpoints: grant it pg_checkpoint, or rely on the server's checkpoint_timeout"
                     .to_owned(),
             ));
         }
         Err(error) => return Err(of_command("cannot ask for a checkpoint", &error)),
     }
-    Ok(Upkeep::Done(match before.zip(written(client).await) {
+    Ok(MaintenanceOutcome::Done(match before.zip(written(client).await) {
         Some((before, after)) => format!("{} buffers written by checkpoints", after - before),
         None => "done".to_owned(),
     }))
@@ -54,16 +54,16 @@ fn number(messages: &[SimpleQueryMessage]) -> Option<i64> {
     })
 }
 
-async fn vacuum<W: Workload>(client: &Client, schema: &Schema) -> Result<Upkeep, Error> {
+async fn vacuum<W: Workload>(client: &Client, schema: &Schema) -> Result<MaintenanceOutcome, Error> {
     for table in W::TABLES {
         let sql = format!("VACUUM {schema}.{}", table.name);
         client.batch_execute(&sql).await.map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
     }
-    Ok(Upkeep::Done(format!("{} tables vacuumed", W::TABLES.len())))
+    Ok(MaintenanceOutcome::Done(format!("{} tables vacuumed", W::TABLES.len())))
 }
 
 /// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's page cache.
-async fn warm_up<W: Workload>(client: &Client, schema: &Schema) -> Result<Upkeep, Error> {
+async fn warm_up<W: Workload>(client: &Client, schema: &Schema) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0_u64;
     for table in W::TABLES {
         let sql = format!("SELECT count(*) FROM {schema}.{}", table.name);
@@ -72,5 +72,5 @@ async fn warm_up<W: Workload>(client: &Client, schema: &Schema) -> Result<Upkeep
         rows += number(&messages).unwrap_or_default().unsigned_abs();
     }
     let work = format!("{rows} rows of {} tables read from end to end", W::TABLES.len());
-    Ok(Upkeep::Read { rows, work })
+    Ok(MaintenanceOutcome::Read { rows, work })
 }

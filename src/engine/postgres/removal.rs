@@ -19,7 +19,7 @@ pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
     claim(&guard, &schema).await?;
     let client = target.connect(&[]).await?;
     begin(&client, &schema, Lock::Alone).await.map_err(|error| refused(&error))?;
-    if ownership::droppable(catalog::holding::<W>(&client, &schema).await?)? {
+    if ownership::droppable(catalog::database_state::<W>(&client, &schema).await?)? {
         remove::<W>(&client, &schema).await.map_err(|error| refused(&error))?;
     }
     client.batch_execute("COMMIT").await.map_err(|error| refused(&error))?;

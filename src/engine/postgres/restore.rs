@@ -47,7 +47,7 @@ pub async fn restore<W: Port>(
     let schema = target.schema(W::NAME);
     claim(&guard, &schema).await?;
     let client = target.connect(&[]).await?;
-    restorable(&catalog::holding::<W>(&client, &schema).await?, manifest)?;
+    restorable(&catalog::database_state::<W>(&client, &schema).await?, manifest)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new::<W>(told);
 

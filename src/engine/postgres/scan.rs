@@ -10,7 +10,7 @@ use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::Error;
 use crate::engine::scan;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::workload::{Table, Workload};
 
 /// One process reads the pages of the table in their order.
@@ -18,12 +18,12 @@ const SERIAL: &str = "SET max_parallel_workers_per_gather = 0; SET enable_indexs
                       SET enable_bitmapscan = off; SET synchronize_seqscans = off";
 
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
-pub(super) fn chill(postgres: &Postgres, all: bool) -> Result<Chill, Error> {
+pub(super) fn empty_caches(postgres: &Postgres, all: bool) -> Result<CacheState, Error> {
     if let Some(server) = postgres.server() {
-        return scan::chill_by_restart(server, all);
+        return scan::empty_caches_by_restart(server, all);
     }
     let data = postgres.postmaster.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
-    scan::chill_of_others(data.as_deref(), all)
+    scan::empty_caches_of_others(data.as_deref(), all)
 }
 
 /// Reads all of a table.

@@ -6,7 +6,7 @@ use tokio_postgres::types::{ToSql, Type};
 use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::warm::{self, Reader};
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, MaintenanceOutcome};
 use crate::workload::{Population, Table, Workload};
 
 /// Warms up at random.
@@ -16,7 +16,7 @@ pub async fn at_random<W: Workload>(
     population: &W::Population,
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
-) -> Result<Upkeep, Error> {
+) -> Result<MaintenanceOutcome, Error> {
     let statements = population.tables().iter().map(|table| (table, statement(schema, table))).collect();
     warm::at_random::<W>(population, seed, &mut Rows { client, statements }, told).await
 }

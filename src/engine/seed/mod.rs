@@ -219,7 +219,14 @@ async fn hold<W: Workload, E: Engine<W>>(
 }
 
 /// What is wrong with a row found; none if nothing is.
-fn judge<W: Workload>(shape: &Shape<'_>, lasting: &Lasting, exact: bool, told: &Told, loaded: &Row, found: &Row) -> Option<String> {
+fn judge<W: Workload>(
+    shape: &Shape<'_>,
+    lasting: &Lasting,
+    exact: bool,
+    told: &LoadObserver,
+    loaded: &Row,
+    found: &Row,
+) -> Option<String> {
     let changed = |at: &usize| {
         let (loaded, found) = (loaded.value(*at), found.value(*at));
         !(W::is_as_loaded(loaded, found) || loaded == Value::Null && !exact)
@@ -234,7 +241,7 @@ fn judge<W: Workload>(shape: &Shape<'_>, lasting: &Lasting, exact: bool, told: &
 }
 
 /// Rows of another table by the key of the row that they are about.
-type Told = HashMap<Vec<i64>, Vec<Numbers>>;
+type LoadObserver = HashMap<Vec<i64>, Vec<Numbers>>;
 
 /// The companions of the rows of a piece.
 async fn companions<W: Workload, E: Engine<W>>(
@@ -244,8 +251,8 @@ async fn companions<W: Workload, E: Engine<W>>(
     parts: &[Part],
     by: &Companions,
     range: (Option<i64>, Option<i64>),
-) -> Result<Option<Told>, Error> {
-    let mut told = Told::new();
+) -> Result<Option<LoadObserver>, Error> {
+    let mut told = LoadObserver::new();
     let mut wanted = Wanted::new(shape.picked, population.rows(), parts);
     while let Some(row) = wanted.row() {
         if (by.concern)(row) {
@@ -264,7 +271,7 @@ async fn companions<W: Workload, E: Engine<W>>(
 
 /// Keeps the rows whose key is asked for.
 struct Gather<'a> {
-    told: &'a mut Told,
+    told: &'a mut LoadObserver,
     key: usize,
     row: Row,
     width: usize,

@@ -15,8 +15,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Options;
 use super::{
-    Engine, Error, Failure, Finding, Holding, Identity, LoadReport, LoadStep, Manifest, Observer, RestoreReport, Session,
-    Unobserved, Upkeep, Via,
+    DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest, Observer,
+    RestoreReport, Session, Unobserved, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -132,11 +132,11 @@ impl<W: Port> Engine<W> for Simulated {
         Unobserved { why: "a simulated database counts nothing and writes nothing" }
     }
 
-    async fn holding(&self) -> Result<Holding, Error> {
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
         let profile = self.profile.as_deref().and_then(|name| W::PROFILES.iter().position(|known| *known == name));
         let population = W::population(self.scale, 0, Timestamp(0), profile.unwrap_or_default());
         let parameters = W::parameters(&population);
-        Ok(Holding::Complete(Manifest { format: 1, scale: self.scale, seed: 0, date: 0, foreign_keys: false, parameters }))
+        Ok(DatabaseState::Complete(Manifest { format: 1, scale: self.scale, seed: 0, date: 0, foreign_keys: false, parameters }))
     }
 
     async fn load(
@@ -169,12 +169,12 @@ impl<W: Port> Engine<W> for Simulated {
         Ok(self.effects.iter().take(W::EFFECTS.len()).map(|effect| effect.load(Ordering::Acquire)).collect())
     }
 
-    async fn maintain(&self, _: MaintenanceKind) -> Result<Upkeep, Error> {
-        Ok(Upkeep::Absent("a simulated database needs no upkeep".to_owned()))
+    async fn maintain(&self, _: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
+        Ok(MaintenanceOutcome::Absent("a simulated database needs no upkeep".to_owned()))
     }
 
-    async fn warm_up(&self, _: &W::Population, _: u64, _: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<Upkeep, Error> {
-        Ok(Upkeep::Absent("a simulated database has no rows to read".to_owned()))
+    async fn warm_up(&self, _: &W::Population, _: u64, _: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<MaintenanceOutcome, Error> {
+        Ok(MaintenanceOutcome::Absent("a simulated database has no rows to read".to_owned()))
     }
 
     async fn open_session(&self) -> Result<Idle<W>, Error> {

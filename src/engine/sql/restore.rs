@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::script::{self, Named};
-use crate::engine::{Error, Holding};
+use crate::engine::{DatabaseState, Error};
 use crate::result::{Finding, LoadStep, Manifest, RestoreReport};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Table, Workload};
@@ -151,15 +151,15 @@ impl<S: RowSink> RowSink for Picked<'_, S> {
 }
 
 /// Whether what a database holds can be restored to `manifest`; the error says why not.
-pub fn restorable(there: &Holding, manifest: &Manifest) -> Result<(), Error> {
+pub fn restorable(there: &DatabaseState, manifest: &Manifest) -> Result<(), Error> {
     Err(Error::Usage(match there {
-        Holding::Complete(there) if there == manifest => return Ok(()),
-        Holding::Complete(_) => "it was loaded anew just now: try again".to_owned(),
-        Holding::Nothing => "there is nothing to restore: load it first".to_owned(),
-        Holding::Unfinished(_) => "its load has not ended: go on with graymark load".to_owned(),
-        Holding::Other { workload } => format!("it holds the workload {workload}: name that, or another database"),
-        Holding::Damaged { why } => format!("{why}: remove the tables with graymark drop and load again"),
-        Holding::Foreign { why } => why.clone(),
+        DatabaseState::Complete(there) if there == manifest => return Ok(()),
+        DatabaseState::Complete(_) => "it was loaded anew just now: try again".to_owned(),
+        DatabaseState::Nothing => "there is nothing to restore: load it first".to_owned(),
+        DatabaseState::Unfinished(_) => "its load has not ended: go on with graymark load".to_owned(),
+        DatabaseState::Other { workload } => format!("it holds the workload {workload}: name that, or another database"),
+        DatabaseState::Damaged { why } => format!("{why}: remove the tables with graymark drop and load again"),
+        DatabaseState::Foreign { why } => why.clone(),
     }))
 }
 

@@ -14,7 +14,7 @@ use super::making::{self, Batch};
 use super::manifest::{self, Loaded};
 use super::{Port, Sqlite};
 use crate::engine::Error;
-use crate::engine::load::{Phases, Told, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
 use crate::engine::sql::script::{self, Named};
 use crate::result::{LoadReport, Manifest};
 use crate::workload::value::{RowSink, Value};
@@ -47,7 +47,7 @@ pub(super) async fn load<W: Port>(
     sqlite: &Sqlite,
     manifest: &Manifest,
     population: &W::Population,
-    told: Told<'_>,
+    told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let connection = connection::create(&sqlite.options)?;
     let mut load = Load { connection: &connection, file: &sqlite.options.file, phases: Phases::new(told) };
@@ -74,8 +74,8 @@ struct Load<'a> {
 
 impl Load<'_> {
     async fn run<W: Port>(&mut self, manifest: &Manifest, population: &W::Population) -> Result<(), Stop> {
-        let holding = manifest::holding::<W>(self.connection, self.file)?;
-        let resumes = goes_on_or_name(&holding, manifest, "another file").map_err(Stop::Said)?;
+        let database_state = manifest::database_state::<W>(self.connection, self.file)?;
+        let resumes = goes_on_or_name(&database_state, manifest, "another file").map_err(Stop::Said)?;
         self.connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
         self.connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
         self.connection.pragma_update(None, "synchronous", "full")?;

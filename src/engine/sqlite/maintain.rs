@@ -1,25 +1,31 @@
-//! Upkeep: checkpoints of the write-ahead log, and reading everything once.
+//! MaintenanceOutcome: checkpoints of the write-ahead log, and reading everything once.
 
 use rusqlite::Connection;
 
 use super::options::Journal;
-use crate::engine::Upkeep;
+use crate::engine::MaintenanceOutcome;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// Does some upkeep.
-pub(super) fn maintain<W: Workload>(connection: &Connection, journal: Journal, kind: MaintenanceKind) -> rusqlite::Result<Upkeep> {
+pub(super) fn maintain<W: Workload>(
+    connection: &Connection,
+    journal: Journal,
+    kind: MaintenanceKind,
+) -> rusqlite::Result<MaintenanceOutcome> {
     match kind {
-        MaintenanceKind::Checkpoint if journal != Journal::Wal => Ok(Upkeep::Absent(
+        MaintenanceKind::Checkpoint if journal != Journal::Wal => Ok(MaintenanceOutcome::Absent(
             "SQLite writes every page at each commit: without a write-ahead log there is nothing to checkpoint".to_owned(),
         )),
         MaintenanceKind::Checkpoint => {
             // PASSIVE waits for nobody: what readers still need stays in the log until the next time.
             let (log, done) = connection
                 .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
-            Ok(Upkeep::Done(format!("{done} of {log} pages of the log written to the database")))
+            Ok(MaintenanceOutcome::Done(format!("{done} of {log} pages of the log written to the database")))
         }
-        MaintenanceKind::Vacuum => Ok(Upkeep::Absent("SQLite keeps no dead row versions: there is nothing to vacuum".to_owned())),
+        MaintenanceKind::Vacuum => {
+            Ok(MaintenanceOutcome::Absent("SQLite keeps no dead row versions: there is nothing to vacuum".to_owned()))
+        }
         MaintenanceKind::WarmUp => {
             let mut rows = 0_u64;
             for table in W::TABLES {
@@ -29,7 +35,7 @@ pub(super) fn maintain<W: Workload>(connection: &Connection, journal: Journal, k
                 rows += connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?.unsigned_abs();
             }
             let work = format!("{rows} rows of {} tables read from end to end", W::TABLES.len());
-            Ok(Upkeep::Read { rows, work })
+            Ok(MaintenanceOutcome::Read { rows, work })
         }
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use super::Port;
 use crate::engine::sql::script;
-use crate::engine::{Holding, ownership};
+use crate::engine::{DatabaseState, ownership};
 use crate::result::Manifest;
 
 /// The version of [`Manifest`] that this program writes and understands.
@@ -75,7 +75,7 @@ pub(super) fn there(connection: &Connection) -> rusqlite::Result<There> {
 }
 
 /// What the file holds of the workload.
-pub(super) fn holding<W: Port>(connection: &Connection, file: &Path) -> rusqlite::Result<Holding> {
+pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> rusqlite::Result<DatabaseState> {
     let there = there(connection)?;
     let foreign = |what: String| {
         let look = format!("`sqlite3 {} .schema`", file.display());
@@ -85,7 +85,7 @@ pub(super) fn holding<W: Port>(connection: &Connection, file: &Path) -> rusqlite
     if !is_table(MANIFEST) {
         let names = script::statements(W::schema(0)).into_iter().map(|made| made.name).chain(TABLES);
         let unproven: Vec<&str> = names.filter(|name| there.contains_key(*name)).collect();
-        return if unproven.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+        return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
     let lacks = |table: &str, columns: &[&str]| -> rusqlite::Result<Option<String>> {
         let mut select = connection.prepare("SELECT lower(name) FROM pragma_table_info(?1)")?;
@@ -104,7 +104,7 @@ pub(super) fn holding<W: Port>(connection: &Connection, file: &Path) -> rusqlite
     };
     match workload.as_deref() {
         Some(name) if name == W::NAME => {}
-        Some(name) => return Ok(Holding::Other { workload: name.to_owned() }),
+        Some(name) => return Ok(DatabaseState::Other { workload: name.to_owned() }),
         None => return foreign(format!("its {MANIFEST} names no workload")),
     }
     let manifest: Manifest = match serde_json::from_str(text.as_deref().unwrap_or_default()) {
@@ -133,8 +133,8 @@ pub(super) fn holding<W: Port>(connection: &Connection, file: &Path) -> rusqlite
         missing = made.iter().find(|made| !there.contains_key(made.name)).map(|made| format!("the index {} is missing", made.name));
     }
     Ok(match missing {
-        Some(why) => Holding::Damaged { why },
-        None if *complete => Holding::Complete(manifest),
-        None => Holding::Unfinished(manifest),
+        Some(why) => DatabaseState::Damaged { why },
+        None if *complete => DatabaseState::Complete(manifest),
+        None => DatabaseState::Unfinished(manifest),
     })
 }

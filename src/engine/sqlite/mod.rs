@@ -26,9 +26,9 @@ pub use options::{Journal, Options, Synchronous};
 pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
 use crate::engine::seed::Reading;
-use crate::engine::{Engine, Error, Holding, Observer, Session, Upkeep};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Session};
 use crate::measure::maintenance::MaintenanceKind;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
@@ -86,17 +86,19 @@ impl Sqlite {
 
     /// Whether sessions are to watch over foreign keys; they need not where none are declared.
     fn foreign_keys<W: Port>(&self, connection: &rusqlite::Connection) -> Result<bool, Error> {
-        match manifest::holding::<W>(connection, &self.options.file).map_err(|error| self.explain(error))? {
-            Holding::Complete(manifest) => Ok(manifest.foreign_keys),
-            Holding::Nothing => Err(self.not_loaded("it holds nothing of the workload: load it first")),
-            Holding::Unfinished(_) => {
+        match manifest::database_state::<W>(connection, &self.options.file).map_err(|error| self.explain(error))? {
+            DatabaseState::Complete(manifest) => Ok(manifest.foreign_keys),
+            DatabaseState::Nothing => Err(self.not_loaded("it holds nothing of the workload: load it first")),
+            DatabaseState::Unfinished(_) => {
                 Err(self.not_loaded("its load has not ended: load it again with the same parameters to go on"))
             }
-            Holding::Other { workload } => Err(self.not_loaded(&format!("it holds the workload {workload}: name another file"))),
-            Holding::Damaged { why } => {
+            DatabaseState::Other { workload } => {
+                Err(self.not_loaded(&format!("it holds the workload {workload}: name another file")))
+            }
+            DatabaseState::Damaged { why } => {
                 Err(self.not_loaded(&format!("{why}; remove the tables with graymark drop and load again")))
             }
-            Holding::Foreign { why } => Err(self.not_loaded(&why)),
+            DatabaseState::Foreign { why } => Err(self.not_loaded(&why)),
         }
     }
 
@@ -156,11 +158,11 @@ impl<W: Port> Engine<W> for Sqlite {
         observe::Watch::new(self)
     }
 
-    async fn holding(&self) -> Result<Holding, Error> {
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
         if !is_there(&self.options) {
-            return Ok(Holding::Nothing);
+            return Ok(DatabaseState::Nothing);
         }
-        manifest::holding::<W>(&self.connect()?, &self.options.file).map_err(|error| self.explain(error))
+        manifest::database_state::<W>(&self.connect()?, &self.options.file).map_err(|error| self.explain(error))
     }
 
     /// SQLite has one writer, so `jobs` makes no difference.
@@ -208,7 +210,7 @@ impl<W: Port> Engine<W> for Sqlite {
         check::rows_of(self, traces)
     }
 
-    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
         maintain::maintain::<W>(&self.connect()?, self.options.journal, kind).map_err(|error| self.explain(error))
     }
 
@@ -217,12 +219,12 @@ impl<W: Port> Engine<W> for Sqlite {
         population: &W::Population,
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
-    ) -> Result<Upkeep, Error> {
+    ) -> Result<MaintenanceOutcome, Error> {
         warm::at_random::<W>(self, population, seed, told).await
     }
 
-    async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
-        scan::chill(&self.options.file, all).map(Some)
+    async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
+        scan::empty_caches(&self.options.file, all).map(Some)
     }
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {

@@ -13,13 +13,13 @@ pub(super) fn drop_tables<W: Port>(sqlite: &Sqlite, connection: &Connection) -> 
     // Else the rows that refer to dropped ones would be changed as the keys say.
     connection.pragma_update(None, "foreign_keys", false).map_err(explain)?;
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(explain)?;
-    let holding = manifest::holding::<W>(&transaction, &sqlite.options.file).map_err(explain)?;
+    let database_state = manifest::database_state::<W>(&transaction, &sqlite.options.file).map_err(explain)?;
     let named = |error: Error| match error {
         Error::Database(why) => sqlite.not_loaded(&why),
         Error::Usage(why) => Error::Usage(format!("{}: {why}", sqlite.options.file.display())),
         Error::Output(why) => Error::Output(why),
     };
-    if !ownership::droppable(holding).map_err(named)? {
+    if !ownership::droppable(database_state).map_err(named)? {
         return Ok(());
     }
     let there = manifest::there(&transaction).map_err(explain)?;

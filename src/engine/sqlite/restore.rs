@@ -32,7 +32,7 @@ pub(super) async fn restore<W: Port>(
     let connection = sqlite.connect()?;
     let mut progress = Progress::new::<W>(told);
     take(&connection).map_err(explain)?;
-    restorable(&manifest::holding::<W>(&connection, &sqlite.options.file).map_err(explain)?, manifest)
+    restorable(&manifest::database_state::<W>(&connection, &sqlite.options.file).map_err(explain)?, manifest)
         .map_err(|error| sqlite.not_loaded(&error.to_string()))?;
     let parts = Parts::of(population);
     undo(&connection, &script, &parts, &mut population.rows(), &mut progress).await.map_err(explain)?;

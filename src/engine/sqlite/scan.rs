@@ -8,17 +8,20 @@ use rusqlite::Connection;
 
 use crate::engine::Error;
 use crate::engine::scan::drop_pages;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::workload::{Table, Workload};
 
 /// Empties the system's cache of a file and its log. SQLite's own goes with each connection, and none must be open: closing the file would
 /// take its locks away.
-pub(super) fn chill(file: &Path, all: bool) -> Result<Chill, Error> {
+pub(super) fn empty_caches(file: &Path, all: bool) -> Result<CacheState, Error> {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");
     let dropped = drop_pages(&[file.to_owned(), PathBuf::from(log)], all)?;
     let (Ok(what) | Err(what)) = &dropped;
-    Ok(Chill { cold: dropped.is_ok(), how: format!("each table is read on a new connection, whose cache is empty, and {what}") })
+    Ok(CacheState {
+        cold: dropped.is_ok(),
+        how: format!("each table is read on a new connection, whose cache is empty, and {what}"),
+    })
 }
 
 /// Reads all of a table.

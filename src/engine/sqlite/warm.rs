@@ -4,7 +4,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::Sqlite;
 use crate::engine::warm::{self, Reader};
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, MaintenanceOutcome};
 use crate::workload::{Population, Workload};
 
 /// Warms up at random.
@@ -13,7 +13,7 @@ pub(super) async fn at_random<W: Workload>(
     population: &W::Population,
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
-) -> Result<Upkeep, Error> {
+) -> Result<MaintenanceOutcome, Error> {
     let statements = population.tables().iter().map(|table| {
         let wanted = table.primary_key.iter().zip(1..).map(|(column, number)| format!("{column} = ?{number}"));
         // To find the last column SQLite has to read the whole row.

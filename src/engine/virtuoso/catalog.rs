@@ -10,7 +10,7 @@ use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::row::Row;
 use crate::engine::sql::script;
-use crate::engine::{Error, Failure, Holding, ownership};
+use crate::engine::{DatabaseState, Error, Failure, ownership};
 use crate::result::Manifest;
 use crate::result::Procedures;
 use crate::result::procedures::Source;
@@ -29,22 +29,22 @@ const TABLES: &str = "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_K
 
 /// Why the database could not be asked.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum QueryError {
     /// It refused.
     Refused(Diagnostic),
     /// It answered something else.
     Unreadable(Failure),
 }
 
-impl From<Diagnostic> for Trouble {
+impl From<Diagnostic> for QueryError {
     fn from(diagnostic: Diagnostic) -> Self {
-        Trouble::Refused(diagnostic)
+        QueryError::Refused(diagnostic)
     }
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for QueryError {
     fn from(failure: Failure) -> Self {
-        Trouble::Unreadable(failure)
+        QueryError::Unreadable(failure)
     }
 }
 
@@ -64,13 +64,13 @@ pub(super) fn complete(connection: &Connection) -> Result<(), Diagnostic> {
 }
 
 /// The names in the first column of a query's rows, in lower case, as a server may keep them otherwise.
-fn names(connection: &Connection, sql: &str) -> Result<HashSet<String>, Trouble> {
+fn names(connection: &Connection, sql: &str) -> Result<HashSet<String>, QueryError> {
     let reply = connection.query(sql)?;
     reply.rows.iter().map(|row| Ok(row.text(0)?.to_lowercase())).collect()
 }
 
 /// What the database holds of the workload.
-pub(super) fn holding(connection: &Connection) -> Result<Holding, Trouble> {
+pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, QueryError> {
     let there = names(connection, TABLES)?;
     let foreign = |what: String| {
         let look = "`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'`";
@@ -82,7 +82,7 @@ pub(super) fn holding(connection: &Connection) -> Result<Holding, Trouble> {
         let made = made.iter().map(|made| made.name).filter(|name| procedures.contains(*name));
         let unproven = Tpcc::TABLES.iter().map(|table| table.name).filter(|name| there.contains(*name)).chain(made);
         let unproven: Vec<&str> = unproven.collect();
-        return if unproven.is_empty() { Ok(Holding::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+        return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
     let columns =
         |table: &str| names(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = 'tpcc.DBA.{table}'"));
@@ -115,18 +115,18 @@ pub(super) fn holding(connection: &Connection) -> Result<Holding, Trouble> {
     }
     // Tables are made one by one, and a load that has not ended begins anew.
     if row.int(1)? == 0 {
-        return Ok(Holding::Unfinished(manifest));
+        return Ok(DatabaseState::Unfinished(manifest));
     }
     let keys = names(connection, "SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'")?;
     let index = || script::statements(KEYS).iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
     Ok(match missing.or_else(|| index().map(|name| format!("the index {name} is missing"))) {
-        Some(why) => Holding::Damaged { why },
-        None => Holding::Complete(manifest),
+        Some(why) => DatabaseState::Damaged { why },
+        None => DatabaseState::Complete(manifest),
     })
 }
 
 /// The names of the procedures in the catalog.
-fn procedures(connection: &Connection) -> Result<HashSet<String>, Trouble> {
+fn procedures(connection: &Connection) -> Result<HashSet<String>, QueryError> {
     names(connection, "SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE P_NAME LIKE 'tpcc.DBA.%'")
 }
 
@@ -139,7 +139,7 @@ pub(super) fn make_procedures(connection: &Connection) -> Result<(), Diagnostic>
 }
 
 /// Compares the procedures with those that this program makes. The server keeps their whole text.
-pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, Trouble> {
+pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, QueryError> {
     let mut found = Vec::new();
     for procedure in script::statements(PROCEDURES) {
         let name = procedure.name;
@@ -169,8 +169,8 @@ pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, 
 /// Removes the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they are its own. The server
 /// takes no dropped table back: what else hangs on them is looked for first.
 pub(super) fn drop_tables(target: &Target, connection: &Connection) -> Result<(), Error> {
-    let cannot = |trouble| explain(target, "cannot drop the tables", trouble);
-    if !ownership::droppable(holding(connection).map_err(cannot)?)? {
+    let cannot = |error| explain(target, "cannot drop the tables", error);
+    if !ownership::droppable(database_state(connection).map_err(cannot)?)? {
         return Ok(());
     }
     let dependents = dependents(connection).map_err(cannot)?;
@@ -180,7 +180,7 @@ pub(super) fn drop_tables(target: &Target, connection: &Connection) -> Result<()
     remove(connection).map_err(cannot)
 }
 
-fn remove(connection: &Connection) -> Result<(), Trouble> {
+fn remove(connection: &Connection) -> Result<(), QueryError> {
     let procedures = procedures(connection)?;
     for procedure in script::statements(PROCEDURES).iter().filter(|made| procedures.contains(made.name)) {
         connection.execute(&format!("DROP PROCEDURE tpcc.DBA.{}", procedure.name))?;
@@ -193,7 +193,7 @@ fn remove(connection: &Connection) -> Result<(), Trouble> {
 }
 
 /// Foreign keys of other tables, and views, that hang on the workload's tables.
-fn dependents(connection: &Connection) -> Result<Vec<String>, Trouble> {
+fn dependents(connection: &Connection) -> Result<Vec<String>, QueryError> {
     let ours: Vec<String> = Tpcc::TABLES.iter().map(|table| format!("tpcc.DBA.{}", table.name)).collect();
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
     let mut found = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::catalog::Trouble;
+use super::catalog::QueryError;
 use super::load::explain;
 use super::target::Target;
 use super::tpcc::{CONSISTENCY, EFFECTS};
@@ -41,14 +41,14 @@ pub(super) fn check(target: &Target, told: &mut dyn FnMut(&Finding)) -> Result<V
     let mut findings = Vec::new();
     for condition in script::statements(CONSISTENCY) {
         let finding = find(&connection, &condition);
-        let finding = finding.map_err(|trouble| explain(target, &format!("cannot check {}", condition.name), trouble))?;
+        let finding = finding.map_err(|error| explain(target, &format!("cannot check {}", condition.name), error))?;
         told(&finding);
         findings.push(finding);
     }
     Ok(findings)
 }
 
-fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, Trouble> {
+fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, QueryError> {
     let began = Instant::now();
     let reply = connection.query(condition.sql)?;
     let show = |row: &Row| {
@@ -56,7 +56,7 @@ fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, Troub
             let value = row.optional_text(at)?;
             Ok(format!("{}={}", name.to_lowercase(), value.unwrap_or("null")))
         };
-        reply.columns.iter().enumerate().map(pair).collect::<Result<Vec<String>, Trouble>>().map(|pairs| pairs.join(" "))
+        reply.columns.iter().enumerate().map(pair).collect::<Result<Vec<String>, QueryError>>().map(|pairs| pairs.join(" "))
     };
     Ok(Finding {
         id: condition.name.to_owned(),
@@ -71,12 +71,12 @@ fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, Troub
 pub(super) fn effects(target: &Target) -> Result<Vec<i64>, Error> {
     let sql = script::select(EFFECTS, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
     let connection = target.connect()?;
-    let totals = || -> Result<Vec<i64>, Trouble> {
+    let totals = || -> Result<Vec<i64>, QueryError> {
         let reply = connection.query(sql[0])?;
         let row = reply.rows.first().cloned().unwrap_or_default();
         (0..Tpcc::EFFECTS.len()).map(|column| Ok(row.long(column)?)).collect()
     };
-    totals().map_err(|trouble| explain(target, "cannot count what was done", trouble))
+    totals().map_err(|error| explain(target, "cannot count what was done", error))
 }
 
 /// Virtuoso knows no union of rows without a table: each trace has its own query.
@@ -86,14 +86,14 @@ const ONE: usize = 1;
 pub(super) fn rows_of(target: &Target, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
     let connection = target.connect()?;
     let mut found = vec![0; traces.len()];
-    let mut seek = |query: &lookup::Query| -> Result<(), Trouble> {
+    let mut seek = |query: &lookup::Query| -> Result<(), QueryError> {
         for row in &connection.query(&query.sql)?.rows {
             query.note(row.long(0)?, row.long(1)?, &mut found);
         }
         Ok(())
     };
     for query in lookup::queries(traces, ONE, Amounts::Decimal) {
-        seek(&query).map_err(|trouble| explain(target, "cannot look for committed rows", trouble))?;
+        seek(&query).map_err(|error| explain(target, "cannot look for committed rows", error))?;
     }
     Ok(Some(found))
 }
@@ -115,7 +115,7 @@ pub(super) fn settings(target: &Target) -> Result<BTreeMap<String, String>, Erro
 }
 
 /// Bytes of the pages in use, of the whole database.
-pub(super) fn database_bytes(connection: &Connection) -> Result<u64, Trouble> {
+pub(super) fn database_bytes(connection: &Connection) -> Result<u64, QueryError> {
     // The figures are as of the last call of status().
     connection.execute("status ()")?;
     let reply = connection.query("SELECT sys_stat ('st_db_pages') - sys_stat ('st_db_free_pages')")?;

@@ -15,10 +15,10 @@ use crate::engine::odbc::read;
 use crate::engine::seed::Reading;
 use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
-use crate::engine::{Engine, Error, Holding, Observer, Options, Upkeep};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Options};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Procedures;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;
 use crate::workload::tpcc::Tpcc;
@@ -129,9 +129,9 @@ impl Engine<Tpcc> for Virtuoso {
         Watch::new(self)
     }
 
-    async fn holding(&self) -> Result<Holding, Error> {
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
         let connection = self.target.connect()?;
-        catalog::holding(&connection).map_err(|trouble| explain(&self.target, "cannot look at the tables", trouble))
+        catalog::database_state(&connection).map_err(|error| explain(&self.target, "cannot look at the tables", error))
     }
 
     async fn load(
@@ -146,7 +146,7 @@ impl Engine<Tpcc> for Virtuoso {
 
     async fn procedures(&self) -> Result<Procedures, Error> {
         let found = catalog::compare_procedures(&self.target.connect()?);
-        found.map_err(|trouble| explain(&self.target, "cannot read the procedures", trouble))
+        found.map_err(|error| explain(&self.target, "cannot read the procedures", error))
     }
 
     async fn renew_procedures(&self) -> Result<(), Error> {
@@ -170,7 +170,7 @@ impl Engine<Tpcc> for Virtuoso {
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
         let rows = load::count(&self.target.connect()?, table);
-        rows.map(Some).map_err(|trouble| explain(&self.target, "cannot count rows", trouble))
+        rows.map(Some).map_err(|error| explain(&self.target, "cannot count rows", error))
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
@@ -181,16 +181,21 @@ impl Engine<Tpcc> for Virtuoso {
         check::rows_of(&self.target, traces)
     }
 
-    async fn maintain(&self, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
         maintain::maintain(&self.target, kind)
     }
 
-    async fn warm_up(&self, population: &Population, seed: u64, told: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<Upkeep, Error> {
+    async fn warm_up(
+        &self,
+        population: &Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<MaintenanceOutcome, Error> {
         maintain::at_random(&self.target, population, seed, told).await
     }
 
-    async fn chill(&self, all: bool) -> Result<Option<Chill>, Error> {
-        maintain::chill(self, all).map(Some)
+    async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
+        maintain::empty_caches(self, all).map(Some)
     }
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {

@@ -6,16 +6,16 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use super::catalog::{self, Trouble};
+use super::catalog::{self, QueryError};
 use super::target::Target;
 use super::tpcc::{KEYS, SCHEMA};
-use crate::engine::load::{Phases, Told, counted, rows_of_tables};
+use crate::engine::load::{LoadObserver, Phases, counted, rows_of_tables};
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::statement::Statement;
 use crate::engine::sql::script;
-use crate::engine::{Error, Holding};
+use crate::engine::{DatabaseState, Error};
 use crate::result::{LoadReport, LoadStep, Manifest};
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
@@ -33,7 +33,7 @@ pub(super) fn load(
     manifest: &Manifest,
     population: &Population,
     jobs: usize,
-    told: Told<'_>,
+    told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     if manifest.foreign_keys {
         return Err(Error::Usage("foreign keys cannot be declared on Virtuoso: leave --foreign-keys out".to_owned()));
@@ -41,12 +41,12 @@ pub(super) fn load(
     let mut phases = Phases::new(told);
     let connection = target.connect()?;
     let refused = |what: &'static str| move |diagnostic: Diagnostic| target.explain(what, &diagnostic);
-    match catalog::holding(&connection).map_err(|trouble| explain(target, "cannot look at the tables", trouble))? {
-        Holding::Nothing => {}
-        Holding::Unfinished(found) if found == *manifest => {
+    match catalog::database_state(&connection).map_err(|error| explain(target, "cannot look at the tables", error))? {
+        DatabaseState::Nothing => {}
+        DatabaseState::Unfinished(found) if found == *manifest => {
             catalog::drop_tables(target, &connection)?;
         }
-        Holding::Foreign { why } => return Err(Error::Database(format!("{}: {why}", target.url()))),
+        DatabaseState::Foreign { why } => return Err(Error::Database(format!("{}: {why}", target.url()))),
         _ => {
             let url = target.url();
             return Err(Error::Usage(format!("{url} holds another population: remove it first with graymark drop tpcc")));
@@ -82,15 +82,15 @@ pub(super) fn load(
 }
 
 /// What went wrong, in a line.
-pub(super) fn explain(target: &Target, what: &str, trouble: Trouble) -> Error {
-    match trouble {
-        Trouble::Refused(diagnostic) => target.explain(what, &diagnostic),
-        Trouble::Unreadable(failure) => Error::Database(format!("{}: {what}: {failure}", target.url())),
+pub(super) fn explain(target: &Target, what: &str, error: QueryError) -> Error {
+    match error {
+        QueryError::Refused(diagnostic) => target.explain(what, &diagnostic),
+        QueryError::Unreadable(failure) => Error::Database(format!("{}: {what}: {failure}", target.url())),
     }
 }
 
 /// All parts, by as many connections as there are jobs. Rows and bytes.
-fn rows(target: &Target, population: &Population, jobs: usize, told: Told<'_>) -> Result<(u64, u64), Error> {
+fn rows(target: &Target, population: &Population, jobs: usize, told: LoadObserver<'_>) -> Result<(u64, u64), Error> {
     let mut parts = population.parts();
     // The largest first, so that all connections end at about the same time.
     parts.sort_by_key(|part| std::cmp::Reverse(part.rows));
@@ -206,14 +206,14 @@ fn text(time: Timestamp) -> String {
 fn verify(target: &Target, connection: &Connection, population: &Population) -> Result<Vec<(String, u64)>, Error> {
     let mut tables = Vec::new();
     for (table, wanted) in Tpcc::TABLES.iter().zip(rows_of_tables(&population.parts()).into_values()) {
-        let found = count(connection, table.name).map_err(|trouble| explain(target, "cannot count rows", trouble))?;
+        let found = count(connection, table.name).map_err(|error| explain(target, "cannot count rows", error))?;
         counted(table.name, found, wanted)?;
         tables.push((table.name.to_owned(), found));
     }
     Ok(tables)
 }
 
-pub(super) fn count(connection: &Connection, table: &str) -> Result<u64, Trouble> {
+pub(super) fn count(connection: &Connection, table: &str) -> Result<u64, QueryError> {
     let reply = connection.query(&format!("SELECT COUNT (*) FROM tpcc.DBA.{table}"))?;
     let count = reply.rows.first().map(|row| row.long(0)).transpose()?;
     Ok(count.unwrap_or_default().unsigned_abs())

@@ -1,27 +1,27 @@
-//! Upkeep, and reading tables from end to end.
+//! MaintenanceOutcome, and reading tables from end to end.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::catalog::Trouble;
+use super::catalog::QueryError;
 use super::database::Virtuoso;
 use super::load::explain;
 use super::target::Target;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::statement::Statement;
-use crate::engine::scan::{chill_by_restart, chill_of_others};
+use crate::engine::scan::{empty_caches_by_restart, empty_caches_of_others};
 use crate::engine::server::virtuoso::PAGE;
 use crate::engine::warm::{self, Reader};
-use crate::engine::{Error, Upkeep};
+use crate::engine::{Error, MaintenanceOutcome};
 use crate::measure::maintenance::MaintenanceKind;
-use crate::result::scan::{Chill, Scanned};
+use crate::result::scan::{CacheState, Scanned};
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::population::Population;
 use crate::workload::{Table, Workload};
 
 /// Does some upkeep.
-pub(super) fn maintain(target: &Target, kind: MaintenanceKind) -> Result<Upkeep, Error> {
+pub(super) fn maintain(target: &Target, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
     match kind {
         MaintenanceKind::Checkpoint => {
             let connection = target.connect()?;
@@ -30,33 +30,33 @@ pub(super) fn maintain(target: &Target, kind: MaintenanceKind) -> Result<Upkeep,
             connection.execute("checkpoint").map_err(|diagnostic| target.explain("cannot ask for a checkpoint", &diagnostic))?;
             let pages =
                 before.zip(written()).map(|(before, after)| format!("{} pages written meanwhile", after.saturating_sub(before)));
-            Ok(Upkeep::Done(pages.unwrap_or_else(|| "done".to_owned())))
+            Ok(MaintenanceOutcome::Done(pages.unwrap_or_else(|| "done".to_owned())))
         }
-        MaintenanceKind::Vacuum => {
-            Ok(Upkeep::Absent("Virtuoso keeps no dead row versions in its tables: there is nothing to vacuum".to_owned()))
-        }
+        MaintenanceKind::Vacuum => Ok(MaintenanceOutcome::Absent(
+            "Virtuoso keeps no dead row versions in its tables: there is nothing to vacuum".to_owned(),
+        )),
         MaintenanceKind::WarmUp => {
             let mut rows = 0;
             for table in Tpcc::TABLES {
                 rows += scan(target, table)?.rows;
             }
             let work = format!("{rows} rows of {} tables read from end to end", Tpcc::TABLES.len());
-            Ok(Upkeep::Read { rows, work })
+            Ok(MaintenanceOutcome::Read { rows, work })
         }
     }
 }
 
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
-pub(super) fn chill(virtuoso: &Virtuoso, all: bool) -> Result<Chill, Error> {
-    let Some(server) = virtuoso.server() else { return chill_of_others(None, all) };
+pub(super) fn empty_caches(virtuoso: &Virtuoso, all: bool) -> Result<CacheState, Error> {
+    let Some(server) = virtuoso.server() else { return empty_caches_of_others(None, all) };
     // What stands in the log would be worked again by the new server, which warms its cache.
     maintain(virtuoso.target(), MaintenanceKind::Checkpoint)?;
-    chill_by_restart(server, all)
+    empty_caches_by_restart(server, all)
 }
 
 /// Reads all of a table, row by row of its primary key.
 pub(super) fn scan(target: &Target, table: &Table) -> Result<Scanned, Error> {
-    let failed = |trouble| explain(target, &format!("cannot read {}", table.name), trouble);
+    let failed = |error| explain(target, &format!("cannot read {}", table.name), error);
     let connection = target.connect()?;
     // A comparison of the last column makes the server read the rows, not an index of some of their columns.
     let last = table.columns.last().map_or("*", |column| column.name);
@@ -72,15 +72,15 @@ pub(super) fn table_bytes(target: &Target) -> Result<BTreeMap<String, u64>, Erro
     let sql = "SELECT name_part (ISS_KEY_TABLE, 2), ISS_PAGES FROM DB.DBA.SYS_INDEX_SPACE_STATS \
                WHERE ISS_KEY_TABLE LIKE 'tpcc.DBA.%' AND ISS_KEY_NAME = ISS_KEY_TABLE";
     let connection = target.connect()?;
-    let sizes = || -> Result<BTreeMap<String, u64>, Trouble> {
+    let sizes = || -> Result<BTreeMap<String, u64>, QueryError> {
         let reply = connection.query(sql)?;
         reply.rows.iter().map(|row| Ok((row.text(0)?.to_owned(), row.long(1)?.unsigned_abs() * PAGE))).collect()
     };
-    sizes().map_err(|trouble| explain(target, "cannot tell the size of the tables", trouble))
+    sizes().map_err(|error| explain(target, "cannot tell the size of the tables", error))
 }
 
 /// The first figure of the first row.
-pub(super) fn number(connection: &Connection, sql: &str) -> Result<Option<u64>, Trouble> {
+pub(super) fn number(connection: &Connection, sql: &str) -> Result<Option<u64>, QueryError> {
     let reply = connection.query(sql)?;
     let number = reply.rows.first().map(|row| row.optional_long(0)).transpose()?.flatten();
     Ok(number.map(i64::unsigned_abs))
@@ -92,7 +92,7 @@ pub(super) async fn at_random(
     population: &Population,
     seed: u64,
     told: &(dyn Fn(u64, u64) + Send + Sync),
-) -> Result<Upkeep, Error> {
+) -> Result<MaintenanceOutcome, Error> {
     let connection = target.connect()?;
     let mut reader = Rows { target, statements: Tpcc::TABLES.iter().map(|_| None).collect(), connection };
     warm::at_random::<Tpcc>(population, seed, &mut reader, told).await
@@ -105,7 +105,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn read_rows(&mut self, number: usize, keys: &[i32]) -> Result<u64, Trouble> {
+    fn read_rows(&mut self, number: usize, keys: &[i32]) -> Result<u64, QueryError> {
         let (Some(table), Some(place)) = (Tpcc::TABLES.get(number), self.statements.get_mut(number)) else { return Ok(0) };
         let statement = match place {
             Some(statement) => statement,
@@ -131,6 +131,6 @@ impl Rows<'_> {
 impl Reader for Rows<'_> {
     async fn read(&mut self, table: usize, keys: &[i32]) -> Result<u64, Error> {
         let target = self.target;
-        self.read_rows(table, keys).map_err(|trouble| explain(target, "cannot read rows at random", trouble))
+        self.read_rows(table, keys).map_err(|error| explain(target, "cannot read rows at random", error))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::catalog::Trouble;
+use super::catalog::QueryError;
 use super::check::database_bytes;
 use super::database::Virtuoso;
 use super::load::explain;
@@ -43,7 +43,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn read(connection: &Connection, counters: &mut Counters) -> Result<(), Trouble> {
+    fn read(connection: &Connection, counters: &mut Counters) -> Result<(), QueryError> {
         let reply = connection.query(query("counters"))?;
         if let Some(row) = reply.rows.first() {
             for (column, name) in reply.columns.iter().enumerate() {
@@ -59,10 +59,10 @@ impl<'a> Watch<'a> {
     }
 
     /// Virtuoso counts a logical read for each row that it looks at, and a physical one for each page. What it reads ahead counts, too.
-    fn read_pages(connection: &Connection) -> Result<PageReads, Trouble> {
+    fn read_pages(connection: &Connection) -> Result<PageReads, QueryError> {
         let mut tables: BTreeMap<String, TableReads> = BTreeMap::new();
         for row in connection.query(query("pages"))?.rows {
-            let counted = |column| Ok::<_, Trouble>(u64::try_from(row.long(column)?).unwrap_or_default());
+            let counted = |column| Ok::<_, QueryError>(u64::try_from(row.long(column)?).unwrap_or_default());
             let reads = Reads { logical: counted(1)?, physical: counted(2)? };
             let table = tables.entry(row.text(0)?.to_owned()).or_default();
             let part = if row.int(3)? == 1 { &mut table.data } else { &mut table.index };
@@ -90,7 +90,7 @@ impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         let mut counters = Counters::default();
         let connection = self.connection()?;
-        let failed = |trouble| explain(self.virtuoso.target(), "cannot read the server's counters", trouble);
+        let failed = |error| explain(self.virtuoso.target(), "cannot read the server's counters", error);
         Watch::read(&connection, &mut counters).map_err(failed)?;
         self.connection = Some(connection);
         match self.virtuoso.server().map(|server| server.pid()) {
@@ -107,7 +107,7 @@ impl Observer for Watch<'_> {
 
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         let connection = self.connection()?;
-        let failed = |trouble| explain(self.virtuoso.target(), "cannot read the server's page reads", trouble);
+        let failed = |error| explain(self.virtuoso.target(), "cannot read the server's page reads", error);
         let pages = Watch::read_pages(&connection).map_err(failed)?;
         self.connection = Some(connection);
         let memory = self.virtuoso.server().and_then(|server| server.memory());

@@ -77,15 +77,15 @@ impl engine::Session<Tpcc> for Session {
             Input::Delivery(input) => delivery(&mut self.delivery, input).map(Output::Delivery),
             Input::StockLevel(input) => stock_level(&mut self.stock_level, input).map(Output::StockLevel),
         };
-        done.map_err(|trouble| self.roll_back(trouble))
+        done.map_err(|error| self.roll_back(error))
     }
 }
 
 impl Session {
     /// After a failure the transaction is still there, and has to be taken back before another one.
-    fn roll_back(&self, trouble: Trouble) -> Failure {
-        match trouble {
-            Trouble::Refused(diagnostic, writes) => {
+    fn roll_back(&self, error: QueryError) -> Failure {
+        match error {
+            QueryError::Refused(diagnostic, writes) => {
                 let failure = diagnostic.failure(writes);
                 if matches!(failure, Failure::Disconnected { .. }) {
                     return failure;
@@ -99,7 +99,7 @@ impl Session {
                 }
             }
             // The call was whole, and what it did is committed.
-            Trouble::Unreadable(failure) => failure,
+            QueryError::Unreadable(failure) => failure,
         }
     }
 }
@@ -111,24 +111,24 @@ struct Call {
 }
 
 /// Why there is no output.
-enum Trouble {
+enum QueryError {
     /// The server refused the call; whether it writes.
     Refused(Diagnostic, bool),
     /// The server's answer cannot be used.
     Unreadable(Failure),
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for QueryError {
     fn from(failure: Failure) -> Self {
-        Trouble::Unreadable(failure)
+        QueryError::Unreadable(failure)
     }
 }
 
 impl Call {
     /// Calls, and hands each row to `on_row`.
-    fn rows(&mut self, parameters: &[Param<'_>], mut on_row: impl FnMut(&Row) -> Result<(), Failure>) -> Result<(), Trouble> {
+    fn rows(&mut self, parameters: &[Param<'_>], mut on_row: impl FnMut(&Row) -> Result<(), Failure>) -> Result<(), QueryError> {
         let writes = self.writes;
-        let refused = |diagnostic| Trouble::Refused(diagnostic, writes);
+        let refused = |diagnostic| QueryError::Refused(diagnostic, writes);
         for (number, parameter) in parameters.iter().enumerate() {
             self.statement.set(0, number, *parameter).map_err(refused)?;
         }
@@ -140,7 +140,7 @@ impl Call {
                 unreadable = on_row(row).err();
             }
         }
-        unreadable.map_or(Ok(()), |failure| Err(Trouble::Unreadable(failure)))
+        unreadable.map_or(Ok(()), |failure| Err(QueryError::Unreadable(failure)))
     }
 }
 
@@ -181,7 +181,7 @@ fn lines(input: &input::NewOrder) -> String {
     text
 }
 
-fn new_order(call: &mut Call, input: &input::NewOrder) -> Result<output::NewOrder, Trouble> {
+fn new_order(call: &mut Call, input: &input::NewOrder) -> Result<output::NewOrder, QueryError> {
     let lines = lines(input);
     let all_local = i32::from(input.all_local());
     let parameters =
@@ -239,7 +239,7 @@ fn ordered(row: &Row, input: &input::NewOrder, placed: &mut [Option<OrderedLine>
     Ok(())
 }
 
-fn payment(call: &mut Call, input: &input::Payment) -> Result<output::Payment, Trouble> {
+fn payment(call: &mut Call, input: &input::Payment) -> Result<output::Payment, QueryError> {
     let (c_id, c_last) = customer(&input.customer);
     let amount = input.h_amount.to_string();
     let parameters = [
@@ -275,7 +275,7 @@ fn payment(call: &mut Call, input: &input::Payment) -> Result<output::Payment, T
     Ok(paid.ok_or_else(|| Failure::Invalid("Payment: the database told nothing of it".to_owned()))?)
 }
 
-fn order_status(call: &mut Call, input: &input::OrderStatus) -> Result<output::OrderStatus, Trouble> {
+fn order_status(call: &mut Call, input: &input::OrderStatus) -> Result<output::OrderStatus, QueryError> {
     let (c_id, c_last) = customer(&input.customer);
     let mut status: Option<output::OrderStatus> = None;
     call.rows(&[Param::Int(input.w_id), Param::Int(input.d_id), c_id, c_last], |row| {
@@ -306,7 +306,7 @@ fn order_status(call: &mut Call, input: &input::OrderStatus) -> Result<output::O
     Ok(status.ok_or_else(|| Failure::Invalid("Order-Status: the customer's order has no lines".to_owned()))?)
 }
 
-fn delivery(call: &mut Call, input: &input::Delivery) -> Result<output::Delivery, Trouble> {
+fn delivery(call: &mut Call, input: &input::Delivery) -> Result<output::Delivery, QueryError> {
     let mut orders = [None; DISTRICTS as usize];
     call.rows(&[Param::Int(input.w_id), Param::Int(input.o_carrier_id)], |row| {
         let d_id = row.int(0)?;
@@ -318,7 +318,7 @@ fn delivery(call: &mut Call, input: &input::Delivery) -> Result<output::Delivery
     Ok(output::Delivery { orders })
 }
 
-fn stock_level(call: &mut Call, input: &input::StockLevel) -> Result<output::StockLevel, Trouble> {
+fn stock_level(call: &mut Call, input: &input::StockLevel) -> Result<output::StockLevel, QueryError> {
     let mut low_stock = None;
     call.rows(&[Param::Int(input.w_id), Param::Int(input.d_id), Param::Int(input.threshold)], |row| {
         low_stock = Some(row.int(0)?);

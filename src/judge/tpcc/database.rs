@@ -13,6 +13,6 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
         crate::judge::consistency(conditions, summary, &[CARDINALITY]),
         crate::judge::durability::rule("3.5", summary),
         crate::judge::count(counts, summary),
-        crate::judge::trouble::failures("2.3.6", summary),
+        crate::judge::incidents::failures("2.3.6", summary),
     ]
 }

@@ -1,7 +1,7 @@
 //! Clauses 5.2.5, 5.3, 2.7.2 and 6.6.2: keying and think times, response times, and the driver itself.
 
 use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, noted, worked};
-use crate::judge::trouble::Trouble;
+use crate::judge::incidents::Incidents;
 use crate::result::summary::{Clause, PacingSummary, Summary};
 
 /// The 90th percentile of the menu must stay below so many seconds (clause 5.2.5.1).
@@ -142,7 +142,7 @@ fn lost(summary: &Summary) -> Clause {
     let connections = &summary.connections;
     let rule = Rule::new("6.6.2", "lost sessions are back within 90 s", "all");
     let gone = connections.lost.saturating_sub(connections.restored);
-    let longest = Trouble::of(summary).longest_away_s;
+    let longest = Incidents::of(summary).longest_away_s;
     let value = match connections.lost {
         0 => "none lost".to_owned(),
         lost => format!("{lost} lost, {} restored, one was away for {longest:.1} s", connections.restored),

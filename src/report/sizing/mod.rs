@@ -83,7 +83,7 @@ pub fn write(directory: &Path, source: &str, points: &[Observation], model: Resu
         let tables = text::titles(model).into_iter().map(|(title, names, equation)| text::equation(&title, names, equation));
         tables.chain((!model.scaling.is_empty()).then(|| text::laws(model))).collect::<Vec<_>>()
     });
-    let facts = context! {
+    let values = context! {
         title => format!("Throughput, buffer size, database size and CPUs"),
         source => super::format::plain(source),
         figures => Serde(&drawn),
@@ -92,7 +92,7 @@ pub fn write(directory: &Path, source: &str, points: &[Observation], model: Resu
         notes => model.map_or_else(|_| Vec::new(), |model| model.notes.clone()),
         missing => &missing,
     };
-    let page = html::page(PAGE, facts).map_err(|error| cannot(&error))?;
+    let page = html::page(PAGE, values).map_err(|error| cannot(&error))?;
     writer::put(directory, file::HTML, page.as_bytes())?;
     let written = match model {
         Ok(model) => {

@@ -54,7 +54,7 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
         Kind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
     };
     let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));
-    let facts = context! {
+    let values = context! {
         title,
         alarms => alarms(study),
         finished => study.finished,
@@ -62,5 +62,5 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
         tables => Serde(tables(study)),
         notes => &study.notes,
     };
-    html::page(PAGE, facts)
+    html::page(PAGE, values)
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-use crate::judge::trouble::Trouble;
+use crate::judge::incidents::Incidents;
 use crate::measure::SIGNIFICANT_DIGITS;
 use crate::record::Record;
 use crate::result::Phase;
@@ -54,7 +54,7 @@ pub struct Side {
     /// Degrees of freedom of the standard error.
     pub degrees_of_freedom: f64,
     /// Transactions that failed, and times without the database.
-    pub trouble: Trouble,
+    pub incidents: Incidents,
 }
 
 /// A difference of throughput. Percents are of A.
@@ -170,7 +170,7 @@ pub fn compare(a: &[Record], b: &[Record], across_durability: bool) -> Result<Co
 }
 
 fn side(records: &[Record], mean: Mean) -> Side {
-    let troubles = records.iter().filter_map(|record| record.summary.as_ref()).map(Trouble::of);
+    let troubles = records.iter().filter_map(|record| record.summary.as_ref()).map(Incidents::of);
     Side {
         records: records.iter().map(|record| record.directory.display().to_string()).collect(),
         seconds: mean.seconds,
@@ -178,7 +178,7 @@ fn side(records: &[Record], mean: Mean) -> Side {
         standard_error: mean.error,
         block_seconds: mean.block,
         degrees_of_freedom: mean.freedom,
-        trouble: troubles.fold(Trouble::default(), |sum, of| sum.and(&of)),
+        incidents: troubles.fold(Incidents::default(), |sum, of| sum.and(&of)),
     }
 }
 

@@ -50,7 +50,7 @@ const LOOKED_UP: Duration = Duration::from_secs(1);
 const DEFERRED_ROOM: usize = 64;
 
 /// What the tasks of a driver thread share.
-pub(super) struct Desk<'a> {
+pub(super) struct ThreadStats<'a> {
     schedule: Schedule,
     begin: Instant,
     reports: &'a mpsc::Sender<Report>,
@@ -68,7 +68,7 @@ pub(super) struct Desk<'a> {
     pub(super) ledger: &'a Ledger,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> ThreadStats<'a> {
     pub(super) fn new<W: Workload>(
         schedule: Schedule,
         begin: Instant,
@@ -78,7 +78,7 @@ impl<'a> Desk<'a> {
     ) -> Self {
         let remembered = REMEMBERED.saturating_mul(sessions.max(1)).min(MOST_REMEMBERED);
         let effects = vec![0; W::EFFECTS.len()];
-        Desk {
+        ThreadStats {
             schedule,
             begin,
             reports,

@@ -10,18 +10,18 @@ use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::price;
 use super::stages::{self, Stages};
-use crate::judge::trouble::Trouble;
+use crate::judge::incidents::Incidents;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::Record;
 use crate::result::Environment;
 use crate::result::Phase;
 use crate::result::format::{Clock, Status};
-use crate::result::summary::{Clause, Connections, Consistency, Spread, State, Summary, TransactionSummary};
+use crate::result::summary::{Clause, Connections, Consistency, LatencySummary, State, Summary, TransactionSummary};
 use crate::result::{Finding, LoadReport, RestoreReport, Via};
 
 /// All that a report tells.
 #[derive(Debug, Serialize)]
-pub struct Facts {
+pub struct ReportModel {
     /// `TPC-C on SQLite 3.50.4`.
     pub title: String,
     /// The one figure; none where the run came to no result.
@@ -29,11 +29,11 @@ pub struct Facts {
     /// What the reader must know before any figure: transactions failed, the database was away, the run was interrupted.
     pub warnings: Vec<String>,
     /// Whether the number keeps the standard's rules.
-    pub verdict: Option<VerdictFacts>,
+    pub verdict: Option<VerdictModel>,
     /// The run: engine, scale, clients, interval.
     pub run: Vec<Line>,
     /// By transaction type, in the standard's order.
-    pub transactions: Vec<TransactionFacts>,
+    pub transactions: Vec<TransactionModel>,
     /// Of a run in stages.
     pub stages: Option<Stages>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
@@ -83,7 +83,7 @@ pub struct Headline {
 
 /// How a run stands to the standard.
 #[derive(Debug, Serialize)]
-pub struct VerdictFacts {
+pub struct VerdictModel {
     /// Whether it is valid.
     pub valid: bool,
     /// In a sentence.
@@ -111,7 +111,7 @@ pub struct Rule {
 
 /// What one transaction type did.
 #[derive(Debug, Serialize)]
-pub struct TransactionFacts {
+pub struct TransactionModel {
     /// `New-Order`
     pub name: String,
     /// How it counts: completed, percent of all, rolled back, errors, retries.
@@ -150,13 +150,13 @@ pub struct Condition {
     pub failed: bool,
 }
 
-impl Facts {
+impl ReportModel {
     /// Takes them from a record.
-    pub fn of(record: &Record) -> Facts {
+    pub fn of(record: &Record) -> ReportModel {
         let summary = record.summary.as_ref();
         let environment = record.environment.as_ref();
         let consistency = summary.map(|summary| &summary.consistency);
-        Facts {
+        ReportModel {
             title: title(record),
             headline: summary.and_then(headline),
             warnings: warnings(record),
@@ -232,7 +232,7 @@ fn headline(summary: &Summary) -> Option<Headline> {
     Some(Headline {
         figure: rate(summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second)),
         metric: plain(&summary.metric),
-        mark: alarms::marks(&Trouble::of(summary)).join(", "),
+        mark: alarms::marks(&Incidents::of(summary)).join(", "),
         meaning: format!("{meaning}{}", stages::meaning(summary)),
     })
 }
@@ -261,7 +261,7 @@ fn warnings(record: &Record) -> Vec<String> {
     warnings
 }
 
-fn verdict(clauses: &[Clause], valid: bool) -> Option<VerdictFacts> {
+fn verdict(clauses: &[Clause], valid: bool) -> Option<VerdictModel> {
     if clauses.is_empty() {
         return None;
     }
@@ -290,7 +290,7 @@ fn verdict(clauses: &[Clause], valid: bool) -> Option<VerdictFacts> {
         },
         note: plain(&clause.note),
     };
-    Some(VerdictFacts { valid, sentence, rules: clauses.into_iter().map(rule).collect() })
+    Some(VerdictModel { valid, sentence, rules: clauses.into_iter().map(rule).collect() })
 }
 
 fn run(summary: &Summary) -> Vec<Line> {
@@ -344,7 +344,7 @@ fn warm_ups(summary: &Summary) -> impl Iterator<Item = Line> {
 }
 
 /// From the summary; where there is none, from what the killed run had written.
-fn transactions(record: &Record) -> Vec<TransactionFacts> {
+fn transactions(record: &Record) -> Vec<TransactionModel> {
     let Some(summary) = &record.summary else {
         return derived(record);
     };
@@ -354,10 +354,10 @@ fn transactions(record: &Record) -> Vec<TransactionFacts> {
     }
     let known = record.header.transactions.iter().filter_map(|name| summary.transactions.get_key_value(name));
     let others = summary.transactions.iter().filter(|(name, _)| !record.header.transactions.contains(name));
-    known.chain(others).map(|(name, transaction)| transaction_facts(name, transaction)).collect()
+    known.chain(others).map(|(name, transaction)| transaction_model(name, transaction)).collect()
 }
 
-fn derived(record: &Record) -> Vec<TransactionFacts> {
+fn derived(record: &Record) -> Vec<TransactionModel> {
     let mut sums = vec![TransactionSummary::default(); record.header.transactions.len()];
     for row in record.series.iter().filter(|row| row.phase == Phase::Measurement) {
         if let Some(sum) = sums.get_mut(row.transaction) {
@@ -368,7 +368,7 @@ fn derived(record: &Record) -> Vec<TransactionFacts> {
         }
     }
     for (name, sum) in record.header.transactions.iter().zip(&mut sums) {
-        let spread = |clock| record.histogram(name, clock).map(Spread::of).unwrap_or_default();
+        let spread = |clock| record.histogram(name, clock).map(LatencySummary::of).unwrap_or_default();
         sum.response_ms = spread(Clock::Response);
         sum.service_ms = spread(Clock::Service);
     }
@@ -379,15 +379,15 @@ fn derived(record: &Record) -> Vec<TransactionFacts> {
     for sum in &mut sums {
         sum.share_percent = 100.0 * sum.completed as f64 / all;
     }
-    record.header.transactions.iter().zip(&sums).map(|(name, sum)| transaction_facts(name, sum)).collect()
+    record.header.transactions.iter().zip(&sums).map(|(name, sum)| transaction_model(name, sum)).collect()
 }
 
-fn transaction_facts(name: &str, summary: &TransactionSummary) -> TransactionFacts {
-    let times = |spread: &Spread| {
+fn transaction_model(name: &str, summary: &TransactionSummary) -> TransactionModel {
+    let times = |spread: &LatencySummary| {
         (summary.completed + summary.errors + summary.unknown > 0)
             .then(|| [spread.mean, spread.p50, spread.p90, spread.p95, spread.p99, spread.p999, spread.max].map(significant))
     };
-    TransactionFacts {
+    TransactionModel {
         name: transaction(name),
         counts: [
             count(summary.completed),

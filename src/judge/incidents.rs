@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::{Rule, noted};
 use crate::result::summary::{Clause, Outcomes, Summary};
 
-/// The trouble of a run, or of several together.
+/// The incidents of a run, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Trouble {
+pub struct Incidents {
     /// What became of all transactions that were asked for, by type; empty where the record does not tell.
     pub outcomes: BTreeMap<String, Outcomes>,
     /// Transactions that failed for good.
@@ -32,9 +32,9 @@ pub struct Trouble {
     pub longest_away_s: f64,
 }
 
-impl Trouble {
+impl Incidents {
     /// Of a run.
-    pub fn of(summary: &Summary) -> Trouble {
+    pub fn of(summary: &Summary) -> Incidents {
         let outcomes = summary.outcomes.clone();
         let named = outcomes.values().fold(0_u64, |sum, of| sum.saturating_add(of.failed));
         // Records of older versions have the errors alone.
@@ -49,7 +49,7 @@ impl Trouble {
         let within = |(start, length): &(f64, f64)| ((start + length).min(to) - start.max(from)).max(0.0);
         let connections = &summary.connections;
         let outages = || connections.outages.iter();
-        Trouble {
+        Incidents {
             failed,
             beyond_allowed: unnamed || nothing || !idle.is_empty() || outcomes.values().any(beyond),
             idle,
@@ -65,7 +65,7 @@ impl Trouble {
     }
 
     /// Of this and of another run, together.
-    pub fn and(mut self, other: &Trouble) -> Trouble {
+    pub fn and(mut self, other: &Incidents) -> Incidents {
         for (name, of) in &other.outcomes {
             let sum = self.outcomes.entry(name.clone()).or_default();
             sum.completed = sum.completed.saturating_add(of.completed);
@@ -73,7 +73,7 @@ impl Trouble {
             sum.unknown = sum.unknown.saturating_add(of.unknown);
         }
         self.idle.extend(other.idle.iter().filter(|name| !self.idle.contains(name)).cloned().collect::<Vec<_>>());
-        Trouble {
+        Incidents {
             failed: self.failed.saturating_add(other.failed),
             beyond_allowed: self.beyond_allowed || other.beyond_allowed,
             allowed: self.allowed.max(other.allowed),
@@ -95,16 +95,16 @@ impl Trouble {
 /// No transaction may fail for good, whatever the command allows.
 pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
     let rule = Rule::new(id, "transactions that failed for good, over the whole run", "none");
-    let trouble = Trouble::of(summary);
-    if trouble.outcomes.is_empty() && trouble.failed == 0 {
+    let incidents = Incidents::of(summary);
+    if incidents.outcomes.is_empty() && incidents.failed == 0 {
         return rule.not_tested("the summary does not hold what became of the transactions");
     }
-    let by_type = trouble.outcomes.iter().filter(|(_, of)| of.failed > 0);
+    let by_type = incidents.outcomes.iter().filter(|(_, of)| of.failed > 0);
     let by_type: Vec<String> = by_type.map(|(name, of)| format!("{name}: {} of {}", of.failed, of.asked())).collect();
-    let held = trouble.failed == 0 && !trouble.beyond_allowed;
-    let value = if held { "none".to_owned() } else { trouble.failed.to_string() };
-    let idle = trouble.idle.iter().map(|name| format!("no {name} was completed"));
-    let nothing = (trouble.asked() == 0).then(|| "no transaction was completed".to_owned());
+    let held = incidents.failed == 0 && !incidents.beyond_allowed;
+    let value = if held { "none".to_owned() } else { incidents.failed.to_string() };
+    let idle = incidents.idle.iter().map(|name| format!("no {name} was completed"));
+    let nothing = (incidents.asked() == 0).then(|| "no transaction was completed".to_owned());
     let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).collect();
     noted(rule.is(held, value), notes.join(", "))
 }
