@@ -47,6 +47,17 @@ pub enum Failure {
     Invalid(String),
 }
 
+impl Failure {
+    /// The reply to a command that has committed is not as expected. What it did is done, so the fate of the transaction is unknown and the
+    /// session must not go on as if it were rolled back.
+    pub fn unreadable(why: &Failure) -> Failure {
+        Failure::Disconnected {
+            ambiguous: true,
+            detail: format!("given up, as a committed transaction's reply is not as expected: {why}"),
+        }
+    }
+}
+
 /// Why a command cannot go on with a database. The text is one line that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {

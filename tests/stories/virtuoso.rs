@@ -14,7 +14,10 @@ use crate::support::command::{json_file, new_record, open_directory, run, succee
 use crate::support::options;
 use graymark::engine::odbc::connection::Connection;
 use graymark::engine::virtuoso::{Target, Virtuoso};
+use graymark::engine::{Engine, Failure, Session as _};
 use graymark::result::{Isolation, Via};
+use graymark::workload::tpcc::Tpcc;
+use graymark::workload::tpcc::input::{Delivery, Input};
 use serde_json::Value;
 
 /// How long a session is watched that ought to wait for another one.
@@ -132,7 +135,7 @@ fn the_experiment_runs_and_its_counts_agree() {
     run(place.path(), &["bench", "debitcredit", "--db", &url]).refused(2, &["debitcredit does not run on Virtuoso"]);
 
     let with = |sql: &[&str]| {
-        let engine = Virtuoso::open(support::options(&url, graymark::result::Via::Procedures)).unwrap();
+        let engine = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap();
         let connection = engine.target().connect().unwrap();
         sql.iter().for_each(|sql| assert!(connection.execute(sql).is_ok(), "{sql}: {:?}", connection.execute(sql)));
         connection.execute("checkpoint").unwrap();
@@ -144,6 +147,20 @@ fn the_experiment_runs_and_its_counts_agree() {
     run(place.path(), &again).refused(3, &["stock_level", "graymark load tpcc --procedures-only"]);
     succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
     assert_eq!(succeed(place.path(), &again).json()["procedures"], "own");
+
+    // A Delivery whose reply cannot be read has committed: nobody may take it for rolled back.
+    with(&["CREATE PROCEDURE tpcc.DBA.delivery (IN in_w_id INTEGER, IN in_o_carrier_id INTEGER)
+            { DECLARE d_id, o_id INTEGER; result_names (d_id, o_id); result (11, 1); }"]);
+    {
+        let engine = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let done = runtime.block_on(async {
+            let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            session.execute(&Input::Delivery(Delivery { w_id: 1, o_carrier_id: 1 })).await
+        });
+        assert!(matches!(done, Err(Failure::Disconnected { ambiguous: true, .. })), "{done:?}");
+    }
+    succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
 
     // What hangs on the tables is told, and nothing is dropped; a manifest that cannot be read proves nothing.
     with(&[
@@ -186,7 +203,7 @@ fn is_closed(engine: &Virtuoso) {
     assert_eq!(engine.target().connect().unwrap().query("SELECT 1").unwrap().rows.len(), 1);
     for password in ["dba", "wrong"] {
         let url = format!("virtuoso://dba:{password}@{}", server.address());
-        let refused = Virtuoso::open(support::options(&url, graymark::result::Via::Procedures)).unwrap_err().to_string();
+        let refused = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap_err().to_string();
         assert!(refused.contains("user and password"), "{refused}");
     }
 }
@@ -197,7 +214,7 @@ fn no_one_else_gets_into_a_private_server() {
     let place = stranger::Plant::new();
     let start = |data: &std::path::Path| {
         let url = format!("virtuoso:local?buffers=20000&data={}", data.display());
-        Virtuoso::open(support::options(&url, graymark::result::Via::Procedures))
+        Virtuoso::open(support::options(&url, Via::Procedures))
     };
     let first = start(&place.data()).unwrap();
     is_closed(&first);

@@ -114,10 +114,7 @@ impl Connection {
     /// must not go on as if it were not.
     pub fn unreadable(&mut self, why: &Failure) -> Failure {
         self.lost = true;
-        Failure::Disconnected {
-            ambiguous: true,
-            detail: format!("given up, as a committed transaction's reply is not as expected: {why}"),
-        }
+        Failure::unreadable(why)
     }
 
     fn check_usable(&self) -> Result<(), Failure> {

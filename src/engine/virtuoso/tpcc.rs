@@ -77,13 +77,14 @@ impl engine::Session<Tpcc> for Session {
             Input::Delivery(input) => delivery(&mut self.delivery, input).map(Output::Delivery),
             Input::StockLevel(input) => stock_level(&mut self.stock_level, input).map(Output::StockLevel),
         };
-        done.map_err(|error| self.roll_back(error))
+        let writes = matches!(input, Input::NewOrder(_) | Input::Payment(_) | Input::Delivery(_));
+        done.map_err(|error| self.roll_back(error, writes))
     }
 }
 
 impl Session {
     /// After a failure the transaction is still there, and has to be taken back before another one.
-    fn roll_back(&self, error: QueryError) -> Failure {
+    fn roll_back(&self, error: QueryError, writes: bool) -> Failure {
         match error {
             QueryError::Refused(diagnostic, writes) => {
                 let failure = diagnostic.failure(writes);
@@ -98,7 +99,8 @@ impl Session {
                     }
                 }
             }
-            // The call was whole, and what it did is committed.
+            // The call was whole, and what it did is committed: it must not count as rolled back.
+            QueryError::Unreadable(why) if writes => Failure::unreadable(&why),
             QueryError::Unreadable(failure) => failure,
         }
     }
