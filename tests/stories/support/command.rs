@@ -1,13 +1,15 @@
 //! Drives the real binary, as a user or a script does.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SigHandler, Signal, kill, signal};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -25,6 +27,11 @@ pub fn program(binary: &Path, directory: &Path, arguments: &[&str]) -> Command {
         if name.to_str().is_some_and(|name| name == "GRAYMARK_DB" || name.starts_with("PG")) {
             command.env_remove(name);
         }
+    }
+    // The tests may run under nohup, whose children ignore SIGHUP: what they start hears it all the same.
+    // SAFETY: signal() may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| Ok(signal(Signal::SIGHUP, SigHandler::SigDfl).map(drop)?));
     }
     command
 }
@@ -136,9 +143,16 @@ impl Working {
         self.child.try_wait().expect("the program is ours").is_none()
     }
 
-    /// Waits for its end.
+    /// Waits for its end; one that does not come in five minutes is a failure.
     pub fn end(mut self) -> (ExitStatus, Done) {
-        let status = self.child.wait().expect("the program is ours");
+        let limit = Instant::now() + Duration::from_secs(300);
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("the program is ours") {
+                break status;
+            }
+            assert!(Instant::now() < limit, "it does not end:\n{}", self.heard);
+            std::thread::sleep(Duration::from_millis(10));
+        };
         let mut err = std::mem::take(&mut self.heard);
         for line in self.lines.iter() {
             err.push_str(&line);
