@@ -21,6 +21,7 @@ const NOBODY: u32 = 65_534;
 
 const USAGE: i32 = 2;
 const DATABASE: i32 = 3;
+const OUTPUT: i32 = 4;
 
 #[test]
 fn arguments_that_make_no_sense() {
@@ -247,8 +248,8 @@ fn places_that_cannot_take_a_record() {
         run(place.path(), &[&["run", "--db", "sqlite:loaded.db", "--out", directory], &plan[..]].concat())
     };
     out("full").refused(USAGE, &["full is not empty", "--out"]);
-    out("file").refused(USAGE, &["file", "--out"]);
-    out("file/record").refused(USAGE, &["file/record", "--out"]);
+    out("file").refused(OUTPUT, &["file", "--out"]);
+    out("file/record").refused(OUTPUT, &["file/record", "--out"]);
     assert_eq!(fs::read_dir(place.path().join("full")).unwrap().count(), 1);
 
     // A failed command leaves its place to the corrected one.
@@ -301,7 +302,7 @@ fn files_and_directories_that_are_read_only() {
     assert!(!Path::new("/dev/shm/graymark-never").exists());
     // A record needs a place too.
     let done = on("shut", &["bench", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s"]);
-    done.refused(USAGE, &["graymark-runs", "Permission denied", "--out"]);
+    done.refused(OUTPUT, &["graymark-runs", "Permission denied", "--out"]);
     protect(&shut, 0o755);
 }
 
