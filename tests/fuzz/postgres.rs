@@ -304,6 +304,6 @@ fn encoded(kind: Kind, value: &str) -> Vec<u8> {
 fn replies_of_postgres() {
     let place = tempfile::tempdir().unwrap();
     let socket = place.path().join(".s.PGSQL.6000");
-    let url = format!("postgres://ann:secret@/bench?host={}&port=6000", place.path().display());
+    let url = format!("postgres://ann:secret@/bench?host={}&port=6000&connect_timeout=1", place.path().display());
     fuzz("replies_of_postgres", &socket, &url, serve);
 }

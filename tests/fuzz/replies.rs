@@ -4,6 +4,7 @@
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use graymark::engine::registry::{Visitor, WorkloadName, open};
 use graymark::engine::{Engine, Error, Failure, Observer, Options, Session};
@@ -56,6 +57,9 @@ const PATIENCE: usize = 48;
 /// Messages after which the server hangs up; no conversation that goes well has as many. Without such an end, a server that gives each column a type
 /// of its own making would lead the PostgreSQL driver on, type by type, until the stack overflows: see docs/security.md.
 const MOST_MESSAGES: u32 = 2_000;
+
+/// How long a question may remain without an answer, as there is for each of Graymark's commands (`--timeout`, `connect_timeout`).
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// One conversation: the faults, and how many messages the server has sent.
 pub struct Conversation {
@@ -206,7 +210,7 @@ impl Visitor for Ask<'_> {
     type Output = ();
 
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<(), Error> {
-        runtime.block_on(async {
+        let asked = async {
             match self.0 {
                 "transactions" => transactions::<W, E>(&engine).await?,
                 "database_state" => drop(engine.database_state().await?),
@@ -235,7 +239,10 @@ impl Visitor for Ask<'_> {
                 _ => {}
             }
             Ok(())
-        })
+        };
+        // As Graymark's commands do: a driver that waits for a type while rows that nobody takes wait before it would wait for ever.
+        let limited = async { tokio::time::timeout(SILENCE, asked).await };
+        runtime.block_on(limited).unwrap_or_else(|_| Err(Error::Database("no answer in time".to_owned())))
     }
 }
 

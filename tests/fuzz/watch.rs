@@ -17,10 +17,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 /// The most memory that an input may have taken at any moment, in bytes.
 const MOST_MEMORY: isize = 512 << 20;
-/// The longest that an input may take when a target is run alone.
+/// The longest that an input may keep a processor busy.
 const LONGEST: Duration = Duration::from_secs(5);
-/// The same beside other tests on a busy machine, where time says little.
-const LONGEST_AMONG_OTHERS: Duration = Duration::from_secs(120);
+/// The longest that it may take by the clock, on a machine that may have much else to do.
+const LONGEST_AT_ALL: Duration = Duration::from_secs(120);
 /// How many inputs a target gets; without it each has its own small number.
 const INPUTS: &str = "GRAYMARK_FUZZ_INPUTS";
 /// The seed of new inputs; without it they are the same each time.
@@ -88,19 +88,45 @@ fn give_up(why: &str) -> ! {
     std::process::abort();
 }
 
-/// When the input at work in each target began.
-static BEGUN: Mutex<BTreeMap<String, Instant>> = Mutex::new(BTreeMap::new());
+/// The input at work in a target.
+struct Begun {
+    when: Instant,
+    /// What the thread had used of the processors before.
+    busy: Duration,
+    thread: PathBuf,
+}
+
+impl Begun {
+    fn now() -> Begun {
+        let thread = Path::new("/proc/self/task").join(nix::unistd::gettid().to_string()).join("schedstat");
+        Begun { when: Instant::now(), busy: busy(&thread), thread }
+    }
+
+    fn is_late(&self) -> bool {
+        let took = self.when.elapsed();
+        took > LONGEST_AT_ALL || (took > LONGEST && busy(&self.thread).saturating_sub(self.busy) > LONGEST)
+    }
+}
+
+/// How long a thread has been on a processor; nothing where the system does not tell.
+fn busy(thread: &Path) -> Duration {
+    let told = fs::read_to_string(thread).unwrap_or_default();
+    Duration::from_nanos(told.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok()).unwrap_or(0))
+}
+
+/// The input at work in each target.
+static BEGUN: Mutex<BTreeMap<String, Begun>> = Mutex::new(BTreeMap::new());
 
 /// Looks at all targets at work from time to time.
-fn watch_time(longest: Duration) {
+fn watch_time() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        std::thread::spawn(move || {
+        std::thread::spawn(|| {
             loop {
                 std::thread::sleep(Duration::from_millis(200));
-                let late = BEGUN.lock().is_ok_and(|begun| begun.values().any(|begun| begun.elapsed() > longest));
+                let late = BEGUN.lock().is_ok_and(|begun| begun.values().any(Begun::is_late));
                 if late {
-                    give_up(&format!("an input took longer than {longest:?}"));
+                    give_up("an input took too long");
                 }
             }
         });
@@ -149,7 +175,7 @@ impl Target {
     /// look at them.
     pub fn run(self, inputs: &impl Strategy<Value = Vec<u8>>, body: impl Fn(&[u8]) -> bool) {
         let alone = std::env::var(INPUTS).ok().map(|text| text.parse::<u32>().expect("GRAYMARK_FUZZ_INPUTS is a number"));
-        watch_time(if alone.is_some() { LONGEST } else { LONGEST_AMONG_OTHERS });
+        watch_time();
         let path = input_file(self.name);
         let file = File::options().create(true).truncate(true).read(true).write(true).open(&path).expect("a place for the input");
         let tally = RefCell::new(Tally::default());
@@ -157,7 +183,7 @@ impl Target {
             // Not cut to nothing first: some file systems then write to the disk each time.
             file.write_all_at(input, 0).and_then(|()| file.set_len(input.len() as u64)).expect("the input is kept");
             let began = Instant::now();
-            BEGUN.lock().expect("no one panics with it").insert(self.name.to_owned(), began);
+            BEGUN.lock().expect("no one panics with it").insert(self.name.to_owned(), Begun::now());
             TAKEN.set(0);
             MOST.set(0);
             AT_WORK.set(true);
