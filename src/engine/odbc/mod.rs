@@ -38,11 +38,12 @@ use self::dialect::Dialect;
 use self::session::Session;
 use self::target::Target;
 use super::{
-    DatabaseState, Engine, Error, Finding, Identity, Isolation, LoadReport, LoadStep, MaintenanceOutcome, Manifest, Observer,
-    Options, RestoreReport, Unobserved, Via,
+    DatabaseState, Engine, Error, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest, Observer, Options,
+    RestoreReport, Unobserved, Via,
 };
 use crate::engine::seed::Reading;
 use crate::measure::maintenance::MaintenanceKind;
+use crate::result::Isolation;
 use crate::workload::Workload;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
