@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tempfile::TempDir;
 
 const CLIENTS: u64 = 4;
-const SECONDS: f64 = 13.0;
+const SECONDS: f64 = 31.0;
 
 /// A private server that can be killed and started again.
 trait Server {
@@ -64,7 +64,7 @@ fn a_crash(server: &impl Server, via: &str) {
         "--ramp-up",
         "1s",
         "--duration",
-        "12s",
+        "30s",
         "--out",
         "record",
         "--json",
