@@ -1,7 +1,7 @@
 //! What the parts of the driver's own path cost, one core: `cargo bench --bench driver`.
 //!
-//! The timer wheel that moves terminals, the drawing of inputs, the noting of a response time, and the encoding of rows for the wire. The generator of
-//! rows has a bench of its own, `population`.
+//! The timer wheel that moves terminals, the drawing of inputs, the noting of a response time, and the encoding of rows
+//! for the wire. The generator of rows has a bench of its own, `population`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -60,7 +60,8 @@ fn wheel(sleepers: u32) -> u64 {
 
 fn inputs() -> u64 {
     let population = Population::new(10, SEED, Timestamp(0));
-    let terminals = Tpcc::terminals(10, &Tpcc::parameters(&population), SEED).expect("the parameters are the population's own");
+    let terminals =
+        Tpcc::terminals(10, &Tpcc::parameters(&population), SEED).expect("the parameters are the population's own");
     let mut terminal = Tpcc::terminal(&terminals, 0);
     for _ in 0..100_000 {
         black_box(terminal.next_input());

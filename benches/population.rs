@@ -1,6 +1,8 @@
-//! How fast one core makes the rows of the initial population, with nothing behind them: `cargo bench --bench population`.
+//! How fast one core makes the rows of the initial population, with nothing behind them: `cargo bench --bench
+//! population`.
 //!
-//! Bytes are counted as a plain binary row has them: characters of a text, 4 for an integer or a rate, 8 for money or a time.
+//! Bytes are counted as a plain binary row has them: characters of a text, 4 for an integer or a rate, 8 for money or a
+//! time.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,10 +1,11 @@
-//! What Graymark adds to SQLite, in process, one warehouse: `cargo bench --bench sqlite -- [ROUNDS=5] [TRANSACTIONS=5000]`.
+//! What Graymark adds to SQLite, in process, one warehouse: `cargo bench --bench sqlite -- [ROUNDS=5]
+//! [TRANSACTIONS=5000]`.
 //!
-//! Load: Graymark's loader against a loop written by hand that binds the same constant texts and amounts in every row, with the same
-//! tables, keys and settings. Transactions: a session of Graymark, and its whole driver, against a bare loop that works the very
-//! statements that such a session sent, with the same values in the same order, on an equal file; with and without waiting for the disk,
-//! each from opening the file to closing it.
-//! Rounds take turns. The file lies in `GRAYMARK_BENCH_DIR`, or where temporary files lie: on a disk, if waiting for it is to mean something.
+//! Load: Graymark's loader against a loop written by hand that binds the same constant texts and amounts in every row,
+//! with the same tables, keys and settings. Transactions: a session of Graymark, and its whole driver, against a bare
+//! loop that works the very statements that such a session sent, with the same values in the same order, on an equal
+//! file; with and without waiting for the disk, each from opening the file to closing it. Rounds take turns. The file
+//! lies in `GRAYMARK_BENCH_DIR`, or where temporary files lie: on a disk, if waiting for it is to mean something.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -266,7 +267,8 @@ fn replay(file: &Path, synchronous: Synchronous, tape: &[Step]) -> Result<()> {
     Ok(())
 }
 
-/// A warehouse whose rows have keys that count up, and constants in all other columns, of the mean lengths of clause 4.3.3.1.
+/// A warehouse whose rows have keys that count up, and constants in all other columns, of the mean lengths of clause
+/// 4.3.3.1.
 fn load_by_hand(file: &Path) -> Result<()> {
     let connection = rusqlite::Connection::open(file)?;
     connection.execute_batch(
@@ -384,7 +386,9 @@ fn tell(what: &str, unit: &str, scale: f64, rows: &[(&str, Vec<Spent>)]) {
     let floor = &rows[0].1;
     for (name, spent) in rows {
         let of = |part: fn(&Spent) -> f64| median(&spent.iter().map(part).collect::<Vec<_>>()) * scale;
-        let ratio = |part: fn(&Spent) -> f64| median(&spent.iter().zip(floor).map(|(a, b)| part(a) / part(b)).collect::<Vec<_>>());
+        let ratio = |part: fn(&Spent) -> f64| {
+            median(&spent.iter().zip(floor).map(|(a, b)| part(a) / part(b)).collect::<Vec<_>>())
+        };
         println!(
             "  {name:<12} {:>8.2} {unit}, ratio {:.2}; CPU {:>8.2} {unit}, ratio {:.2}",
             of(|spent| spent.clock),

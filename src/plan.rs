@@ -1,5 +1,5 @@
-//! A run as data: what to load, how to drive it, what to measure. The same fields come from flags and from a TOML file, and every
-//! record holds them as they were executed.
+//! A run as data: what to load, how to drive it, what to measure. The same fields come from flags and from a TOML file,
+//! and every record holds them as they were executed.
 
 mod share;
 
@@ -66,7 +66,8 @@ impl FromStr for Pace {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Pace, String> {
-        const USAGE: &str = "give none, standard, or multiples of the standard's times: standard*0.5, think*2, keying*0.5,think*2";
+        const USAGE: &str =
+            "give none, standard, or multiples of the standard's times: standard*0.5, think*2, keying*0.5,think*2";
         let (mut keying, mut think) = (None, None);
         match text {
             "none" => return Ok(Pace::None),
@@ -172,8 +173,8 @@ pub enum Warm {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME, simulated:service=5ms,
-    /// or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
+    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME,
+    /// simulated:service=5ms, or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub db: Option<DatabaseUrl>,
@@ -185,17 +186,18 @@ pub struct Plan {
     #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", value_parser = parse_scale)]
     #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
-    /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a checkpoint every 20 minutes);
-    /// of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
+    /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a
+    /// checkpoint every 20 minutes); of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2 [default: none]
+    /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2 [default:
+    /// none]
     #[arg(long, value_name = "PACE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// Database sessions. Without think time, each one sends its next transaction at once [default: 4]; with think time, they serve the
-    /// queue of all terminals [default: one for every 100 warehouses, from 8 to 1000]
+    /// Database sessions. Without think time, each one sends its next transaction at once [default: 4]; with think
+    /// time, they serve the queue of all terminals [default: one for every 100 warehouses, from 8 to 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
@@ -211,7 +213,8 @@ pub struct Plan {
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
-    /// Number of clients in each stage of one measurement interval, such as 1,2,4,8, instead of --clients; without think time only
+    /// Number of clients in each stage of one measurement interval, such as 1,2,4,8, instead of --clients; without
+    /// think time only
     #[arg(long, value_name = "N,N,…", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -236,8 +239,8 @@ pub struct Plan {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m [default: 20m with a pace, else
-    /// none]
+    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m [default: 20m with
+    /// a pace, else none]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u32>,
@@ -249,17 +252,18 @@ pub struct Plan {
     #[arg(long, value_name = "N", requires = "vacuum")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
-    /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the database [default:
-    /// 60s; load: no limit while the server answers]
+    /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
+    /// database [default: 60s; load: no limit while the server answers]
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u32>,
-    /// Warm the caches before the run: read all tables (scan), or random rows until the hit rate stays the same (random) [default: none]
+    /// Warm the caches before the run: read all tables (scan), or random rows until the hit rate stays the same
+    /// (random) [default: none]
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
-    /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m; without think time
-    /// only [default: off; in a grid 5m]
+    /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m;
+    /// without think time only [default: off; in a grid 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub steady: Option<u32>,
@@ -267,8 +271,8 @@ pub struct Plan {
     #[arg(long, value_name = "SHARE")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_errors: Option<Share>,
-    /// If the database is away when the run ends, wait this long for it before the report is written without its count, such as 10m
-    /// [default: 5m]
+    /// If the database is away when the run ends, wait this long for it before the report is written without its count,
+    /// such as 10m [default: 5m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub reconnect_for: Option<u32>,
@@ -320,7 +324,11 @@ impl Plan {
         let plan: Plan = toml::from_str(&text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            Error::Usage(format!("{} is not a plan, line {line}: {}", path.display(), error.message().lines().next().unwrap_or("")))
+            Error::Usage(format!(
+                "{} is not a plan, line {line}: {}",
+                path.display(),
+                error.message().lines().next().unwrap_or("")
+            ))
         })?;
         if let Some(scale) = plan.scale {
             parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: scale: {why}", path.display())))?;
@@ -403,7 +411,9 @@ impl Plan {
             );
         }
         if self.stages.len() > MOST_STAGES || self.stages.len() as u64 * u64::from(seconds) > LONGEST {
-            return Err(Error::Usage(format!("--stages: give at most {MOST_STAGES} stages, which together last at most 30days")));
+            return Err(Error::Usage(format!(
+                "--stages: give at most {MOST_STAGES} stages, which together last at most 30days"
+            )));
         }
         Ok(Some((&self.stages, seconds)))
     }
@@ -540,9 +550,17 @@ mod tests {
         }
         assert_eq!("standard*1".parse(), Ok(Pace::Standard));
         assert_eq!("keying*2,think*2".parse::<Pace>(), "standard*2".parse());
-        for wrong in
-            ["", "fast", "standard*", "standard*0", "think*-1", "think*nan", "think*2,think*3", "standard*2,think*3", "think*1e9"]
-        {
+        for wrong in [
+            "",
+            "fast",
+            "standard*",
+            "standard*0",
+            "think*-1",
+            "think*nan",
+            "think*2,think*3",
+            "standard*2,think*3",
+            "think*1e9",
+        ] {
             assert!(wrong.parse::<Pace>().is_err(), "{wrong}");
         }
         assert_eq!("0.25".parse::<Factor>().map(|factor| factor.of(18_000_000)), Ok(4_500_000));
@@ -575,7 +593,13 @@ mod tests {
         assert!(with(|plan| plan.clients = Some(2)).contains("leave --clients out"));
         assert!(with(|plan| plan.duration = Some(60)).contains("give --stage-duration"));
         assert!(with(|plan| plan.pace = Some(Pace::Standard)).contains("leave --pace out"));
-        assert!(Plan { stage_duration: Some(5), ..Plan::default() }.staged().unwrap_err().to_string().contains("add --stages"));
+        assert!(
+            Plan { stage_duration: Some(5), ..Plan::default() }
+                .staged()
+                .unwrap_err()
+                .to_string()
+                .contains("add --stages")
+        );
         assert!(with(|plan| plan.stages = vec![1; 101]).contains("at most 100 stages"));
         assert!(with(|plan| plan.stage_duration = Some(20 * 86_400)).contains("30days"));
     }

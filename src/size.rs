@@ -1,7 +1,7 @@
 //! Sizes in bytes, as people and servers write them.
 
-/// Bytes of the pages that "Database Buffer Size Investigation for OLTP Workloads" counts buffers in: 4 KiB (section 3). They are a unit,
-/// whatever pages a database has.
+/// Bytes of the pages that "Database Buffer Size Investigation for OLTP Workloads" counts buffers in: 4 KiB (section
+/// 3). They are a unit, whatever pages a database has.
 pub const PAGE: u64 = 4096;
 /// Up to 2^53 a number with a fraction is exact to the byte.
 const MOST: f64 = 9e15;
@@ -21,7 +21,11 @@ pub fn parse(text: &str) -> Result<u64, String> {
     let unit = unit.trim().to_lowercase().replace("ib", "b");
     let bytes = match unit.as_str() {
         "" | "b" => 1,
-        unit => UNITS.iter().find(|(name, _)| name.to_lowercase().starts_with(unit)).map(|(_, bytes)| *bytes).ok_or_else(usage)?,
+        unit => UNITS
+            .iter()
+            .find(|(name, _)| name.to_lowercase().starts_with(unit))
+            .map(|(_, bytes)| *bytes)
+            .ok_or_else(usage)?,
     };
     let size = number.parse::<f64>().map_err(|_| usage())? * bytes as f64;
     if (1.0..MOST).contains(&size) { Ok(size.round() as u64) } else { Err(usage()) }
@@ -46,11 +50,14 @@ pub fn parse_with_pages(text: &str) -> Result<f64, String> {
 /// What is wrong with the text, in a line.
 pub fn parse_page(text: &str) -> Result<u32, String> {
     let bytes = parse(text)?;
-    u32::try_from(bytes).ok().filter(|bytes| (1_024..=65_536).contains(bytes)).ok_or_else(|| "a page has 1KiB to 64KiB".to_owned())
+    u32::try_from(bytes)
+        .ok()
+        .filter(|bytes| (1_024..=65_536).contains(bytes))
+        .ok_or_else(|| "a page has 1KiB to 64KiB".to_owned())
 }
 
-/// Reads sizes with commas, or a range such as `8GB..512GB`, of which it makes at least so many, each the same multiple of the one before and
-/// at most twice as large. They are in ascending order, each once.
+/// Reads sizes with commas, or a range such as `8GB..512GB`, of which it makes at least so many, each the same multiple
+/// of the one before and at most twice as large. They are in ascending order, each once.
 ///
 /// # Errors
 /// What is wrong with the text, in a line.
@@ -63,7 +70,9 @@ pub fn parse_several(text: &str, least: usize) -> Result<Vec<u64>, String> {
             }
             let doublings = (high as f64 / low as f64).log2();
             let steps = (doublings.ceil() as usize).max(least.saturating_sub(1)).max(1);
-            (0..=steps).map(|step| (low as f64 * (doublings * step as f64 / steps as f64).exp2()).round() as u64).collect()
+            (0..=steps)
+                .map(|step| (low as f64 * (doublings * step as f64 / steps as f64).exp2()).round() as u64)
+                .collect()
         }
         None => text.split(',').map(parse).collect::<Result<Vec<_>, _>>()?,
     };

@@ -1,10 +1,10 @@
-//! Text of others, such as a server's messages, made safe to show: a terminal obeys control characters, and bidirectional overrides make a
-//! text read otherwise than it is.
+//! Text of others, such as a server's messages, made safe to show: a terminal obeys control characters, and
+//! bidirectional overrides make a text read otherwise than it is.
 
 use std::borrow::Cow;
 
-/// The text with control characters, but line ends and tabs, and marks of the direction of writing as `\\uXXXX`. JSON reads these as what
-/// they stand for.
+/// The text with control characters, but line ends and tabs, and marks of the direction of writing as `\\uXXXX`. JSON
+/// reads these as what they stand for.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(acts) {
         return Cow::Borrowed(text);
@@ -29,7 +29,8 @@ pub fn one_line(text: &str) -> String {
 fn acts(letter: char) -> bool {
     let control = letter.is_control() && letter != '\n' && letter != '\t';
     // Marks, embeddings, overrides and isolates of direction; separators of lines and paragraphs.
-    control || matches!(letter, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    control
+        || matches!(letter, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -38,7 +39,10 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_shown_instead() {
-        assert_eq!(visible("a\u{1b}[2J\u{7}\r\u{9b}31m\u{202e}b\n\tµ…"), "a\\u001b[2J\\u0007\\u000d\\u009b31m\\u202eb\n\tµ…");
+        assert_eq!(
+            visible("a\u{1b}[2J\u{7}\r\u{9b}31m\u{202e}b\n\tµ…"),
+            "a\\u001b[2J\\u0007\\u000d\\u009b31m\\u202eb\n\tµ…"
+        );
         assert!(matches!(visible("plain, ünïcode\n"), Cow::Borrowed(_)));
         assert_eq!(one_line(" a\r\n\tb\u{1b}c "), "a b\\u001bc");
         let json = serde_json::json!({ "why": "a\u{9b}\u{202e}\u{1b}\r\"" });

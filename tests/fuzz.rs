@@ -1,8 +1,8 @@
-//! Whatever comes from outside, a URL, a file or a server's reply, is taken or refused: it never ends Graymark, never keeps it busy for
-//! long, and never fills the memory.
+//! Whatever comes from outside, a URL, a file or a server's reply, is taken or refused: it never ends Graymark, never
+//! keeps it busy for long, and never fills the memory.
 //!
-//! Each target first takes the inputs that were once found to do harm (`tests/fuzz/corpus`), then new ones. How many is said by
-//! `GRAYMARK_FUZZ_INPUTS`; `scripts/study/fuzz.sh` runs a million of each. See docs/security.md.
+//! Each target first takes the inputs that were once found to do harm (`tests/fuzz/corpus`), then new ones. How many is
+//! said by `GRAYMARK_FUZZ_INPUTS`; `scripts/study/fuzz.sh` runs a million of each. See docs/security.md.
 
 #[path = "fuzz/answers.rs"]
 mod answers;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a transaction costs the client and the server on a private PostgreSQL without think time, both ways of speaking, in turns.
+# What a transaction costs the client and the server on a private PostgreSQL without think time, both ways of speaking,
+# in turns.
 #
 #   scripts/bench/client-cost.sh [WAREHOUSES=10] [CLIENTS=4] [ROUNDS=3] [DURATION=30s]
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What the driver itself costs, without a database: terminals with the standard's pace on simulated transactions of 5 ms.
-# If the kit tpcc-postgres-cpp is installed (TPCC_CPP=/path/to/its/binary), its simulation of as many terminals is printed beside.
+# What the driver itself costs, without a database: terminals with the standard's pace on simulated transactions of 5
+# ms. If the kit tpcc-postgres-cpp is installed (TPCC_CPP=/path/to/its/binary), its simulation of as many terminals is
+# printed beside.
 #
 #   scripts/bench/driver-cost.sh [DURATION=60s]
 set -euo pipefail
@@ -19,7 +20,8 @@ for warehouses in 1000 15000 100000; do
 import json, sys
 s = json.load(open(sys.argv[1]))
 per = s["new_orders_per_minute"] / s["scale"]
-# A deck of 23 cards allows 600 * 10 / 476 New-Orders a minute and warehouse without any response time; 5 ms of it lengthen the cycle.
+# A deck of 23 cards allows 600 * 10 / 476 New-Orders a minute and warehouse without any response time; 5 ms of it
+# lengthen the cycle.
 most = 600 * 10 / (476 + 23 * 0.005)
 print(f'{s["scale"]:<10} {s["client"]["terminals"]:>10} {per:>12.3f} {100 * per / most:>12.2f} {s["client"]["cpu_us_per_transaction"]:>10.2f}'
       f' {s["client"]["peak_rss_bytes"] / 2**20:>14.1f} {s["pacing"]["lateness_ms"]["p99"]:>14.2f}')

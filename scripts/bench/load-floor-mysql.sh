@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Load time of Graymark on MariaDB against the floor: LOAD DATA INFILE by the server itself of the same rows from files made beforehand, into
-# the same tables in two sessions, and then the same keys, two at a time. Runs in pairs on one private MariaDB; prints each pair and the
-# median ratio.
+# Load time of Graymark on MariaDB against the floor: LOAD DATA INFILE by the server itself of the same rows from files
+# made beforehand, into the same tables in two sessions, and then the same keys, two at a time. Runs in pairs on one
+# private MariaDB; prints each pair and the median ratio.
 #
 #   scripts/bench/load-floor-mysql.sh [WAREHOUSES=4] [PAIRS=3]
 #

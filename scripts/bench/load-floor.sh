@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Load time of Graymark against the floor: psql COPY of the same rows as CSV, made beforehand, into bare tables in two sessions, and
-# then the same keys, two at a time. Runs in pairs on one private PostgreSQL; prints each pair and the median ratio.
+# Load time of Graymark against the floor: psql COPY of the same rows as CSV, made beforehand, into bare tables in two
+# sessions, and then the same keys, two at a time. Runs in pairs on one private PostgreSQL; prints each pair and the
+# median ratio.
 #
 #   scripts/bench/load-floor.sh [SCALE=10] [PAIRS=5] [WORKLOAD=tpcc]
 #   scripts/bench/load-floor.sh 1000 3 debitcredit

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# DebitCredit (profile tpc-b) by Graymark, in both ways of speaking, beside pgbench's transaction of the same kind (prepared) on one private
-# PostgreSQL: the same number of branches, the same clients, in turns. Prints medians and ratios.
+# DebitCredit (profile tpc-b) by Graymark, in both ways of speaking, beside pgbench's transaction of the same kind
+# (prepared) on one private PostgreSQL: the same number of branches, the same clients, in turns. Prints medians and
+# ratios.
 #
 #   scripts/bench/pgbench.sh [BRANCHES=100] [ROUNDS=3] [SECONDS=20] [CLIENTS="1 4 16"]
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Cost against work: loads and runs several numbers of warehouses on one private PostgreSQL, one after the other, and prints what each took.
-# With FIGURE, draws the table as an SVG file as well.
+# Cost against work: loads and runs several numbers of warehouses on one private PostgreSQL, one after the other, and
+# prints what each took. With FIGURE, draws the table as an SVG file as well.
 #
 #   scripts/bench/scale.sh [WAREHOUSES="1 10 100"] [ROUNDS=3] [DURATION=30s] [CLIENTS=4] [FIGURE]
 . "$(dirname "$0")/lib.sh"

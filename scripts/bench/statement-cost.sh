@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What each statement costs a private PostgreSQL, the statements within procedures too: one client, warm tables, both ways of speaking.
-# Times are those of pg_stat_statements, which counts neither planning nor the preparation of a plan's execution.
+# What each statement costs a private PostgreSQL, the statements within procedures too: one client, warm tables, both
+# ways of speaking. Times are those of pg_stat_statements, which counts neither planning nor the preparation of a plan's
+# execution.
 #
 #   scripts/bench/statement-cost.sh [WAREHOUSES=10] [DURATION=20s]
 . "$(dirname "$0")/lib.sh"

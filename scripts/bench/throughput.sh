@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Throughput without think time on a private PostgreSQL, by number of clients and way of speaking. The ways take turns, and which one
-# begins changes from round to round. Prints medians, and the best of all against REFERENCE, the New-Orders a minute of another kit on a
-# machine of this size (46244: BenchBase, 10 warehouses, 4 connections, two virtual cores of another kind). As no two machines are alike,
-# pgbench runs in each round as a yardstick (100 branches, prepared, 4 clients): it did YARDSTICK tps on the reference's machine, and the
-# ratio is also given as if this machine were that one.
+# Throughput without think time on a private PostgreSQL, by number of clients and way of speaking. The ways take turns,
+# and which one begins changes from round to round. Prints medians, and the best of all against REFERENCE, the
+# New-Orders a minute of another kit on a machine of this size (46244: BenchBase, 10 warehouses, 4 connections, two
+# virtual cores of another kind). As no two machines are alike, pgbench runs in each round as a yardstick (100 branches,
+# prepared, 4 clients): it did YARDSTICK tps on the reference's machine, and the ratio is also given as if this machine
+# were that one.
 #
 #   scripts/bench/throughput.sh [WAREHOUSES=10] [ROUNDS=5] [DURATION=30s] [CLIENTS="1 2 4 8 16"]
 . "$(dirname "$0")/lib.sh"

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Hit rates of a private PostgreSQL at several sizes of shared_buffers, beside what `graymark predict simulate` says of them.
-# Each size begins with the same freshly loaded files and an empty buffer. Counters are read twice in mid-run, so that neither the load nor
-# the counting before and after a run is in them; the simulation then goes through as many transactions before and between the readings.
-# The server does not wait for the disk (fsync=off) and does not vacuum: neither changes which pages are asked for by the transactions.
+# Hit rates of a private PostgreSQL at several sizes of shared_buffers, beside what `graymark predict simulate` says of
+# them. Each size begins with the same freshly loaded files and an empty buffer. Counters are read twice in mid-run, so
+# that neither the load nor the counting before and after a run is in them; the simulation then goes through as many
+# transactions before and between the readings. The server does not wait for the disk (fsync=off) and does not vacuum:
+# neither changes which pages are asked for by the transactions.
 #
-#   scripts/study/buffer-sizes.sh [WAREHOUSES=5] [SIZES="16MB 32MB 64MB 128MB 256MB 512MB"] [WARM_UP=45] [SECONDS=45] [CLIENTS=4]
+#   scripts/study/buffer-sizes.sh [WAREHOUSES=5] [SIZES="16MB 32MB 64MB 128MB 256MB 512MB"] [WARM_UP=45] [SECONDS=45]
+#   [CLIENTS=4]
 #
-# KEEP=DIR keeps the readings there; GRAYMARK=FILE is the program. Hit rates are in percent, the last three columns what the simulation
-# says more or less.
+# KEEP=DIR keeps the readings there; GRAYMARK=FILE is the program. Hit rates are in percent, the last three columns what
+# the simulation says more or less.
 . "$(dirname "$0")/../bench/lib.sh"
 WAREHOUSES=${1:-5}
 SIZES=${2:-16MB 32MB 64MB 128MB 256MB 512MB}
@@ -32,7 +34,8 @@ hit_rates() {
 # transactions BEFORE AFTER: ten of a deck of 23 are Payments.
 transactions() { awk '$1 == "payments" { n = $3 - n } END { printf "%.0f", n * 2.3 }' "$1" "$2"; }
 
-# read_counters: a line a table and a line an index: kind, name, pages read, pages found; and the rows that Payments inserted.
+# read_counters: a line a table and a line an index: kind, name, pages read, pages found; and the rows that Payments
+# inserted.
 read_counters() {
   sql bench -A -t -F ' ' -c "
     SELECT 'data', relname, heap_blks_read, heap_blks_hit FROM pg_statio_user_tables WHERE schemaname = 'tpcc'

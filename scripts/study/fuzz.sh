@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Feeds each target of tests/fuzz.rs with a million inputs, one target after the other: none may panic, take longer than 5 s or take more than
-# 512 MiB. The input that does is left in a file, whose path is told.
+# Feeds each target of tests/fuzz.rs with a million inputs, one target after the other: none may panic, take longer than
+# 5 s or take more than 512 MiB. The input that does is left in a file, whose path is told.
 #
 #   scripts/study/fuzz.sh [INPUTS [TARGET...]]
 #
-# GRAYMARK_FUZZ_SEED is the seed of the inputs; without it one is drawn, and told. An input that was found belongs into tests/fuzz/corpus/TARGET.
+# GRAYMARK_FUZZ_SEED is the seed of the inputs; without it one is drawn, and told. An input that was found belongs into
+# tests/fuzz/corpus/TARGET.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 export GRAYMARK_FUZZ_INPUTS=${1:-1000000}

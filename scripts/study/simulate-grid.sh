@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Sets the hit rates that a grid measured on PostgreSQL beside simulated ones: for each point as many transactions from an empty buffer, before
-# and in the measurement interval, as the run had. Prints a Markdown table and how far apart the farthest are.
+# Sets the hit rates that a grid measured on PostgreSQL beside simulated ones: for each point as many transactions from
+# an empty buffer, before and in the measurement interval, as the run had. Prints a Markdown table and how far apart the
+# farthest are.
 #
 #   scripts/study/simulate-grid.sh GRID
 #
-# GRID is the directory of `graymark sweep grid` on postgres:local. Needs a release build of graymark (or GRAYMARK=/path/to/it).
+# GRID is the directory of `graymark sweep grid` on postgres:local. Needs a release build of graymark (or
+# GRAYMARK=/path/to/it).
 set -euo pipefail
 HERE=$(cd "$(dirname "$0")/../.." && pwd)
 GRAYMARK=${GRAYMARK:-$HERE/target/release/graymark}

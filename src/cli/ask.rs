@@ -1,5 +1,5 @@
-//! Questions to a database. Each is asked on a thread of its own, so that none keeps the command from ending: not a server that says nothing
-//! any more, not a lock that nobody gives back, not a call that blocks its thread.
+//! Questions to a database. Each is asked on a thread of its own, so that none keeps the command from ending: not a
+//! server that says nothing any more, not a lock that nobody gives back, not a call that blocks its thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,8 @@ use crate::workload::Workload;
 
 /// From one look at the wish to stop to the next.
 const PAUSE: Duration = Duration::from_millis(100);
-/// When the first question of a command has taken so long, the server is asked by another connection whether it says anything at all.
+/// When the first question of a command has taken so long, the server is asked by another connection whether it says
+/// anything at all.
 const PROBE_AFTER: Duration = Duration::from_secs(5);
 /// How long a server may say nothing at all, where `--timeout` gives no shorter time.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -61,8 +62,8 @@ impl Pulse {
 }
 
 impl Interrupt {
-    /// Asks a database something; none when someone asks to stop first. What is given up goes on, or hangs, where nobody sees it: the command has
-    /// to end soon.
+    /// Asks a database something; none when someone asks to stop first. What is given up goes on, or hangs, where
+    /// nobody sees it: the command has to end soon.
     ///
     /// # Errors
     /// What the database says, or that it says nothing.

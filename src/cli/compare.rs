@@ -24,10 +24,12 @@ pub(super) struct CompareArgs {
     /// The records of B
     #[arg(long = "with", value_name = "RECORD", num_args = 1..)]
     with: Vec<PathBuf>,
-    /// Exit with 1 if B is slower than A by so much, and the difference is beyond the errors of measurement; also if they are not ranked
+    /// Exit with 1 if B is slower than A by so much, and the difference is beyond the errors of measurement; also if
+    /// they are not ranked
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     fail_if_slower: Option<f64>,
-    /// Call one faster although they differ in durability: a commit that does not wait for the disk is faster, and may be lost
+    /// Call one faster although they differ in durability: a commit that does not wait for the disk is faster, and may
+    /// be lost
     #[arg(long)]
     across_durability: bool,
     /// Print one JSON object on standard output
@@ -37,7 +39,9 @@ pub(super) struct CompareArgs {
 
 fn parse_percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
-    number.filter(|percent| (0.0..100.0).contains(percent)).ok_or_else(|| "give a percentage from 0 to 100, such as 5%".to_owned())
+    number
+        .filter(|percent| (0.0..100.0).contains(percent))
+        .ok_or_else(|| "give a percentage from 0 to 100, such as 5%".to_owned())
 }
 
 /// The command.
@@ -46,7 +50,8 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
         ([a, b], []) => (open(std::slice::from_ref(a))?, open(std::slice::from_ref(b))?),
         (_, []) => {
             return Err(Error::Usage(
-                "name two records, or several of A and those of B after --with: graymark compare A1 A2 --with B1 B2".to_owned(),
+                "name two records, or several of A and those of B after --with: graymark compare A1 A2 --with B1 B2"
+                    .to_owned(),
             ));
         }
         (a, b) => (open(a)?, open(b)?),
@@ -58,7 +63,8 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
         show(&comparison);
     }
     // What could not be ranked has not passed.
-    let failed = args.fail_if_slower.is_some_and(|percent| comparison.not_ranked.is_some() || comparison.slower_by(percent));
+    let failed =
+        args.fail_if_slower.is_some_and(|percent| comparison.not_ranked.is_some() || comparison.slower_by(percent));
     Ok(if failed { Ended::Failed } else { Ended::Held })
 }
 
@@ -81,7 +87,8 @@ fn open(paths: &[PathBuf]) -> Result<Vec<Record>, Error> {
 /// Records in a directory, by name.
 fn below(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-    let mut records: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.join(file::HEADER).exists()).collect();
+    let mut records: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.join(file::HEADER).exists()).collect();
     records.sort_unstable();
     records
 }
@@ -118,5 +125,9 @@ fn told(side: &Side) -> String {
     };
     let blocks = side.block_seconds.map(|block| format!(", in blocks of {block} s")).unwrap_or_default();
     let error = 100.0 * side.standard_error / side.transactions_per_second;
-    format!("{} transactions/s ± {error:.2} % ({runs}, {} s{blocks})", significant(side.transactions_per_second), side.seconds)
+    format!(
+        "{} transactions/s ± {error:.2} % ({runs}, {} s{blocks})",
+        significant(side.transactions_per_second),
+        side.seconds
+    )
 }

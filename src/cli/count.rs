@@ -1,5 +1,5 @@
-//! The database's own count after a run. A database that is away is waited for: a result of hours is not thrown away for a server that
-//! needs a minute to recover.
+//! The database's own count after a run. A database that is away is waited for: a result of hours is not thrown away
+//! for a server that needs a minute to recover.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long the count of a run that was stopped may take: who stopped it does not want to wait.
 const STOPPED: Duration = Duration::from_millis(2_500);
 
-/// The totals of the database's effects; a database that cannot be asked is tried again for so long, or until someone asks to stop.
+/// The totals of the database's effects; a database that cannot be asked is tried again for so long, or until someone
+/// asks to stop.
 ///
 /// # Errors
 /// Why there is no count, in words.
@@ -41,7 +42,9 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
                 return Ok(counted);
             }
             Ok(None) if stopped => return Err("the database did not answer when the run was stopped".to_owned()),
-            Ok(None) => return Err(given_up("nobody wanted to wait for the database any longer", began, "it was away")),
+            Ok(None) => {
+                return Err(given_up("nobody wanted to wait for the database any longer", began, "it was away"));
+            }
             Err(Error::Database(why) | Error::Usage(why) | Error::Output(why)) => why,
         };
         if stopped {
@@ -60,7 +63,9 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
         if said.is_none_or(|said| said.elapsed() >= LINE_EVERY) {
             said = Some(Instant::now());
             let left = seconds(left.as_secs_f64().ceil());
-            tell!("run: the database cannot be asked for its count: {why}; waiting up to {left} more (Ctrl-C ends the wait)");
+            tell!(
+                "run: the database cannot be asked for its count: {why}; waiting up to {left} more (Ctrl-C ends the wait)"
+            );
         }
         let end = Instant::now() + PAUSE.min(left);
         while Instant::now() < end && !interrupt.stop.requested() {

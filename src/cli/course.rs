@@ -53,7 +53,10 @@ impl Course {
             [(from, earlier), .., (to, later)] => PagesSummary::between((*from, earlier), (*to, later)),
             _ => None,
         };
-        Some(CountersSummary { pages, ..CountersSummary::of(&self.samples, interval, &self.completed, self.notes.clone()) })
+        Some(CountersSummary {
+            pages,
+            ..CountersSummary::of(&self.samples, interval, &self.completed, self.notes.clone())
+        })
     }
 
     /// Highest throughput in the interval.
@@ -61,12 +64,14 @@ impl Course {
         Peaks::of(self.completed.get(self.interval.clone()?)?)
     }
 
-    /// Dips and blackouts of the interval, and the checkpoints that they coincide with: those that were asked for, and those that are seen
-    /// in the database's counters.
+    /// Dips and blackouts of the interval, and the checkpoints that they coincide with: those that were asked for, and
+    /// those that are seen in the database's counters.
     pub(super) fn dips(&self, maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> Option<Vec<Dip>> {
         let interval = self.interval.clone()?;
-        let asked =
-            maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint).map(|work| (work.start_s, work.seconds));
+        let asked = maintenance
+            .iter()
+            .filter(|work| work.kind == MaintenanceKind::Checkpoint)
+            .map(|work| (work.start_s, work.seconds));
         let seen = counters.into_iter().flat_map(|counters| &counters.checkpoints).copied();
         Some(dips::find_in_steps(&self.completed, interval, &self.steps, &asked.chain(seen).collect::<Vec<_>>()))
     }

@@ -36,8 +36,8 @@ fn of(error: &Error) -> u8 {
     }
 }
 
-/// Tells why a command ended before its time, if it did, and gives its exit code. A result that nobody could be given is an error, whatever the
-/// result was.
+/// Tells why a command ended before its time, if it did, and gives its exit code. A result that nobody could be given
+/// is an error, whatever the result was.
 pub(super) fn with(ended: Result<Ended, Error>) -> ExitCode {
     match ended.and_then(|ended| say::kept().map(|()| ended)) {
         Ok(Ended::Held) => ExitCode::from(HELD),
@@ -60,7 +60,10 @@ pub(super) fn bad_usage(text: &str) -> ExitCode {
     let named = named.join(", ");
     let separator = if named.is_empty() { "" } else { " " };
     // The near option or value; clap's other tips are about passing it as a value all the same.
-    let near = tips.iter().find(|tip| tip.contains("similar")).map(|tip| format!("; {}", tip.trim_start_matches("tip:").trim()));
+    let near = tips
+        .iter()
+        .find(|tip| tip.contains("similar"))
+        .map(|tip| format!("; {}", tip.trim_start_matches("tip:").trim()));
     tell!("graymark: {first}{separator}{named}{}; try --help", near.unwrap_or_default());
     ExitCode::from(USAGE)
 }
@@ -82,9 +85,10 @@ mod tests {
     #[test]
     fn the_documents_tell_all_exit_codes() {
         let codes = super::codes();
-        for (name, text) in
-            [("README.md", include_str!("../../README.md")), ("docs/security.md", include_str!("../../docs/security.md"))]
-        {
+        for (name, text) in [
+            ("README.md", include_str!("../../README.md")),
+            ("docs/security.md", include_str!("../../docs/security.md")),
+        ] {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(text.contains(&codes), "{name} lacks: {codes}");
         }

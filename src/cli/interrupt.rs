@@ -1,4 +1,5 @@
-//! Ctrl-C: a run ends with a partial record; anything else ends at once, and can be started again. SIGTERM and SIGHUP do the same.
+//! Ctrl-C: a run ends with a partial record; anything else ends at once, and can be started again. SIGTERM and SIGHUP
+//! do the same.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +35,8 @@ impl Interrupt {
         let heard = interrupt.clone();
         let listener = move || {
             runtime.block_on(async {
-                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+                let (Ok(mut int), Ok(mut term)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+                else {
                     return;
                 };
                 let mut hup = if hangup_is_ignored() { None } else { signal(SignalKind::hangup()).ok() };

@@ -49,7 +49,9 @@ impl Visitor for Load {
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let patience = Patience::of(self.plan.timeout);
-        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, patience)? else {
+            return Ok(Ended::Interrupted);
+        };
         if self.procedures_only {
             check::complete::<W>(database_state, &engine.identity().url)?;
             let renew = async |engine: &E, _: &Pulse| engine.renew_procedures().await;
@@ -137,7 +139,9 @@ fn same(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
         return other("date", date.map_or_else(|_| there.date.to_string(), |date| date.to_string()));
     }
     if plan.foreign_keys && !there.foreign_keys {
-        return Err(Error::Usage(format!("the tables in {url} have no foreign keys: remove them first with graymark drop")));
+        return Err(Error::Usage(format!(
+            "the tables in {url} have no foreign keys: remove them first with graymark drop"
+        )));
     }
     Ok(())
 }
@@ -177,7 +181,8 @@ pub(super) fn fill<W: Workload, E: Engine<W>>(
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
     let rows = population.parts().iter().map(|part| part.rows).sum();
-    let jobs = plan.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |jobs| jobs as usize);
+    let jobs =
+        plan.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |jobs| jobs as usize);
     let progress = Arc::new(LoadProgress::new(rows));
     let (seen, wanted) = (Arc::clone(&progress), manifest.clone());
     let loaded = interrupt.ask::<W, E, _>(engine, patience, async move |engine: &E, pulse: &Pulse| {

@@ -1,5 +1,5 @@
-//! After a lost connection: the commits that it makes doubtful are looked up one by one, for counts alone may hide a lost one behind another
-//! that nobody was told of.
+//! After a lost connection: the commits that it makes doubtful are looked up one by one, for counts alone may hide a
+//! lost one behind another that nobody was told of.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ const EXAMPLES: usize = 5;
 /// How long the search may take when a run was stopped.
 const SEARCHED: Duration = Duration::from_secs(1);
 
-/// What was found, and a finding if commits were looked for that the client had been told of. What is missing of them was lost by the
-/// database, whatever the counts say. None if no connection was lost.
+/// What was found, and a finding if commits were looked for that the client had been told of. What is missing of them
+/// was lost by the database, whatever the counts say. None if no connection was lost.
 ///
 /// # Errors
 /// What the database says, or that it says nothing.
@@ -79,6 +79,7 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
 /// Nothing was looked up, for this reason.
 pub(super) fn unasked(totals: &Totals, why: impl Into<String>) -> Lookup {
     let read_only = totals.doubts.read_only;
-    let unknown_fate = UnknownFate { read_only, not_known: totals.ambiguous.saturating_sub(read_only), ..UnknownFate::default() };
+    let unknown_fate =
+        UnknownFate { read_only, not_known: totals.ambiguous.saturating_sub(read_only), ..UnknownFate::default() };
     Lookup { unasked: why.into(), unknown_fate, ..Lookup::default() }
 }

@@ -50,7 +50,8 @@ use crate::result::Isolation;
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 
-/// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it faster.
+/// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it
+/// faster.
 #[derive(Debug, Parser)]
 #[command(name = "graymark", version, propagate_version = true, after_help = format!("{EXAMPLES}\n\n{}", exit::codes()))]
 pub struct Cli {
@@ -145,7 +146,8 @@ struct LoadArgs {
     workload: WorkloadName,
     #[command(flatten)]
     plan: Plan,
-    /// Only install the stored procedures again, in a loaded database: use it after an upgrade or if somebody changed them
+    /// Only install the stored procedures again, in a loaded database: use it after an upgrade or if somebody changed
+    /// them
     #[arg(long, conflicts_with = "json")]
     procedures_only: bool,
     /// Print the load report as one JSON object on standard output
@@ -258,8 +260,8 @@ struct ScreensArgs {
 /// Which database, for commands that need no more.
 #[derive(Debug, Args)]
 struct Target {
-    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME, or a private
-    /// server that Graymark starts: postgres:local, mysql:local, virtuoso:local
+    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME,
+    /// or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
     #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
     db: Option<DatabaseUrl>,
     /// A setting of a private server, such as shared_buffers=4GB; may be given several times
@@ -327,7 +329,8 @@ pub fn main() -> ExitCode {
     exit::with(ended)
 }
 
-/// What `graymark sweep resume DIRECTORY --dry-run` prints: how far the sweep in a directory has come, and the points that are left.
+/// What `graymark sweep resume DIRECTORY --dry-run` prints: how far the sweep in a directory has come, and the points
+/// that are left.
 ///
 /// # Errors
 /// If the directory holds no sweep, or a damaged one.

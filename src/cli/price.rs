@@ -19,7 +19,8 @@ impl File {
         let text = std::fs::read_to_string(path).map_err(|error| {
             Error::Usage(format!("cannot read {shown}: {error}; --price takes a file such as examples/price.toml"))
         })?;
-        let list = PriceList::parse(&text).map_err(|why| Error::Usage(format!("{shown} is not a price file: {why}")))?;
+        let list =
+            PriceList::parse(&text).map_err(|why| Error::Usage(format!("{shown} is not a price file: {why}")))?;
         Ok(File { text, list })
     }
 

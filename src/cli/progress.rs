@@ -42,7 +42,9 @@ impl LoadProgress {
             let bar = ProgressBar::new(rows);
             let template = "{msg:12} [{bar:30}] {human_pos} of {human_len} rows, {per_sec}, {eta} left";
             bar.set_style(
-                ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "),
+                ProgressStyle::with_template(template)
+                    .unwrap_or_else(|_| ProgressStyle::default_bar())
+                    .progress_chars("=> "),
             );
             bar.enable_steady_tick(Duration::from_millis(500));
             LoadProgress { bar, plain: None }
@@ -184,7 +186,9 @@ impl RunProgress {
             Event::SessionRestored { session, after, .. } if self.lost <= 3 => {
                 self.say(&format!("run: session {session} is back after {after:.1} s"));
             }
-            Event::TransactionFailed { why, .. } if self.errors < 3 => self.say(&format!("run: a transaction failed: {why}")),
+            Event::TransactionFailed { why, .. } if self.errors < 3 => {
+                self.say(&format!("run: a transaction failed: {why}"))
+            }
             Event::Screen { at, screen } => {
                 // On a terminal the screen is drawn over itself; elsewhere one follows the other.
                 let text = format!("{screen}\n{at:>74.1} s");
@@ -193,7 +197,9 @@ impl RunProgress {
                     None => tell!("{text}"),
                 }
             }
-            Event::Maintained(done) => self.say(&format!("run: {:?} in {:.1} s: {}", done.kind, done.seconds, done.work)),
+            Event::Maintained(done) => {
+                self.say(&format!("run: {:?} in {:.1} s: {}", done.kind, done.seconds, done.work))
+            }
             Event::NotMaintained { why, .. } => self.say(&format!("run: {why}")),
             Event::RunEnded { .. } => {
                 if let Some(bar) = &self.bar {

@@ -25,7 +25,10 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     let record = Record::open(directory)?;
     if args.json {
         let Some(summary) = &record.summary else {
-            return Err(Error::Usage(format!("{} has no summary: its run did not come to an end", directory.display())));
+            return Err(Error::Usage(format!(
+                "{} has no summary: its run did not come to an end",
+                directory.display()
+            )));
         };
         answer!("{}", serde_json::json!(summary));
     } else {

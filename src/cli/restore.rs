@@ -62,7 +62,10 @@ impl Visitor for Restore {
             return Ok(Ended::Interrupted);
         };
         if self.json {
-            answer!("{}", serde_json::json!({ "engine": engine.identity(), "population": manifest, "restore": report }));
+            answer!(
+                "{}",
+                serde_json::json!({ "engine": engine.identity(), "population": manifest, "restore": report })
+            );
         } else {
             answer!("{}", text::restore(&report).trim_end());
         }

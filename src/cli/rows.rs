@@ -43,7 +43,8 @@ fn write<W: Ported>(args: &RowsArgs) -> Result<Ended, Error> {
     Ok(Ended::Held)
 }
 
-/// Null is an empty field, as `COPY … (FORMAT csv)` reads it. No text of the population holds a quote, a comma or a line end.
+/// Null is an empty field, as `COPY … (FORMAT csv)` reads it. No text of the population holds a quote, a comma or a
+/// line end.
 struct Csv<W: Write> {
     line: String,
     first: bool,

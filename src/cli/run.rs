@@ -70,7 +70,12 @@ pub(super) enum OutputMode {
 }
 
 /// Runs a plan; whoever else goes on afterwards hears of the same interrupt.
-pub(super) fn start(mut args: RunArgs, extent: RunCommand, told: OutputMode, interrupt: Interrupt) -> Result<Ended, Error> {
+pub(super) fn start(
+    mut args: RunArgs,
+    extent: RunCommand,
+    told: OutputMode,
+    interrupt: Interrupt,
+) -> Result<Ended, Error> {
     let workload = args.workload.or(args.plan.workload).unwrap_or_default();
     args.plan.workload = Some(workload);
     stages::of(&args.plan)?;
@@ -94,10 +99,16 @@ impl Visitor for Job {
         let started = Timestamp::now();
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
         let patience = Patience::of(self.args.plan.timeout);
-        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, patience)? else { return Ok(Ended::Interrupted) };
+        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, patience)? else {
+            return Ok(Ended::Interrupted);
+        };
         let ready = self.ready::<W, E>(&engine, &database_state)?;
-        let mut record =
-            RecordWriter::create(&self.record_directory::<W, E>(&engine, started), command(self.extent), W::NAME, W::TRANSACTIONS)?;
+        let mut record = RecordWriter::create(
+            &self.record_directory::<W, E>(&engine, started),
+            command(self.extent),
+            W::NAME,
+            W::TRANSACTIONS,
+        )?;
         let directory = record.directory().to_owned();
         let summary = match self.measure::<W, E>(engine.clone(), ready, &mut record) {
             Ok(summary) => summary,
@@ -163,7 +174,10 @@ impl Job {
         };
         let Some(procedures) = self.procedures::<W, E>(&engine)? else { return Ok(None) };
         if let Procedures::Unread(names) = &procedures {
-            tell!("run: whether the stored procedures are Graymark's is not known: this user may not read {}", names.join(", "));
+            tell!(
+                "run: whether the stored procedures are Graymark's is not known: this user may not read {}",
+                names.join(", ")
+            );
         }
         self.settle::<W>(&engine.identity().url, &manifest)?;
         let plan = self.args.plan.clone();
@@ -231,31 +245,41 @@ impl Job {
         let started = Timestamp::now();
         self.interrupt.running(true);
         let controllers = Controllers { checkpoint: plan.checkpoint, vacuum: plan.vacuum, vacuums: plan.vacuums };
-        let totals = drive::run::<W, E>(&engine, &terminals, schedule, &stages, controllers, &self.interrupt.stop, &mut |event| {
-            match event {
-                Event::Second { phase, interval: second, .. } => {
-                    outcomes.second::<W>(second);
-                    if *phase == Phase::Measurement {
-                        interval.add(second);
-                    }
-                }
-                Event::CutOff { transaction, waited, under_way, .. } => {
-                    if let Some(transaction) = W::TRANSACTIONS.iter().position(|name| name == transaction) {
-                        outcomes.cut_off(transaction, *under_way);
-                        if let Some(waited) = waited {
-                            note(&mut interval.transactions[transaction].response, (waited * 1e6) as u64);
+        let totals = drive::run::<W, E>(
+            &engine,
+            &terminals,
+            schedule,
+            &stages,
+            controllers,
+            &self.interrupt.stop,
+            &mut |event| {
+                match event {
+                    Event::Second { phase, interval: second, .. } => {
+                        outcomes.second::<W>(second);
+                        if *phase == Phase::Measurement {
+                            interval.add(second);
                         }
                     }
+                    Event::CutOff { transaction, waited, under_way, .. } => {
+                        if let Some(transaction) = W::TRANSACTIONS.iter().position(|name| name == transaction) {
+                            outcomes.cut_off(transaction, *under_way);
+                            if let Some(waited) = waited {
+                                note(&mut interval.transactions[transaction].response, (waited * 1e6) as u64);
+                            }
+                        }
+                    }
+                    Event::Maintained(done) => maintenance.push(done.clone()),
+                    Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => {
+                        maintenance_notes.push(why.clone())
+                    }
+                    _ => {}
                 }
-                Event::Maintained(done) => maintenance.push(done.clone()),
-                Event::NotMaintained { why, .. } if !maintenance_notes.contains(why) => maintenance_notes.push(why.clone()),
-                _ => {}
-            }
-            course.event(event);
-            meter.event::<W, E>(event, &engine);
-            progress.event(event);
-            record.event(event);
-        })?;
+                course.event(event);
+                meter.event::<W, E>(event, &engine);
+                progress.event(event);
+                record.event(event);
+            },
+        )?;
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
         let interrupted = self.interrupt.stop.requested();
         let mut measurements = Measurements {
@@ -355,9 +379,16 @@ impl Job {
     }
 
     /// The population to run on; none if it has to be loaded first.
-    fn ready<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, there: &DatabaseState) -> Result<Option<Manifest>, Error> {
-        let loaded =
-            if let DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) = there { Some(manifest) } else { None };
+    fn ready<W: Workload, E: Engine<W>>(
+        &self,
+        engine: &Arc<E>,
+        there: &DatabaseState,
+    ) -> Result<Option<Manifest>, Error> {
+        let loaded = if let DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) = there {
+            Some(manifest)
+        } else {
+            None
+        };
         let plan = &self.args.plan;
         let profile = profile::<W>(plan, loaded)?;
         pace::<W>(plan, profile)?;
@@ -377,11 +408,12 @@ impl Job {
         Ok(Some(manifest))
     }
 
-    /// The stored procedures that the run will call, which must not be others than this program makes: their work would be no one's.
-    /// None if someone asks to stop before the database tells.
+    /// The stored procedures that the run will call, which must not be others than this program makes: their work would
+    /// be no one's. None if someone asks to stop before the database tells.
     fn procedures<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>) -> Result<Option<Procedures>, Error> {
         let patience = Patience::of(self.args.plan.timeout);
-        let told = self.interrupt.ask::<W, E, _>(engine, patience, async |engine: &E, _: &Pulse| engine.procedures().await)?;
+        let told =
+            self.interrupt.ask::<W, E, _>(engine, patience, async |engine: &E, _: &Pulse| engine.procedures().await)?;
         match told {
             Some(Procedures::Other(names)) => Err(Error::Database(format!(
                 "the stored procedures in {} are not those of this Graymark ({}): make them anew with graymark load {} --procedures-only",
@@ -505,6 +537,10 @@ fn schedule<W: Workload>(plan: &Plan, stages: &Stages, scale: u32) -> Schedule {
         think,
         ramp_up: plan.ramp_up.unwrap_or_default(),
         patience: plan.timeout.unwrap_or(TIMEOUT),
-        duration: if stages.is_empty() { plan.duration.unwrap_or(1) } else { stages.clients().len() as u32 * stages.seconds() },
+        duration: if stages.is_empty() {
+            plan.duration.unwrap_or(1)
+        } else {
+            stages.clients().len() as u32 * stages.seconds()
+        },
     }
 }

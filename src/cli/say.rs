@@ -1,5 +1,6 @@
-//! What is said to the user. A reader that goes away, such as `head`, ends neither a run nor its record: the standard macros would panic. Text of
-//! servers, files and users comes through here, so what a terminal would obey is made visible here.
+//! What is said to the user. A reader that goes away, such as `head`, ends neither a run nor its record: the standard
+//! macros would panic. Text of servers, files and users comes through here, so what a terminal would obey is made
+//! visible here.
 
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal, Write};
@@ -52,7 +53,9 @@ pub(super) fn note(written: io::Result<()>) {
 pub(super) fn kept() -> Result<(), Error> {
     note(io::stdout().flush());
     match FAILED.get() {
-        Some(error) => Err(Error::Output(format!("cannot write the result to standard output: {error}; send it to another place"))),
+        Some(error) => {
+            Err(Error::Output(format!("cannot write the result to standard output: {error}; send it to another place")))
+        }
         None => Ok(()),
     }
 }
@@ -62,7 +65,8 @@ fn red(text: &str, coloured: bool) -> String {
     if coloured { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Whether what is written to a stream is coloured: on a terminal whose user has not asked for no colours (<https://no-color.org>).
+/// Whether what is written to a stream is coloured: on a terminal whose user has not asked for no colours
+/// (<https://no-color.org>).
 fn coloured(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty())
 }
@@ -97,7 +101,8 @@ mod tests {
         let report = "10 NOPM\n! 5 transactions\n  failed\nTPC-C\n  else";
         assert_eq!(marked(report, false), report);
         let red = marked(report, true);
-        let lines: Vec<bool> = red.lines().map(|line| line.starts_with("\x1b[1;31m") && line.ends_with("\x1b[0m")).collect();
+        let lines: Vec<bool> =
+            red.lines().map(|line| line.starts_with("\x1b[1;31m") && line.ends_with("\x1b[0m")).collect();
         assert_eq!(lines, [false, true, true, false, false], "{red:?}");
     }
 }

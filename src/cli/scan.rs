@@ -85,10 +85,14 @@ impl Job {
     /// Reads all tables once; whether it came to its end.
     fn pass<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, mut pass: Pass) -> Result<(Pass, bool), Error> {
         let look = async |engine: &E, _: &Pulse| Ok(engine.observer().look().await?.get(Counter::ServerReadBytes));
-        let Some(before) = self.interrupt.ask::<W, E, _>(engine, self.patience, look)? else { return Ok((pass, false)) };
+        let Some(before) = self.interrupt.ask::<W, E, _>(engine, self.patience, look)? else {
+            return Ok((pass, false));
+        };
         for table in W::TABLES {
             let scan = async |engine: &E, _: &Pulse| engine.scan(table).await;
-            let Some(scanned) = self.interrupt.ask::<W, E, _>(engine, self.patience, scan)? else { return Ok((pass, false)) };
+            let Some(scanned) = self.interrupt.ask::<W, E, _>(engine, self.patience, scan)? else {
+                return Ok((pass, false));
+            };
             tell!("scan: {}: {}: {} rows in {:.2} s", pass.name, table.name, scanned.rows, scanned.seconds);
             pass.tables.push((table.name.to_owned(), scanned));
         }

@@ -52,7 +52,9 @@ impl StageMeter {
                 self.cpu.push(CpuTime { at: std::time::Instant::now(), client, server: engine.server_cpu_seconds() });
             }
             Event::Second { second, phase: Phase::Measurement, interval } => {
-                let Some(stage) = second.checked_sub(self.ramp_up).and_then(|second| self.stages.at(second)) else { return };
+                let Some(stage) = second.checked_sub(self.ramp_up).and_then(|second| self.stages.at(second)) else {
+                    return;
+                };
                 while self.intervals.len() <= stage {
                     self.intervals.push(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len()));
                 }
@@ -93,7 +95,9 @@ impl StageMeter {
                 errors: sums(|measured| measured.errors),
                 retries: sums(|measured| measured.retries),
                 transactions_per_second: per(completed as f64, seconds),
-                new_orders_per_minute: headline.filter(|_| new_orders).map(|sum| per(60.0 * sum.counted as f64, seconds)),
+                new_orders_per_minute: headline
+                    .filter(|_| new_orders)
+                    .map(|sum| per(60.0 * sum.counted as f64, seconds)),
                 response_ms: headline.map(|sum| LatencySummary::of(&sum.response)).unwrap_or_default(),
                 client_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.client - from.client, from, to)),
                 server_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.server? - from.server?, from, to)),

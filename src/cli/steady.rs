@@ -15,7 +15,8 @@ use crate::workload::Workload;
 /// Seconds of a window: long enough for servers that hand in their counters once a second.
 const WINDOW: u32 = 5;
 
-/// Runs windows of the schedule's own load, with other inputs, until [`steady::reached`] or for `most` seconds; none if it was interrupted.
+/// Runs windows of the schedule's own load, with other inputs, until [`steady::reached`] or for `most` seconds; none if
+/// it was interrupted.
 pub(super) fn reach<W: Workload, E: Engine<W>>(
     engine: &Arc<E>,
     terminals: &W::Terminals,
@@ -24,7 +25,9 @@ pub(super) fn reach<W: Workload, E: Engine<W>>(
     interrupt: &Interrupt,
 ) -> Result<Option<Maintenance>, Error> {
     if schedule.load != Load::ClosedLoop {
-        return Err(Error::Usage("--steady is for runs without think time: leave it out, or give --pace none".to_owned()));
+        return Err(Error::Usage(
+            "--steady is for runs without think time: leave it out, or give --pace none".to_owned(),
+        ));
     }
     tell!("steady: the same load until throughput and hit rate change no more, at most {most} s");
     let began = Instant::now();
@@ -33,7 +36,8 @@ pub(super) fn reach<W: Workload, E: Engine<W>>(
     let mut held = false;
     while !held && windows.len() as u32 * WINDOW < most {
         let pass = windows.len() as u64 + 1;
-        let window = Schedule { ramp_up: 0, duration: WINDOW, pass, seed: schedule.seed.wrapping_add(pass << 32), ..schedule };
+        let window =
+            Schedule { ramp_up: 0, duration: WINDOW, pass, seed: schedule.seed.wrapping_add(pass << 32), ..schedule };
         match one::<W, E>(engine, terminals, window, interrupt)? {
             Some(window) => windows.push(window),
             None => return Ok(None),
@@ -56,13 +60,21 @@ fn one<W: Workload, E: Engine<W>>(
 ) -> Result<Option<Window>, Error> {
     let mut transactions = 0;
     let mut pages: Vec<(f64, PageReads)> = Vec::new();
-    drive::run::<W, E>(engine, terminals, schedule, &Stages::default(), Controllers::default(), &interrupt.stop, &mut |event| {
-        match event {
-            Event::Second { interval, .. } => transactions += interval.transactions.iter().map(|done| done.completed).sum::<u64>(),
+    drive::run::<W, E>(
+        engine,
+        terminals,
+        schedule,
+        &Stages::default(),
+        Controllers::default(),
+        &interrupt.stop,
+        &mut |event| match event {
+            Event::Second { interval, .. } => {
+                transactions += interval.transactions.iter().map(|done| done.completed).sum::<u64>()
+            }
             Event::PagesRead { at, pages: read } => pages.push((*at, PageReads::clone(read))),
             _ => {}
-        }
-    })?;
+        },
+    )?;
     if interrupt.stop.requested() {
         return Ok(None);
     }
@@ -78,7 +90,9 @@ fn told(windows: &[Window], held: bool) -> String {
     let state = if held { "steady" } else { "not steady" };
     let figures = |window: &Window| {
         let rate = window.transactions / f64::from(WINDOW);
-        window.miss_percent.map_or_else(|| format!("{rate:.0} tps"), |miss| format!("{rate:.0} tps at {miss:.2} % misses"))
+        window
+            .miss_percent
+            .map_or_else(|| format!("{rate:.0} tps"), |miss| format!("{rate:.0} tps at {miss:.2} % misses"))
     };
     let from = windows.len().saturating_sub(2 * steady::COMPARED);
     let last: Vec<String> = windows.iter().skip(from).map(figures).collect();

@@ -16,8 +16,8 @@ use crate::plan::{Pace, Plan, Share};
 use crate::record::environment;
 use crate::result::Procedures;
 use crate::result::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup, Outcomes, PacingSummary,
-    Range, ServerCost, StageSummary, Summary, TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup, Outcomes,
+    PacingSummary, Range, ServerCost, StageSummary, Summary, TransactionSummary, Verdict,
 };
 use crate::result::{Finding, Manifest};
 use crate::workload::{Headline, Workload};
@@ -120,7 +120,10 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         transactions_per_second: per(completed, totals.interval_s),
         efficiency: efficiency::<W>(plan, manifest, headline, minutes),
         metric: W::metric(profile, plan.pace == Some(Pace::Standard)).to_owned(),
-        pacing: interval.pacing.as_deref().map(|pacing| pacing_summary::<W>(pacing, totals.unfinished, measured.result_lines)),
+        pacing: interval
+            .pacing
+            .as_deref()
+            .map(|pacing| pacing_summary::<W>(pacing, totals.unfinished, measured.result_lines)),
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         maintenance: measured.maintenance.clone(),
         maintenance_notes: measured.maintenance_notes.clone(),
@@ -175,7 +178,11 @@ fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, 
         response_ms: LatencySummary::of(&measured.response),
         service_ms: LatencySummary::of(&measured.service),
     };
-    W::TRANSACTIONS.iter().zip(&interval.transactions).map(|(name, measured)| ((*name).to_owned(), summary(measured))).collect()
+    W::TRANSACTIONS
+        .iter()
+        .zip(&interval.transactions)
+        .map(|(name, measured)| ((*name).to_owned(), summary(measured)))
+        .collect()
 }
 
 /// Percent of what keying and think times allow at most (clause 4.1.3).
@@ -184,7 +191,8 @@ fn efficiency<W: Workload>(plan: &Plan, manifest: &Manifest, headline: u64, minu
     (plan.pace == Some(Pace::Standard) && most > 0.0).then(|| 100.0 * headline as f64 / most)
 }
 
-/// The 99th percentile of lateness beyond which the driver, not the database, was the limit: the resolution of its clock (clause 5.3.4).
+/// The 99th percentile of lateness beyond which the driver, not the database, was the limit: the resolution of its
+/// clock (clause 5.3.4).
 const MOST_LATENESS_MS: f64 = 100.0;
 
 fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64, result_lines: Option<u64>) -> PacingSummary {
@@ -211,7 +219,8 @@ fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64, result_lines: O
 fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut sorted = all.iter().collect::<Vec<_>>();
     sorted.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let mut named = sorted.iter().take(ERRORS_NAMED).map(|(why, count)| ((*why).clone(), **count)).collect::<BTreeMap<_, _>>();
+    let mut named =
+        sorted.iter().take(ERRORS_NAMED).map(|(why, count)| ((*why).clone(), **count)).collect::<BTreeMap<_, _>>();
     let others = sorted.iter().skip(ERRORS_NAMED).map(|(_, count)| **count).sum::<u64>();
     if others > 0 {
         named.insert("others".to_owned(), others);
@@ -238,8 +247,12 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
 }
 
 fn consistency((before, after): &(Vec<Finding>, Vec<Finding>), unchecked: &str) -> Consistency {
-    let mut failed =
-        before.iter().chain(after).filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect::<Vec<_>>();
+    let mut failed = before
+        .iter()
+        .chain(after)
+        .filter(|finding| !finding.held())
+        .map(|finding| finding.id.clone())
+        .collect::<Vec<_>>();
     failed.sort();
     failed.dedup();
     let last = if after.is_empty() { before } else { after };
@@ -259,7 +272,11 @@ fn client(measured: &Measurements) -> ClientCost {
     ClientCost {
         cpu_s: cpu,
         cpu_user_s: user,
-        cpu_us_per_transaction: if measured.totals.completed > 0 { 1e6 * cpu / measured.totals.completed as f64 } else { 0.0 },
+        cpu_us_per_transaction: if measured.totals.completed > 0 {
+            1e6 * cpu / measured.totals.completed as f64
+        } else {
+            0.0
+        },
         peak_rss_bytes: after.peak_rss_bytes,
         terminals: measured.schedule.terminals,
         threads: measured.totals.threads,

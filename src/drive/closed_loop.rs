@@ -12,9 +12,10 @@ use super::{Schedule, Stages, Stop};
 use crate::engine::Engine;
 use crate::workload::{Terminal, Workload};
 
-/// The terminals that one closed loop stands for. It asks a random one for each transaction, so that all warehouses are in use
-/// and any two loops can meet in one, however few loops there are; at home it stands for terminals that follow one another. In stages each loop stands for all of them, so that a stage of few loops
-/// uses no less of the database than one of many.
+/// The terminals that one closed loop stands for. It asks a random one for each transaction, so that all warehouses are
+/// in use and any two loops can meet in one, however few loops there are; at home it stands for terminals that follow
+/// one another. In stages each loop stands for all of them, so that a stage of few loops uses no less of the database
+/// than one of many.
 pub(super) struct TerminalGroup<W: Workload> {
     terminals: Vec<W::Terminal>,
     choice: Xoshiro256PlusPlus,
@@ -25,7 +26,8 @@ impl<W: Workload> TerminalGroup<W> {
         let session_number = u64::from(session);
         let (first, end, step) = match stages.is_empty() {
             true if schedule.at_home => {
-                let share = |session: u64| session.saturating_mul(schedule.terminals) / u64::from(schedule.clients.max(1));
+                let share =
+                    |session: u64| session.saturating_mul(schedule.terminals) / u64::from(schedule.clients.max(1));
                 (share(session_number), share(session_number + 1), 1)
             }
             true => (session_number, schedule.terminals, schedule.clients),
@@ -35,7 +37,10 @@ impl<W: Workload> TerminalGroup<W> {
         let passed = schedule.pass * schedule.terminals * u64::from(schedule.clients);
         let numbers = (first..end).step_by(step as usize).map(|number| passed + number);
         let terminals = numbers.map(|number| W::terminal(terminals, number)).collect();
-        TerminalGroup { terminals, choice: Xoshiro256PlusPlus::seed_from_u64(schedule.seed.wrapping_add(u64::from(session))) }
+        TerminalGroup {
+            terminals,
+            choice: Xoshiro256PlusPlus::seed_from_u64(schedule.seed.wrapping_add(u64::from(session))),
+        }
     }
 
     fn next_input(&mut self) -> W::Input {
@@ -65,7 +70,8 @@ pub(super) async fn client<W: Workload, E: Engine<W>>(
             if now >= end {
                 break;
             }
-            // A user whose connection is lost wants the next transaction from then on, and waits for the database to come back.
+            // A user whose connection is lost wants the next transaction from then on, and waits for the database to
+            // come back.
             let intended = worker.lost().map_or(now, |lost| lost.clamp(from.min(now), now));
             let input = crowd.next_input();
             let asked = Asked { transaction: W::transaction(&input), intended, taken: intended, deferred: false };

@@ -112,9 +112,11 @@ impl Collector<'_> {
     /// Tells of each phase and stage that has begun by now.
     fn enter(&mut self, now: f64) {
         let current = self.schedule.phase_at(now);
-        for (phase, from) in
-            [(Phase::RampUp, 0), (Phase::Measurement, self.schedule.ramp_up), (Phase::WindDown, self.schedule.seconds())]
-        {
+        for (phase, from) in [
+            (Phase::RampUp, 0),
+            (Phase::Measurement, self.schedule.ramp_up),
+            (Phase::WindDown, self.schedule.seconds()),
+        ] {
             let reached = phase as u8 <= current as u8;
             let new = self.phase.is_none_or(|told| phase as u8 > told as u8);
             let empty = phase == Phase::RampUp && self.schedule.ramp_up == 0;
@@ -169,7 +171,8 @@ impl Collector<'_> {
                 self.away.insert(*session, *at);
                 // A client that sleeps does not know whether it still has a connection.
                 let wanted = self.stages.wanted(*at, self.schedule.ramp_up, self.schedule.clients);
-                let all_away = self.away.len() >= wanted as usize && self.away.range(..wanted).count() == wanted as usize;
+                let all_away =
+                    self.away.len() >= wanted as usize && self.away.range(..wanted).count() == wanted as usize;
                 if all_away && self.outage_began.is_none() {
                     self.outage_began = Some(*at);
                 }

@@ -1,4 +1,5 @@
-//! Controllers: what is asked of the database beside the transactions, at its times (the checkpoint and vacuum controllers of TPCC-UVa).
+//! Controllers: what is asked of the database beside the transactions, at its times (the checkpoint and vacuum
+//! controllers of TPCC-UVa).
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -18,7 +19,10 @@ impl Controllers {
             // Clause 5.5.2.2 wants one before the interval, in steady state; the next opens the interval.
             if begin > every {
                 agenda.extend(
-                    (begin % every..begin).step_by(every as usize).filter(|at| *at > 0).map(|at| (at, MaintenanceKind::Checkpoint)),
+                    (begin % every..begin)
+                        .step_by(every as usize)
+                        .filter(|at| *at > 0)
+                        .map(|at| (at, MaintenanceKind::Checkpoint)),
                 );
             } else if begin > 1 {
                 agenda.push((begin / 2, MaintenanceKind::Checkpoint));
@@ -27,14 +31,17 @@ impl Controllers {
         }
         if let Some(every) = self.vacuum.filter(|every| *every > 0) {
             let most = self.vacuums.map_or(usize::MAX, |most| most as usize);
-            agenda.extend((begin + every..end).step_by(every as usize).take(most).map(|at| (at, MaintenanceKind::Vacuum)));
+            agenda.extend(
+                (begin + every..end).step_by(every as usize).take(most).map(|at| (at, MaintenanceKind::Vacuum)),
+            );
         }
         agenda.sort_by_key(|(at, _)| *at);
         agenda
     }
 }
 
-/// Works the agenda until the run ends. Something that comes due while the one before still goes on is done right after it.
+/// Works the agenda until the run ends. Something that comes due while the one before still goes on is done right after
+/// it.
 pub(super) fn thread<W: Workload, E: Engine<W>>(
     engine: &E,
     agenda: &[(u32, MaintenanceKind)],
@@ -113,7 +120,8 @@ mod tests {
     #[test]
     fn a_long_ramp_up_has_checkpoints_all_along() {
         let controllers = Controllers { checkpoint: Some(1_000), ..Controllers::default() };
-        let times = |ramp_up| controllers.agenda(&schedule(ramp_up, 1_500)).iter().map(|(at, _)| *at).collect::<Vec<_>>();
+        let times =
+            |ramp_up| controllers.agenda(&schedule(ramp_up, 1_500)).iter().map(|(at, _)| *at).collect::<Vec<_>>();
         assert_eq!(times(2_500), [500, 1_500, 2_500, 3_500]);
         assert_eq!(times(2_000), [1_000, 2_000, 3_000]);
         assert_eq!(times(1_000), [500, 1_000, 2_000]);

@@ -1,6 +1,7 @@
 //! What is known of a driver thread that does not come back: it may hang in a call to a database that answers no more.
 //!
-//! The thread alone writes, with plain stores; the collector reads once, at the end. So nothing of it costs a transaction a lock.
+//! The thread alone writes, with plain stores; the collector reads once, at the end. So nothing of it costs a
+//! transaction a lock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -35,8 +36,8 @@ impl Ledger {
         }
     }
 
-    /// A session of the thread, counted from 0 within it, sends a transaction of a type, which its user meant to send so many microseconds
-    /// after the run's start.
+    /// A session of the thread, counted from 0 within it, sends a transaction of a type, which its user meant to send
+    /// so many microseconds after the run's start.
     pub(super) fn sent(&self, session: usize, transaction: usize, intended: u64) {
         if let Some(place) = self.intended.get(session) {
             place.store(intended, Ordering::Relaxed);
@@ -44,7 +45,8 @@ impl Ledger {
         self.set(session, transaction as u32 + 1);
     }
 
-    /// The session's transaction has been counted, whatever came of it: after this, what [`Ledger::count`] published is seen.
+    /// The session's transaction has been counted, whatever came of it: after this, what [`Ledger::count`] published is
+    /// seen.
     pub(super) fn settled(&self, session: usize) {
         self.set(session, 0);
     }
@@ -68,8 +70,8 @@ impl Ledger {
         *self.rare.lock().unwrap_or_else(PoisonError::into_inner) = totals.clone();
     }
 
-    /// The types of the transactions that were under way when their thread was given up, and when their users meant to send them, in
-    /// microseconds since the run's start.
+    /// The types of the transactions that were under way when their thread was given up, and when their users meant to
+    /// send them, in microseconds since the run's start.
     pub(super) fn under_way(&self) -> impl Iterator<Item = (usize, u64)> {
         self.under_way.iter().zip(&self.intended).filter_map(|(place, intended)| {
             let transaction = (place.load(Ordering::Acquire) as usize).checked_sub(1)?;

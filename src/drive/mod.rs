@@ -1,7 +1,8 @@
 //! Offers the load: sessions, phases, and the stream of what happens.
 //!
-//! A run has one or more driver threads, each with its own single-threaded runtime and its own sessions. A thread shares nothing with
-//! the others while transactions go on; once a second it hands what it measured to the collector, which tells the world.
+//! A run has one or more driver threads, each with its own single-threaded runtime and its own sessions. A thread
+//! shares nothing with the others while transactions go on; once a second it hands what it measured to the collector,
+//! which tells the world.
 
 mod closed_loop;
 mod collector;
@@ -50,8 +51,8 @@ pub struct Schedule {
     pub clients: u32,
     /// Terminals. In a closed loop the sessions stand for them, so there are at least as many as sessions.
     pub terminals: u64,
-    /// Whether each session of a closed loop stands for terminals that follow one another, so that it stays in one warehouse or branch where
-    /// their number allows it; otherwise for some of all warehouses.
+    /// Whether each session of a closed loop stands for terminals that follow one another, so that it stays in one
+    /// warehouse or branch where their number allows it; otherwise for some of all warehouses.
     pub at_home: bool,
     /// Terminals of another pass have random streams of their own; for closed loops.
     pub pass: u64,
@@ -69,8 +70,8 @@ pub struct Schedule {
     pub ramp_up: u32,
     /// Whole seconds of the measurement interval.
     pub duration: u32,
-    /// Whole seconds that opening a session may take, and that transactions under way have beyond the interval's end. Then they are given up, and
-    /// their fate is unknown.
+    /// Whole seconds that opening a session may take, and that transactions under way have beyond the interval's end.
+    /// Then they are given up, and their fate is unknown.
     pub patience: u32,
 }
 
@@ -86,8 +87,8 @@ impl Schedule {
         self.ramp_up + self.duration
     }
 
-    /// How long a user of the measurement interval has waited in it in vain; none for one of another phase. Times are seconds since the
-    /// run's start.
+    /// How long a user of the measurement interval has waited in it in vain; none for one of another phase. Times are
+    /// seconds since the run's start.
     fn waited(&self, intended: f64, now: f64) -> Option<f64> {
         let measured = self.phase_at(intended) == Phase::Measurement;
         measured.then(|| (now.min(f64::from(self.seconds())) - intended).max(0.0))
@@ -137,7 +138,8 @@ pub struct Totals {
     pub restored: u64,
     /// Times in which no session had a connection: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
-    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away until then.
+    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away
+    /// until then.
     pub longest_away: f64,
     /// Transactions that paced terminals had sent and no session ever worked.
     pub unfinished: u64,
@@ -183,8 +185,8 @@ impl Doubts {
     }
 }
 
-/// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else one for every
-/// four processors, for a driver thread can keep several server processors busy.
+/// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else
+/// one for every four processors, for a driver thread can keep several server processors busy.
 pub fn driver_threads(clients: u32, blocking: bool) -> u32 {
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     if blocking { clients } else { (processors / 4).clamp(1, clients.max(1)) }
@@ -258,9 +260,9 @@ impl Threads {
 
 /// Runs a workload on a loaded database.
 ///
-/// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval. Blocks the calling
-/// thread until the run has ended, but not for ever: see [`Schedule::patience`] and [`GRACE`]. `tell` hears of every event, on the calling
-/// thread; sessions never wait for it.
+/// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval.
+/// Blocks the calling thread until the run has ended, but not for ever: see [`Schedule::patience`] and [`GRACE`].
+/// `tell` hears of every event, on the calling thread; sessions never wait for it.
 pub fn run<W: Workload, E: Engine<W>>(
     engine: &Arc<E>,
     terminals: &W::Terminals,
@@ -331,7 +333,12 @@ pub fn run<W: Workload, E: Engine<W>>(
 }
 
 /// Waits until all threads have what they need; false if someone asks to stop before.
-fn wait_until_ready(inbox: &mpsc::Receiver<Report>, threads: u32, last: Option<&Instant>, stop: &Stop) -> Result<bool, Error> {
+fn wait_until_ready(
+    inbox: &mpsc::Receiver<Report>,
+    threads: u32,
+    last: Option<&Instant>,
+    stop: &Stop,
+) -> Result<bool, Error> {
     let mut ready = 0;
     while ready < threads {
         match inbox.recv_timeout(PAUSE) {
@@ -341,11 +348,15 @@ fn wait_until_ready(inbox: &mpsc::Receiver<Report>, threads: u32, last: Option<&
             }
             Err(RecvTimeoutError::Timeout) if stop.requested() => return Ok(false),
             Err(RecvTimeoutError::Timeout) if last.is_some_and(|last| Instant::now() > *last) => {
-                return Err(Error::Database("the database gave no sessions in time; --timeout waits longer".to_owned()));
+                return Err(Error::Database(
+                    "the database gave no sessions in time; --timeout waits longer".to_owned(),
+                ));
             }
             Err(RecvTimeoutError::Timeout) => {}
             _ => {
-                return Err(Error::Database("a driver thread ended before it had its sessions; see the messages above".to_owned()));
+                return Err(Error::Database(
+                    "a driver thread ended before it had its sessions; see the messages above".to_owned(),
+                ));
             }
         }
     }

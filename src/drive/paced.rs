@@ -33,8 +33,8 @@ pub(super) struct TerminalScheduler<W: Workload> {
 }
 
 impl<W: Workload> TerminalScheduler<W> {
-    /// All terminals, asleep, in the middle of their cycles: each has lived for a random time, up to two passes of its deck, before the run
-    /// begins. So no herd runs in step, and the load is steady from the first second on.
+    /// All terminals, asleep, in the middle of their cycles: each has lived for a random time, up to two passes of its
+    /// deck, before the run begins. So no herd runs in step, and the load is steady from the first second on.
     pub(super) fn new(terminals: &W::Terminals, schedule: Schedule, begin: Instant) -> Self {
         let count = schedule.terminals as usize;
         let mut wheel = Wheel::new(count);
@@ -68,8 +68,8 @@ impl<W: Workload> TerminalScheduler<W> {
         self.begin + Duration::from_micros(micros)
     }
 
-    /// Its user thinks about the result that came at `from`, chooses the next transaction and keys it in. The menu needs nothing of
-    /// the database, so its response time is null (clause 5.3.3).
+    /// Its user thinks about the result that came at `from`, chooses the next transaction and keys it in. The menu
+    /// needs nothing of the database, so its response time is null (clause 5.3.3).
     fn rest(&mut self, number: u32, from: Instant, stats: &RefCell<ThreadStats<'_>>) {
         let from = self.micros(from);
         let place = &mut self.places[number as usize];
@@ -89,7 +89,14 @@ impl<W: Workload> TerminalScheduler<W> {
     }
 
     /// Its user has keyed in the last character at `due`.
-    fn send(&mut self, number: u32, due: u64, now: Instant, monitor: &Monitor<W::Input>, stats: &RefCell<ThreadStats<'_>>) {
+    fn send(
+        &mut self,
+        number: u32,
+        due: u64,
+        now: Instant,
+        monitor: &Monitor<W::Input>,
+        stats: &RefCell<ThreadStats<'_>>,
+    ) {
         let intended = self.moment(due);
         let place = &mut self.places[number as usize];
         let chosen = usize::from(place.chosen);
@@ -112,7 +119,8 @@ impl<W: Workload> TerminalScheduler<W> {
         }
     }
 
-    /// Moves the terminals until the run ends, and then lets `sessions` end. What is still queued some time later is given up.
+    /// Moves the terminals until the run ends, and then lets `sessions` end. What is still queued some time later is
+    /// given up.
     pub(super) async fn run(
         mut self,
         monitor: &Monitor<W::Input>,

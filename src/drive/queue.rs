@@ -1,4 +1,5 @@
-//! The monitor of clause 2.3.5: one queue in arrival order between terminals and sessions, no routing; and the answers going back.
+//! The monitor of clause 2.3.5: one queue in arrival order between terminals and sessions, no routing; and the answers
+//! going back.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -18,7 +18,8 @@ const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// How long the answer to a question for page reads may take.
 const PAGES_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Takes samples from the run's start to its end. A database that does not answer leaves a gap in what it alone can tell.
+/// Takes samples from the run's start to its end. A database that does not answer leaves a gap in what it alone can
+/// tell.
 pub(super) fn thread<W: Workload, E: Engine<W>>(
     engine: &E,
     schedule: Schedule,
@@ -53,7 +54,9 @@ async fn samples<W: Workload, E: Engine<W>>(
     tell(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
     if let Ok(Err(error)) = first {
-        not_counted(format!("the database's counters before the first answer, which is asked for each second: {error}"));
+        not_counted(format!(
+            "the database's counters before the first answer, which is asked for each second: {error}"
+        ));
     }
     observer.left_out().into_iter().for_each(not_counted);
     let system = System::of::<W, E>(engine);
@@ -94,7 +97,8 @@ async fn samples<W: Workload, E: Engine<W>>(
                         _ = &mut look => break,
                         () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
                     }
-                    let sample = Sample { at: begin.elapsed().as_secs_f64(), counters: system.counters::<W, E>(engine) };
+                    let sample =
+                        Sample { at: begin.elapsed().as_secs_f64(), counters: system.counters::<W, E>(engine) };
                     second = sample.at as u32 + 1;
                     tell(Report::Happened(Event::Sampled(Box::new(sample))));
                 }
@@ -133,7 +137,8 @@ struct System {
 
 impl System {
     fn of<W: Workload, E: Engine<W>>(engine: &E) -> System {
-        let device = engine.data_directory().ok_or_else(|| "the database's files are not to be seen on this machine".to_owned());
+        let device =
+            engine.data_directory().ok_or_else(|| "the database's files are not to be seen on this machine".to_owned());
         System { device: device.and_then(|place| Device::below(&place)) }
     }
 
@@ -152,7 +157,10 @@ impl System {
     fn left_out(&self) -> Vec<String> {
         let mut machine = Counters::default();
         machine::cpu(&mut machine);
-        let cpu = machine.get(Counter::MachineCpu).is_none().then(|| "CPU of the machine: this system does not tell".to_owned());
+        let cpu = machine
+            .get(Counter::MachineCpu)
+            .is_none()
+            .then(|| "CPU of the machine: this system does not tell".to_owned());
         let device = self.device.as_ref().err().map(|why| format!("the block device below the database: {why}"));
         cpu.into_iter().chain(device).collect()
     }

@@ -1,4 +1,5 @@
-//! Stages: closed loops that come and go within one measurement interval, all on sessions that were opened before the run.
+//! Stages: closed loops that come and go within one measurement interval, all on sessions that were opened before the
+//! run.
 
 /// How many clients work when. None at all means that all of them work all the time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,14 +29,15 @@ impl Stages {
         self.seconds
     }
 
-    /// The stage that has so many seconds of the measurement interval before it, or goes on then; none after the last one.
+    /// The stage that has so many seconds of the measurement interval before it, or goes on then; none after the last
+    /// one.
     pub fn at(&self, second: u32) -> Option<usize> {
         let stage = second.checked_div(self.seconds)? as usize;
         (stage < self.clients.len()).then_some(stage)
     }
 
-    /// Clients that are wanted at so many seconds since the run's start, of `all` that there are. The ramp-up has those of the first
-    /// stage.
+    /// Clients that are wanted at so many seconds since the run's start, of `all` that there are. The ramp-up has those
+    /// of the first stage.
     pub(super) fn wanted(&self, at: f64, ramp_up: u32, all: u32) -> u32 {
         let second = (at as u32).saturating_sub(ramp_up);
         let stage = self.at(second).and_then(|stage| self.clients.get(stage)).or(self.clients.last());
@@ -75,7 +77,11 @@ mod tests {
         assert_eq!(shifts(1), [(15, 55)]);
         assert_eq!(shifts(2), [(15, 25), (45, 55)]);
         assert_eq!(shifts(3), []);
-        assert_eq!(Stages::new(vec![2, 1], 10).shifts(1, 5, 25), [(0, 15)], "the ramp-up has the clients of the first stage");
+        assert_eq!(
+            Stages::new(vec![2, 1], 10).shifts(1, 5, 25),
+            [(0, 15)],
+            "the ramp-up has the clients of the first stage"
+        );
         assert_eq!(Stages::default().shifts(7, 5, 25), [(0, 25)]);
     }
 

@@ -39,11 +39,13 @@ pub(super) struct Asked {
 /// Failures of one thread that are told one by one; the rest is only counted.
 const FAILURES_TOLD: u64 = 20;
 
-/// Commits that are remembered for each session of a thread, in case that a connection is lost: more than one session does in a second.
+/// Commits that are remembered for each session of a thread, in case that a connection is lost: more than one session
+/// does in a second.
 const REMEMBERED: usize = 4_096;
 /// The most of a thread, about 2 MiB.
 const MOST_REMEMBERED: usize = 32_768;
-/// How long before the last commit that preceded the loss of a connection others are looked up, too: what a database that does not wait for its disk would lose.
+/// How long before the last commit that preceded the loss of a connection others are looked up, too: what a database
+/// that does not wait for its disk would lose.
 const LOOKED_UP: Duration = Duration::from_secs(1);
 
 /// Deferred transactions of one thread in a second for which there is room without an allocation, at least.
@@ -145,8 +147,8 @@ impl<'a> ThreadStats<'a> {
         }
     }
 
-    /// A connection was lost: what was acknowledged last is to be looked up. The second counts from the last commit, as a server that hangs
-    /// is noticed late.
+    /// A connection was lost: what was acknowledged last is to be looked up. The second counts from the last commit, as
+    /// a server that hangs is noticed late.
     pub(super) fn doubt(&mut self) {
         let Some(last) = self.recent.iter().map(|(at, _)| *at).max() else { return };
         let late = |at: Instant| last.saturating_duration_since(at) <= LOOKED_UP;
@@ -161,7 +163,8 @@ impl<'a> ThreadStats<'a> {
         self.ledger.sent(session, asked.transaction, micros(self.begin, asked.intended));
     }
 
-    /// A transaction completed while its user waited. `intended` is when the user meant to send it, `taken` when the session took it.
+    /// A transaction completed while its user waited. `intended` is when the user meant to send it, `taken` when the
+    /// session took it.
     pub(super) fn completed<W: Workload>(
         &mut self,
         input: &W::Input,
@@ -221,7 +224,11 @@ impl<'a> ThreadStats<'a> {
         self.remember::<W>(input, output, now);
         self.interval.pacing().deferred_done += 1;
         let (from, to) = (micros(self.begin, queued), micros(self.begin, now));
-        self.deferred.extend(W::delivered(input, output).map(|delivered| Deferred { queued: from, completed: to, delivered }));
+        self.deferred.extend(W::delivered(input, output).map(|delivered| Deferred {
+            queued: from,
+            completed: to,
+            delivered,
+        }));
         if self.same_phase(queued, now) {
             note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
             note(&mut self.interval.pacing().deferred, micros(queued, now));
@@ -251,7 +258,8 @@ impl<'a> ThreadStats<'a> {
         }
     }
 
-    /// The connection was lost while a transaction was committed: its user was told at `told` that nobody knows its fate.
+    /// The connection was lost while a transaction was committed: its user was told at `told` that nobody knows its
+    /// fate.
     pub(super) fn unknown<W: Workload>(&mut self, input: &W::Input, asked: Asked, told: Instant) {
         self.waited_in_vain(asked, told).unknown += 1;
         self.totals.ambiguous += 1;
@@ -260,8 +268,8 @@ impl<'a> ThreadStats<'a> {
         self.ledger.copy(&self.totals);
     }
 
-    /// A user whose transaction did not complete has waited for an answer as long as everybody else: it counts in the response times, or
-    /// a database would get faster by failing.
+    /// A user whose transaction did not complete has waited for an answer as long as everybody else: it counts in the
+    /// response times, or a database would get faster by failing.
     fn waited_in_vain(&mut self, asked: Asked, told: Instant) -> &mut Measured {
         self.turn(told);
         let same_phase = self.same_phase(asked.intended, told);
@@ -275,8 +283,8 @@ impl<'a> ThreadStats<'a> {
         measured
     }
 
-    /// The run ended while a user still waited for a database that is away. The seconds of the interval have been handed over by then, so that
-    /// it is told as an event.
+    /// The run ended while a user still waited for a database that is away. The seconds of the interval have been
+    /// handed over by then, so that it is told as an event.
     pub(super) fn cut_off<W: Workload>(&self, asked: Asked, now: Instant) {
         let waited = if asked.deferred { None } else { self.schedule.waited(self.at(asked.intended), self.at(now)) };
         let transaction = W::TRANSACTIONS[asked.transaction].to_owned();

@@ -30,7 +30,8 @@ pub(super) struct Run<W: Workload, E: Engine<W>> {
 }
 
 impl<W: Workload, E: Engine<W>> Run<W, E> {
-    /// Opens the sessions of the thread of a number, waits for the start, and drives them, and the terminals if it has the `floor`, to the end.
+    /// Opens the sessions of the thread of a number, waits for the start, and drives them, and the terminals if it has
+    /// the `floor`, to the end.
     pub(super) fn thread(
         &self,
         number: usize,
@@ -109,12 +110,20 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
         }
     }
 
-    async fn drive(&self, stats: &RefCell<ThreadStats<'_>>, opened: Vec<(u32, E::Session)>, floor: bool, begin: Instant) {
+    async fn drive(
+        &self,
+        stats: &RefCell<ThreadStats<'_>>,
+        opened: Vec<(u32, E::Session)>,
+        floor: bool,
+        begin: Instant,
+    ) {
         let Run { engine, terminals, schedule, stages, stop, monitor, .. } = self;
         let schedule = *schedule;
         let at = |second: u32| begin + Duration::from_secs(u64::from(second));
         let end = at(schedule.seconds());
-        let worker = |(place, (number, session))| Worker::<'_, '_, W, E>::new(engine, stats, stop, end, (place, number), session);
+        let worker = |(place, (number, session))| {
+            Worker::<'_, '_, W, E>::new(engine, stats, stop, end, (place, number), session)
+        };
         let opened = opened.into_iter().enumerate();
         match schedule.load {
             Load::ClosedLoop => {
@@ -131,8 +140,13 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
                 let sessions = opened.map(|opened| paced::session(worker(opened), monitor, stats));
                 let sessions = futures_util::future::join_all(sessions);
                 if floor {
-                    let floor =
-                        TerminalScheduler::<W>::new(terminals, schedule, begin).run(monitor, stats, stop, end, schedule.clients);
+                    let floor = TerminalScheduler::<W>::new(terminals, schedule, begin).run(
+                        monitor,
+                        stats,
+                        stop,
+                        end,
+                        schedule.clients,
+                    );
                     futures_util::future::join(floor, sessions).await;
                 } else {
                     sessions.await;

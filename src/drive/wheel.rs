@@ -1,4 +1,5 @@
-//! A timer wheel: when each of a great many sleepers has to wake. Inserting and waking cost the same whatever their number.
+//! A timer wheel: when each of a great many sleepers has to wake. Inserting and waking cost the same whatever their
+//! number.
 
 /// No sleeper.
 const NOBODY: u32 = u32::MAX;
@@ -41,7 +42,8 @@ impl Wheel {
         self.due[sleeper as usize]
     }
 
-    /// Lets a sleeper that is awake sleep until `due`; a time that has passed wakes it at the next call of [`Wheel::wake`].
+    /// Lets a sleeper that is awake sleep until `due`; a time that has passed wakes it at the next call of
+    /// [`Wheel::wake`].
     pub fn sleep(&mut self, sleeper: u32, due: u64) {
         self.due[sleeper as usize] = due;
         self.link(sleeper, (due / SLOT).max(self.hand));
@@ -103,7 +105,8 @@ impl Wheel {
         None
     }
 
-    /// When [`Wheel::wake`] should be called next: no earlier than the first sleeper is due, and none too late for it. None if all are awake.
+    /// When [`Wheel::wake`] should be called next: no earlier than the first sleeper is due, and none too late for it.
+    /// None if all are awake.
     pub fn next_due(&self) -> Option<u64> {
         if self.asleep == 0 {
             return None;

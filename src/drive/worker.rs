@@ -58,8 +58,9 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
         self.lost
     }
 
-    /// Executes a transaction, again with the same input as often as the database asks for it, and seeks the database first if it is away.
-    /// None if it did not complete; what became of it is noted. Its user can be told at once; [`Worker::recover`] is for later.
+    /// Executes a transaction, again with the same input as often as the database asks for it, and seeks the database
+    /// first if it is away. None if it did not complete; what became of it is noted. Its user can be told at once;
+    /// [`Worker::recover`] is for later.
     pub(super) async fn work(&mut self, input: &W::Input, asked: Asked) -> Option<W::Output> {
         let mut attempts = 0;
         loop {

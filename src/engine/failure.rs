@@ -48,8 +48,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The reply to a command that has committed is not as expected. What it did is done, so the fate of the transaction is unknown and the
-    /// session must not go on as if it were rolled back.
+    /// The reply to a command that has committed is not as expected. What it did is done, so the fate of the
+    /// transaction is unknown and the session must not go on as if it were rolled back.
     pub fn unreadable(why: &Failure) -> Failure {
         Failure::Disconnected {
             ambiguous: true,

@@ -13,14 +13,15 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open, openat};
 use nix::sys::stat::Mode;
 
-/// Copies a data directory with its owners and permissions; `to` must not exist. Where the file system can share blocks between files, the
-/// copy takes no room until it is written. Returns the bytes of its files.
+/// Copies a data directory with its owners and permissions; `to` must not exist. Where the file system can share blocks
+/// between files, the copy takes no room until it is written. Returns the bytes of its files.
 ///
-/// The files can be another user's, who could exchange them for links while they are copied: each is opened once, not through a link, and
-/// everything else is done by the descriptor.
+/// The files can be another user's, who could exchange them for links while they are copied: each is opened once, not
+/// through a link, and everything else is done by the descriptor.
 ///
 /// # Errors
-/// If a file cannot be read or written, or is neither a file nor a directory: a link would lead the copy to the original's data.
+/// If a file cannot be read or written, or is neither a file nor a directory: a link would lead the copy to the
+/// original's data.
 pub fn copy(from: &Path, to: &Path) -> io::Result<u64> {
     copy_open(open(from, WITHOUT_LINKS, Mode::empty()), from, to)
 }
@@ -43,8 +44,11 @@ fn copy_open(opened: nix::Result<OwnedFd>, from: &Path, to: &Path) -> io::Result
         for entry in Dir::from_fd(opened.try_clone()?.into())?.iter() {
             let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
             if name != "." && name != ".." {
-                bytes +=
-                    copy_open(openat(&opened, name.as_os_str(), WITHOUT_LINKS, Mode::empty()), &from.join(&name), &to.join(&name))?;
+                bytes += copy_open(
+                    openat(&opened, name.as_os_str(), WITHOUT_LINKS, Mode::empty()),
+                    &from.join(&name),
+                    &to.join(&name),
+                )?;
             }
         }
         (bytes, fs::File::open(to)?)
@@ -91,8 +95,8 @@ pub fn evict(directory: &Path) -> io::Result<()> {
     below(directory)?.iter().try_for_each(|file| forget(file))
 }
 
-/// Writes back what of a file is only in the page cache, as the system keeps it otherwise, and then takes the file out of it. What another
-/// process has mapped stays.
+/// Writes back what of a file is only in the page cache, as the system keeps it otherwise, and then takes the file out
+/// of it. What another process has mapped stays.
 ///
 /// # Errors
 /// If the file cannot be read, or the system has no such call.

@@ -1,5 +1,5 @@
-//! What the loads of several engines have in common: phases and their times, what a database may hold before, the parts and the threads that
-//! bring them.
+//! What the loads of several engines have in common: phases and their times, what a database may hold before, the parts
+//! and the threads that bring them.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -67,13 +67,20 @@ impl<'a> Phases<'a> {
         }
     }
 
-    /// The parts that are still to be brought, when those of `done` (table, number, rows) are there; their rows are told as resumed.
+    /// The parts that are still to be brought, when those of `done` (table, number, rows) are there; their rows are
+    /// told as resumed.
     ///
     /// An error if one of them is not of this population.
-    pub fn open_parts(&mut self, tables: &[Table], parts: &[Part], done: &[(String, u32, u64)]) -> Result<Vec<Part>, Error> {
+    pub fn open_parts(
+        &mut self,
+        tables: &[Table],
+        parts: &[Part],
+        done: &[(String, u32, u64)],
+    ) -> Result<Vec<Part>, Error> {
         let is = |part: &Part, table: &str, number: u32| tables[part.table].name == table && part.number == number;
-        let known =
-            |(table, number, rows): &(String, u32, u64)| parts.iter().any(|part| is(part, table, *number) && part.rows == *rows);
+        let known = |(table, number, rows): &(String, u32, u64)| {
+            parts.iter().any(|part| is(part, table, *number) && part.rows == *rows)
+        };
         if let Some((table, number, rows)) = done.iter().find(|done| !known(done)) {
             return Err(Error::Usage(format!(
                 "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with graymark drop and load again"
@@ -84,7 +91,8 @@ impl<'a> Phases<'a> {
         Ok(parts.iter().filter(is_open).copied().collect())
     }
 
-    /// Brings parts, the biggest first, by `jobs` threads with a connection each: making the rows takes a processor, too.
+    /// Brings parts, the biggest first, by `jobs` threads with a connection each: making the rows takes a processor,
+    /// too.
     ///
     /// `work` is done once by each thread: it connects, and brings parts until its share gives no more.
     pub async fn bring<W>(&mut self, mut parts: Vec<Part>, jobs: usize, work: W) -> Result<(), Error>
@@ -97,11 +105,13 @@ impl<'a> Phases<'a> {
         let (parts, work): (Arc<[Part]>, _) = (parts.into(), Arc::new(work));
         let (sender, mut steps) = mpsc::unbounded_channel();
         for number in 0..jobs.min(parts.len()) {
-            let share = Share { parts: parts.clone(), next: next.clone(), stop: stop.0.clone(), sender: sender.clone() };
+            let share =
+                Share { parts: parts.clone(), next: next.clone(), stop: stop.0.clone(), sender: sender.clone() };
             let work = work.clone();
             let thread = move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-                let runtime = runtime.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")));
+                let runtime =
+                    runtime.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")));
                 if let Err(error) = runtime.and_then(|runtime| runtime.block_on(work(&share))) {
                     let _ = share.sender.send(Err(error));
                 }
@@ -196,7 +206,8 @@ pub fn rows_of_tables(parts: &[Part]) -> BTreeMap<usize, u64> {
     rows
 }
 
-/// Whether what a server's database holds is an unfinished load to go on with; it is an error if it is neither that nor nothing.
+/// Whether what a server's database holds is an unfinished load to go on with; it is an error if it is neither that nor
+/// nothing.
 pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<bool, Error> {
     Err(Error::Usage(match database_state {
         DatabaseState::Nothing => return Ok(false),
@@ -215,7 +226,8 @@ pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<boo
     }))
 }
 
-/// As [`goes_on`], where a database is one of many that are easily had; `other` says what to name instead, such as `another file`.
+/// As [`goes_on`], where a database is one of many that are easily had; `other` says what to name instead, such as
+/// `another file`.
 pub fn goes_on_or_name(database_state: &DatabaseState, wanted: &Manifest, other: &str) -> Result<bool, Error> {
     Err(Error::Usage(match database_state {
         DatabaseState::Nothing => return Ok(false),
@@ -226,7 +238,10 @@ pub fn goes_on_or_name(database_state: &DatabaseState, wanted: &Manifest, other:
             describe(wanted)
         ),
         DatabaseState::Complete(found) => {
-            format!("it is loaded already ({}); use it as it is, drop its tables first, or name {other}", describe(found))
+            format!(
+                "it is loaded already ({}); use it as it is, drop its tables first, or name {other}",
+                describe(found)
+            )
         }
         DatabaseState::Other { workload } => format!("it holds the workload {workload}; name {other}"),
         DatabaseState::Damaged { why } => damaged(why),

@@ -54,7 +54,8 @@ pub enum DatabaseState {
         /// The name of that workload.
         workload: String,
     },
-    /// Tables that Graymark loaded, as its manifest proves, and that are no longer whole: they can be dropped, and loaded again.
+    /// Tables that Graymark loaded, as its manifest proves, and that are no longer whole: they can be dropped, and
+    /// loaded again.
     Damaged {
         /// What is missing.
         why: String,
@@ -117,7 +118,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
     fn server_cpu_seconds(&self) -> Option<f64>;
-    /// Why the private server behind it, which Graymark started and did not stop, runs no more; none if it does, or there is none.
+    /// Why the private server behind it, which Graymark started and did not stop, runs no more; none if it does, or
+    /// there is none.
     fn server_ended(&self) -> Option<String> {
         None
     }
@@ -125,7 +127,8 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn observer(&self) -> impl Observer;
     /// What it holds of the workload.
     fn database_state(&self) -> impl Future<Output = Result<DatabaseState, Error>>;
-    /// Creates and fills the tables by its fastest honest way, or goes on with an interrupted load of the same manifest.
+    /// Creates and fills the tables by its fastest honest way, or goes on with an interrupted load of the same
+    /// manifest.
     ///
     /// `jobs` loading sessions work side by side. `told` hears of each step; it must not block.
     fn load(
@@ -144,23 +147,25 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         let why = "Graymark speaks statements to this database, and has no procedures there".to_owned();
         async { Err(Error::Usage(why)) }
     }
-    /// Takes back what transactions did to the complete population of `manifest`, in one transaction, and verifies it. A restore that was
-    /// interrupted has changed nothing, or all, and may be started again. What it undid and found is in the report, also if the database
-    /// turns out not to be as it was loaded.
+    /// Takes back what transactions did to the complete population of `manifest`, in one transaction, and verifies it.
+    /// A restore that was interrupted has changed nothing, or all, and may be started again. What it undid and found is
+    /// in the report, also if the database turns out not to be as it was loaded.
     fn restore(
         &self,
         manifest: &Manifest,
         population: &W::Population,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> impl Future<Output = Result<RestoreReport, Error>>;
-    /// Removes the workload's tables and all that belongs to them, if a manifest proves them to be Graymark's, and if nothing else hangs on
-    /// them. After an error nothing is dropped, where the database takes changes of its schema back; elsewhere this is looked at first.
+    /// Removes the workload's tables and all that belongs to them, if a manifest proves them to be Graymark's, and if
+    /// nothing else hangs on them. After an error nothing is dropped, where the database takes changes of its schema
+    /// back; elsewhere this is looked at first.
     fn drop_tables(&self) -> impl Future<Output = Result<(), Error>>;
     /// Runs the workload's consistency conditions and invariants. `told` hears of each as it ends.
     fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;
     /// Rows of a table of the workload, counted; none where there are none to count.
     fn rows(&self, table: &str) -> impl Future<Output = Result<Option<u64>, Error>>;
-    /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is what was done.
+    /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is
+    /// what was done.
     fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
     /// How many rows of the workload's tables there are for each trace; none if they cannot be looked up here.
     fn rows_of(&self, _traces: &[Trace]) -> impl Future<Output = Result<Option<Vec<i64>>, Error>> {
@@ -168,17 +173,17 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     }
     /// Does some upkeep now.
     fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<MaintenanceOutcome, Error>>;
-    /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and of the most that
-    /// there will be; it must not block.
+    /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and
+    /// of the most that there will be; it must not block.
     fn warm_up(
         &self,
         population: &W::Population,
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> impl Future<Output = Result<MaintenanceOutcome, Error>>;
-    /// Empties the caches between the tables and their storage as far as it can, for the serial read of [`Engine::scan`]; none if it has no
-    /// tables that could be read. No session may be open. With `all` the whole system's page cache is dropped, not only that of the
-    /// database's files.
+    /// Empties the caches between the tables and their storage as far as it can, for the serial read of
+    /// [`Engine::scan`]; none if it has no tables that could be read. No session may be open. With `all` the whole
+    /// system's page cache is dropped, not only that of the database's files.
     fn empty_caches(&self, _all: bool) -> impl Future<Output = Result<Option<CacheState>, Error>> {
         async { Ok(None) }
     }
@@ -191,16 +196,18 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn read(&self, _reading: &Reading<'_>, _sink: &mut dyn RowSink) -> impl Future<Output = Result<bool, Error>> {
         async { Ok(false) }
     }
-    /// Bytes that tables of the workload occupy on disk, without secondary indexes, by their names; what cannot be known is left out. To find
-    /// out may take as long as to read them all.
+    /// Bytes that tables of the workload occupy on disk, without secondary indexes, by their names; what cannot be
+    /// known is left out. To find out may take as long as to read them all.
     fn table_bytes(&self) -> impl Future<Output = Result<BTreeMap<String, u64>, Error>> {
         async { Ok(BTreeMap::new()) }
     }
-    /// Whether the database says anything at all to a new connection, be it that it refuses it. It may take as long as it likes.
+    /// Whether the database says anything at all to a new connection, be it that it refuses it. It may take as long as
+    /// it likes.
     fn answers(&self) -> impl Future<Output = bool> {
         async { true }
     }
-    /// Ends at once what it started and what would otherwise stay behind: it is not going to be dropped, for a call hangs.
+    /// Ends at once what it started and what would otherwise stay behind: it is not going to be dropped, for a call
+    /// hangs.
     fn abandon(&self) {}
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;

@@ -8,13 +8,13 @@ use crate::measure::pages::PageReads;
 
 /// Looks at a database's counters, on a connection of its own where it needs one. It is asked about once a second.
 pub trait Observer {
-    /// The counters as they stand now; what cannot be known is left out. After an error it may be asked again: it finds its way back to a
-    /// database that was gone. Dropped before its end, it leaves the observer usable.
+    /// The counters as they stand now; what cannot be known is left out. After an error it may be asked again: it finds
+    /// its way back to a database that was gone. Dropped before its end, it leaves the observer usable.
     fn look(&mut self) -> impl Future<Output = Result<Counters, Error>>;
 
-    /// Running totals of the pages that it asked its buffers for, of the workload's tables and indexes; none where it does not count them.
-    /// Asked at the two ends of the measurement interval only, so it may cost a query or two. Dropped before its end, it leaves the observer
-    /// usable.
+    /// Running totals of the pages that it asked its buffers for, of the workload's tables and indexes; none where it
+    /// does not count them. Asked at the two ends of the measurement interval only, so it may cost a query or two.
+    /// Dropped before its end, it leaves the observer usable.
     fn pages(&mut self) -> impl Future<Output = Result<Option<PageReads>, Error>> {
         async { Ok(None) }
     }

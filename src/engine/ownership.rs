@@ -1,13 +1,15 @@
-//! Whose tables those in a database are. Graymark removes only what a manifest of its own proves to be its own; all else it names, and leaves
-//! alone.
+//! Whose tables those in a database are. Graymark removes only what a manifest of its own proves to be its own; all
+//! else it names, and leaves alone.
 
 use super::{DatabaseState, Error};
 
-/// What a database holds that has names of the workload's, and that nothing proves to be Graymark's: `what` is there. `look` shows it, and
-/// `own` is what Graymark is to be given instead.
+/// What a database holds that has names of the workload's, and that nothing proves to be Graymark's: `what` is there.
+/// `look` shows it, and `own` is what Graymark is to be given instead.
 pub fn foreign(what: &str, look: &str, own: &str) -> DatabaseState {
     DatabaseState::Foreign {
-        why: format!("{what}; Graymark leaves alone what it did not make: look at it with {look}, and give Graymark {own}"),
+        why: format!(
+            "{what}; Graymark leaves alone what it did not make: look at it with {look}, and give Graymark {own}"
+        ),
     }
 }
 
@@ -35,8 +37,8 @@ pub fn needed_by(dependents: &str) -> Error {
     ))
 }
 
-/// What of a database's dependences is of no concern to `ours`, left out: each is a kind, `table` or `view`, a name, and the table that it
-/// needs. The tables of `ours` may need each other.
+/// What of a database's dependences is of no concern to `ours`, left out: each is a kind, `table` or `view`, a name,
+/// and the table that it needs. The tables of `ours` may need each other.
 pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>, ours: &[&str]) -> Vec<String> {
     let is_ours = |name: &str| ours.iter().any(|ours| ours.eq_ignore_ascii_case(name));
     let other = |(kind, name, needed): &(&str, &str, &str)| is_ours(needed) && !(*kind == "table" && is_ours(name));
@@ -53,8 +55,12 @@ mod tests {
 
     #[test]
     fn only_what_others_need_is_told() {
-        let all =
-            [("table", "orders", "customer"), ("table", "Shop", "CUSTOMER"), ("view", "orders", "customer"), ("view", "v", "t")];
+        let all = [
+            ("table", "orders", "customer"),
+            ("table", "Shop", "CUSTOMER"),
+            ("view", "orders", "customer"),
+            ("view", "v", "t"),
+        ];
         let found = dependents(all, &["customer", "orders"]);
         assert_eq!(found, ["the table Shop refers to CUSTOMER", "the view orders names customer"]);
     }

@@ -48,7 +48,10 @@ impl WorkloadName {
 }
 
 /// A workload that every engine can run.
-pub trait Ported: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc {}
+pub trait Ported:
+    sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc
+{
+}
 
 impl<W: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc> Ported for W {}
 
@@ -75,7 +78,12 @@ pub trait Visitor {
 }
 
 /// Opens the database that the URL names for a workload, and hands it to `visitor`.
-pub fn open<V: Visitor>(runtime: &Runtime, workload: WorkloadName, options: Options, visitor: V) -> Result<V::Output, Error> {
+pub fn open<V: Visitor>(
+    runtime: &Runtime,
+    workload: WorkloadName,
+    options: Options,
+    visitor: V,
+) -> Result<V::Output, Error> {
     workload.visit(Open { runtime, options, visitor })
 }
 
@@ -92,13 +100,19 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
         let Open { runtime, options, visitor } = self;
         let scheme = options.url.scheme().to_owned();
         match scheme.as_str() {
-            "sqlite" => visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(sqlite::Options::parse(options.url.reveal())?)?)),
-            "postgres" | "postgresql" => visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Postgres::open(options))?)),
+            "sqlite" => {
+                visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(sqlite::Options::parse(options.url.reveal())?)?))
+            }
+            "postgres" | "postgresql" => {
+                visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Postgres::open(options))?))
+            }
             "mysql" | "mariadb" => visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Mysql::open(options))?)),
             #[cfg(feature = "odbc")]
             "odbc" => visitor.visit::<W, _>(runtime, Arc::new(Odbc::open(options)?)),
             #[cfg(not(feature = "odbc"))]
-            "odbc" => Err(Error::Usage("this build has no ODBC: build it with cargo build --release --features odbc".to_owned())),
+            "odbc" => Err(Error::Usage(
+                "this build has no ODBC: build it with cargo build --release --features odbc".to_owned(),
+            )),
             "virtuoso" => <W as virtuoso::Port>::open(runtime, options, visitor),
             "simulated" => visitor.visit::<W, _>(runtime, Arc::new(Simulated::open(options)?)),
             _ => {

@@ -14,8 +14,8 @@ use crate::result::scan::CacheState;
 /// If the server does not stop or start, or as [`drop_pages`].
 pub fn empty_caches_by_restart<K: Kind>(server: &Server<K>, all: bool) -> Result<CacheState, Error> {
     server.stop()?;
-    let files =
-        files::below(server.data()).map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
+    let files = files::below(server.data())
+        .map_err(|error| Error::Database(format!("cannot look at the server's files: {error}")))?;
     let dropped = drop_pages(&files, all)?;
     server.restart()?;
     let (Ok(what) | Err(what)) = &dropped;
@@ -29,8 +29,9 @@ pub fn empty_caches_by_restart<K: Kind>(server: &Server<K>, all: bool) -> Result
 pub fn empty_caches_of_others(data: Option<&Path>, all: bool) -> Result<CacheState, Error> {
     let files = data.map(files::below).transpose().ok().flatten().unwrap_or_default();
     let (Ok(what) | Err(what)) = drop_pages(&files, all)?;
-    let how =
-        format!("{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan");
+    let how = format!(
+        "{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan"
+    );
     Ok(CacheState { cold: false, how })
 }
 
@@ -43,7 +44,9 @@ pub fn drop_pages(files: &[PathBuf], all: bool) -> Result<Result<String, String>
         nix::unistd::sync();
         let dropped = std::fs::write("/proc/sys/vm/drop_caches", "3\n");
         dropped.map_err(|error| {
-            Error::Usage(format!("cannot drop the system's caches: {error}; only root may, on Linux: leave --drop-caches out"))
+            Error::Usage(format!(
+                "cannot drop the system's caches: {error}; only root may, on Linux: leave --drop-caches out"
+            ))
         })?;
         return Ok(Ok("the system's whole page cache was dropped".to_owned()));
     }
@@ -52,7 +55,9 @@ pub fn drop_pages(files: &[PathBuf], all: bool) -> Result<Result<String, String>
             Ok(()) => {}
             // Databases remove files while they work.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Ok(Err(format!("the page cache could not be dropped for {}: {error}", file.display()))),
+            Err(error) => {
+                return Ok(Err(format!("the page cache could not be dropped for {}: {error}", file.display())));
+            }
         }
     }
     Ok(match files {

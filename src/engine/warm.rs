@@ -1,8 +1,9 @@
-//! Warming up at random: rows of the initial population are read by their primary keys, each as likely as any other, until it helps no
-//! more. Beside a scan it shows what a cold cache costs (Gray and Levine, MSR-TR-2005-39, section 2).
+//! Warming up at random: rows of the initial population are read by their primary keys, each as likely as any other,
+//! until it helps no more. Beside a scan it shows what a cold cache costs (Gray and Levine, MSR-TR-2005-39, section 2).
 //!
-//! It goes in tenths of as many reads as there are rows. It ends when a tenth took hardly less time than the one before, for then the
-//! caches hold all that they can; else with as many reads as there are rows; and in any case after [`LONGEST`].
+//! It goes in tenths of as many reads as there are rows. It ends when a tenth took hardly less time than the one
+//! before, for then the caches hold all that they can; else with as many reads as there are rows; and in any case after
+//! [`LONGEST`].
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -23,14 +24,15 @@ const BATCH: u64 = 1_000;
 
 /// Reads rows by their primary keys, by an engine's own means.
 pub trait Reader {
-    /// Reads the rows of a table with these keys, whole, and counts them. `keys` has the columns of the primary key of one row after the
-    /// other; there need not be such a row any more.
+    /// Reads the rows of a table with these keys, whole, and counts them. `keys` has the columns of the primary key of
+    /// one row after the other; there need not be such a row any more.
     fn read(&mut self, table: usize, keys: &[i32]) -> impl Future<Output = Result<u64, Error>>;
 }
 
 /// The primary key's columns as places in the table's; none if the table has no key of whole numbers, and is not read.
 pub fn key(table: &Table) -> Option<Vec<usize>> {
-    let place = |name: &&str| table.columns.iter().position(|column| column.name == *name && column.kind == ColumnKind::Int);
+    let place =
+        |name: &&str| table.columns.iter().position(|column| column.name == *name && column.kind == ColumnKind::Int);
     table.primary_key.iter().map(place).collect::<Option<Vec<usize>>>().filter(|key| !key.is_empty())
 }
 
@@ -100,7 +102,8 @@ struct Draw<W: Workload> {
 
 impl<W: Workload> Draw<W> {
     fn new(population: &W::Population, seed: u64) -> Self {
-        let sinks: Vec<Option<KeySink>> = population.tables().iter().map(|table| key(table).map(KeySink::new)).collect();
+        let sinks: Vec<Option<KeySink>> =
+            population.tables().iter().map(|table| key(table).map(KeySink::new)).collect();
         let mut sum = 0;
         let with_key = population.parts().into_iter().filter(|part| sinks.get(part.table).is_some_and(Option::is_some));
         let parts = with_key.map(|part| {
@@ -133,7 +136,8 @@ impl<W: Workload> Draw<W> {
             let row = self.random.random_range(0..all);
             let place = self.parts.partition_point(|(sum, _)| *sum <= row);
             let Some((_, part)) = self.parts.get(place) else { continue };
-            let (Some(Some(sink)), Some(drawn)) = (self.sinks.get_mut(part.table), self.drawn.get_mut(part.table)) else {
+            let (Some(Some(sink)), Some(drawn)) = (self.sinks.get_mut(part.table), self.drawn.get_mut(part.table))
+            else {
                 continue;
             };
             sink.clear();
@@ -258,12 +262,16 @@ mod tests {
             let within = match *table {
                 schema::STOCK => key[0] == 1 && (1..=100_000).contains(&key[1]),
                 schema::ITEM => (1..=100_000).contains(&key[0]),
-                schema::ORDER_LINE => key[0] == 1 && (1..=10).contains(&key[1]) && (1..=3_000).contains(&key[2]) && key[3] <= 15,
+                schema::ORDER_LINE => {
+                    key[0] == 1 && (1..=10).contains(&key[1]) && (1..=3_000).contains(&key[2]) && key[3] <= 15
+                }
                 _ => key[0] == 1,
             };
             assert!(within, "table {table}, key {key:?}");
         }
-        let of = |wanted: usize| reads.iter().filter(|((table, _), _)| *table == wanted).map(|(_, reads)| *reads).sum::<u64>();
+        let of = |wanted: usize| {
+            reads.iter().filter(|((table, _), _)| *table == wanted).map(|(_, reads)| *reads).sum::<u64>()
+        };
         let stock = of(schema::STOCK) as f64 / rows as f64;
         let lines = of(schema::ORDER_LINE) as f64 / rows as f64;
         assert!((0.15..0.20).contains(&stock) && (0.48..0.58).contains(&lines), "stock {stock}, lines {lines}");

@@ -1,5 +1,5 @@
-//! DebitCredit's rules: those by which Gray and Levine call their own results bogus, as TPC-A and TPC-B had them. Their texts have been
-//! withdrawn, so that the rules have names instead of clauses.
+//! DebitCredit's rules: those by which Gray and Levine call their own results bogus, as TPC-A and TPC-B had them. Their
+//! texts have been withdrawn, so that the rules have names instead of clauses.
 
 use super::{Rule, noted};
 use crate::result::summary::{Clause, State, Summary, TransactionSummary};
@@ -37,8 +37,8 @@ struct Scaling {
     days: f64,
 }
 
-/// TPC-A has 90 days, TPC-B 30; both have a branch of 100,000 accounts for each transaction a second. The DebitCredit of 1985, whose branches
-/// Gray and Levine use, has ten branches of 10,000.
+/// TPC-A has 90 days, TPC-B 30; both have a branch of 100,000 accounts for each transaction a second. The DebitCredit
+/// of 1985, whose branches Gray and Levine use, has ten branches of 10,000.
 fn scaling(profile: &str) -> Scaling {
     match profile {
         "tpc-a" => Scaling { branches: 1.0, days: 90.0 },
@@ -78,7 +78,8 @@ const NO_TRANSACTION: &str = "no transaction was completed";
 
 fn branches(summary: &Summary, scaling: &Scaling) -> Clause {
     let Some(tps) = summary.tps.filter(|tps| *tps > 0.0) else {
-        return Rule::new("branches", "branches, tellers and accounts for the measured rate", "").not_tested(NO_TRANSACTION);
+        return Rule::new("branches", "branches, tellers and accounts for the measured rate", "")
+            .not_tested(NO_TRANSACTION);
     };
     let due = (scaling.branches * tps).ceil();
     let rule = Rule::new(
@@ -88,19 +89,22 @@ fn branches(summary: &Summary, scaling: &Scaling) -> Clause {
     );
     let enough = |tps: f64| f64::from(summary.scale) >= (scaling.branches * tps).ceil();
     let value = format!("{} branches", summary.scale);
-    // Terminals whose entries come at random make a little more than their rate half of the time: see the module's parent.
+    // Terminals whose entries come at random make a little more than their rate half of the time: see the module's
+    // parent.
     let entries = worked(summary).filter(|_| summary.pacing.is_some()).map(|worked| worked.completed as f64);
     let error = entries.map_or(0.0, |entries| tps / entries.sqrt());
     match (enough(tps), enough(tps - 2.0 * error)) {
-        (false, true) => {
-            noted(rule.is(true, value), format!("standard error {error:.2} tps: within two of them of the limit, taken for met"))
-        }
+        (false, true) => noted(
+            rule.is(true, value),
+            format!("standard error {error:.2} tps: within two of them of the limit, taken for met"),
+        ),
         (held, _) => rule.is(held, value),
     }
 }
 
 fn rows(profile: &str) -> Clause {
-    let rule = Rule::new("rows", "rows of branch, teller and account have 100 bytes, of history 50", "100 and 50 bytes");
+    let rule =
+        Rule::new("rows", "rows of branch, teller and account have 100 bytes, of history 50", "100 and 50 bytes");
     match profile {
         "tpc-a" | "tpc-b" => rule.is(true, "filled up"),
         _ => rule.is(false, "as small as they come"),
@@ -139,7 +143,11 @@ fn messages(summary: &Summary) -> Clause {
 }
 
 fn terminals(summary: &Summary) -> Clause {
-    let rule = Rule::new("terminals", "ten terminals a branch, each with a teller of its own", format!("{TERMINALS} a branch"));
+    let rule = Rule::new(
+        "terminals",
+        "ten terminals a branch, each with a teller of its own",
+        format!("{TERMINALS} a branch"),
+    );
     if summary.pacing.is_none() {
         return rule.is(false, format!("{} closed loops", summary.clients));
     }
@@ -149,7 +157,8 @@ fn terminals(summary: &Summary) -> Clause {
 
 /// See the module's parent for what is allowed for chance.
 fn think(summary: &Summary) -> Clause {
-    let rule = Rule::new("think time", "mean time from one entry of a terminal to its next", format!(">= {CYCLE_S:.0} s"));
+    let rule =
+        Rule::new("think time", "mean time from one entry of a terminal to its next", format!(">= {CYCLE_S:.0} s"));
     if summary.pacing.is_none() {
         return rule.is(false, "none");
     }
@@ -159,13 +168,18 @@ fn think(summary: &Summary) -> Clause {
     // The standard deviation of a negative exponential distribution is its mean.
     let error = CYCLE_S / entries.sqrt();
     let clause = rule.is(mean + 2.0 * error >= CYCLE_S, format!("{mean:.2} s"));
-    let short = if clause.state == State::Held && mean < CYCLE_S { ": within two of them of the limit, taken for met" } else { "" };
+    let short = if clause.state == State::Held && mean < CYCLE_S {
+        ": within two of them of the limit, taken for met"
+    } else {
+        ""
+    };
     noted(clause, format!("standard error {error:.2} s{short}"))
 }
 
 fn remote(summary: &Summary, profile: &str) -> Clause {
     // Gray and Levine draw the other branch among all branches.
-    let drawn = if matches!(profile, "tpc-a" | "tpc-b") { 15.0 } else { 15.0 * (1.0 - 1.0 / f64::from(summary.scale.max(1))) };
+    let drawn =
+        if matches!(profile, "tpc-a" | "tpc-b") { 15.0 } else { 15.0 * (1.0 - 1.0 / f64::from(summary.scale.max(1))) };
     let bounds = drawn - 1.0..=drawn + 1.0;
     let rule = Rule::new(
         "remote",
@@ -178,7 +192,11 @@ fn remote(summary: &Summary, profile: &str) -> Clause {
     let all = worked.completed as f64;
     let error = (drawn * (100.0 - drawn) / all).sqrt();
     let clause = rule.sample(100.0 * *remote as f64 / all, error, &bounds, " %");
-    if summary.scale == 1 { noted(clause, "a single branch has no others, so that this cannot be met at scale 1") } else { clause }
+    if summary.scale == 1 {
+        noted(clause, "a single branch has no others, so that this cannot be met at scale 1")
+    } else {
+        clause
+    }
 }
 
 fn response(summary: &Summary) -> Clause {
@@ -216,5 +234,8 @@ fn consistency(summary: &Summary) -> Clause {
 }
 
 fn count(summary: &Summary) -> Clause {
-    super::count(Rule::new("history rows", "one history row for each committed transaction, and none for others", "equal"), summary)
+    super::count(
+        Rule::new("history rows", "one history row for each committed transaction, and none for others", "equal"),
+        summary,
+    )
 }

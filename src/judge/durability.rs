@@ -1,7 +1,7 @@
 //! Does a commit wait for the disk (clause 3.5)? By what the settings of the run's sessions say, engine by engine.
 //!
-//! Settings can show that it does not. That it does they cannot show: disks and controllers may keep in memory what they call written, and
-//! only a loss of power tells. So the rule is broken or not tested, and never held.
+//! Settings can show that it does not. That it does they cannot show: disks and controllers may keep in memory what
+//! they call written, and only a loss of power tells. So the rule is broken or not tested, and never held.
 
 use super::{Rule, noted};
 use crate::result::Environment;
@@ -54,7 +54,9 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
             rule.stands(State::NotTested, class),
             "so its settings say; only a test that cuts the power shows what the disk keeps",
         ),
-        DurabilityClass::NotKnown => noted(rule.stands(State::NotTested, class), "Graymark does not know this database's settings"),
+        DurabilityClass::NotKnown => {
+            noted(rule.stands(State::NotTested, class), "Graymark does not know this database's settings")
+        }
     }
 }
 
@@ -62,8 +64,11 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
 pub(super) fn acknowledged(id: &'static str, summary: &Summary) -> Option<Clause> {
     let lookup = summary.connections.lookup.as_ref()?;
     let found = &lookup.acknowledged;
-    let rule =
-        Rule::new(id, "commits acknowledged in the last second before a connection was lost are there after it", "none is lost");
+    let rule = Rule::new(
+        id,
+        "commits acknowledged in the last second before a connection was lost are there after it",
+        "none is lost",
+    );
     Some(if found.lost > 0 {
         noted(rule.is(false, format!("{} of {} lost", found.lost, found.looked_up)), "looked up one by one")
     } else if !lookup.unasked.is_empty() {
@@ -126,12 +131,15 @@ fn mysql(setting: Setting<'_, '_>) -> Said {
     let binlog = setting("log_bin").is_some_and(|value| !is_off(Some(value)));
     if let Some(value) = setting("sync_binlog").filter(|value| binlog && *value != "1") {
         // Which prepared transactions are committed, the binary log says after a crash.
-        risks.push(format!("sync_binlog={value}: a commit does not wait for the binary log, by which a crash is recovered"));
+        risks.push(format!(
+            "sync_binlog={value}: a commit does not wait for the binary log, by which a crash is recovered"
+        ));
     }
     if let Some(value) = setting("innodb_flush_method").filter(|value| value.eq_ignore_ascii_case("nosync")) {
         risks.push(format!("innodb_flush_method={value}: the server never waits for the disk"));
     }
-    risks.extend(setting("tables_of_other_engines").map(|tables| format!("tables that InnoDB does not keep: {tables}")));
+    risks
+        .extend(setting("tables_of_other_engines").map(|tables| format!("tables that InnoDB does not keep: {tables}")));
     Said { names: NAMES, known: NAMES[..3].iter().all(|name| setting(name).is_some()), risks }
 }
 
@@ -177,8 +185,12 @@ mod tests {
     }
 
     const POSTGRESQL: [(&str, &str); 3] = [("fsync", "on"), ("synchronous_commit", "on"), ("full_page_writes", "on")];
-    const MARIADB: [(&str, &str); 4] =
-        [("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "ON"), ("log_bin", "OFF"), ("sync_binlog", "0")];
+    const MARIADB: [(&str, &str); 4] = [
+        ("innodb_flush_log_at_trx_commit", "1"),
+        ("innodb_doublewrite", "ON"),
+        ("log_bin", "OFF"),
+        ("sync_binlog", "0"),
+    ];
     const SQLITE: [(&str, &str); 2] = [("synchronous", "full"), ("journal_mode", "wal")];
 
     #[test]
@@ -204,7 +216,10 @@ mod tests {
             settings.retain(|(known, _)| *known != name);
             settings.push((name, value));
             let found = of(engine, &settings);
-            assert!(found.class == DurabilityClass::MayLoseCommits && found.risks.len() == 1, "{engine} {name}: {found:?}");
+            assert!(
+                found.class == DurabilityClass::MayLoseCommits && found.risks.len() == 1,
+                "{engine} {name}: {found:?}"
+            );
             assert_eq!(found.settings.get(name).map(String::as_str), Some(value));
         }
         assert_eq!(of("OpenLink Virtuoso", &[]).class, DurabilityClass::MayLoseCommits);
@@ -228,9 +243,16 @@ mod tests {
 
     #[test]
     fn what_is_flushed_at_each_commit_waits_for_the_disk() {
-        let flushed =
-            [("innodb_flush_log_at_trx_commit", "1"), ("innodb_doublewrite", "ON"), ("log_bin", "ON"), ("sync_binlog", "1")];
+        let flushed = [
+            ("innodb_flush_log_at_trx_commit", "1"),
+            ("innodb_doublewrite", "ON"),
+            ("log_bin", "ON"),
+            ("sync_binlog", "1"),
+        ];
         assert_eq!(of("MariaDB", &flushed).class, DurabilityClass::WaitsForTheDisk);
-        assert_eq!(of("SQLite", &[("synchronous", "3"), ("journal_mode", "delete")]).class, DurabilityClass::WaitsForTheDisk);
+        assert_eq!(
+            of("SQLite", &[("synchronous", "3"), ("journal_mode", "delete")]).class,
+            DurabilityClass::WaitsForTheDisk
+        );
     }
 }

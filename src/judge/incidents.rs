@@ -1,4 +1,5 @@
-//! What a reader must know before any figure: transactions that failed for good, and times in which the database was away.
+//! What a reader must know before any figure: transactions that failed for good, and times in which the database was
+//! away.
 
 use std::collections::BTreeMap;
 
@@ -38,10 +39,14 @@ impl Incidents {
         let outcomes = summary.outcomes.clone();
         let named = outcomes.values().fold(0_u64, |sum, of| sum.saturating_add(of.failed));
         // Records of older versions have the errors alone.
-        let failed = if outcomes.is_empty() { summary.errors.values().fold(0, |sum, of| of.saturating_add(sum)) } else { named };
+        let failed =
+            if outcomes.is_empty() { summary.errors.values().fold(0, |sum, of| of.saturating_add(sum)) } else { named };
         let asked = outcomes.values().any(|of| of.asked() > 0);
-        let idle: Vec<String> =
-            outcomes.iter().filter(|(_, of)| of.asked() > 0 && of.completed == 0).map(|(name, _)| name.clone()).collect();
+        let idle: Vec<String> = outcomes
+            .iter()
+            .filter(|(_, of)| of.asked() > 0 && of.completed == 0)
+            .map(|(name, _)| name.clone())
+            .collect();
         let beyond = |of: &Outcomes| of.failed_share() > summary.allowed_errors;
         let unnamed = outcomes.is_empty() && failed > 0;
         let nothing = !outcomes.is_empty() && !asked && !summary.interrupted && summary.interval_s > 0.0;

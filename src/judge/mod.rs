@@ -1,12 +1,14 @@
 //! Is the number honest: rules of the standard, one by one, from a summary alone.
 //!
-//! A run that leaves the standard runs all the same; its departures stand here. The [`price`] is reckoned, and not judged.
+//! A run that leaves the standard runs all the same; its departures stand here. The [`price`] is reckoned, and not
+//! judged.
 //!
-//! - **States follow the limits of the standard strictly.** Many figures are of samples, and a short run may miss a limit by chance: the
-//!   note gives the standard error, and says if the deviation is within two of them. It is broken nevertheless.
-//! - **One exception:** a limit may be for the mean of the distribution that times are drawn from, such as think times (TPC-C clause
-//!   5.2.5.4). The mean of a run's draws falls below that of its distribution half of the time, so a mean that is at most two standard
-//!   errors too small is taken for met, and the note says so.
+//! - **States follow the limits of the standard strictly.** Many figures are of samples, and a short run may miss a
+//!   limit by chance: the note gives the standard error, and says if the deviation is within two of them. It is broken
+//!   nevertheless.
+//! - **One exception:** a limit may be for the mean of the distribution that times are drawn from, such as think times
+//!   (TPC-C clause 5.2.5.4). The mean of a run's draws falls below that of its distribution half of the time, so a mean
+//!   that is at most two standard errors too small is taken for met, and the note says so.
 //! - **Valid is only what was shown:** a rule that was not tested forbids `valid` as a broken one does.
 
 mod debitcredit;
@@ -44,7 +46,11 @@ pub fn judge(summary: &Summary) -> Verdict {
 
 /// That stored procedures do what this program has in mind, by their source; nothing of a run that calls none.
 fn procedures(summary: &Summary) -> Option<Clause> {
-    let rule = Rule::new("procedures", "the stored procedures are Graymark's, by their source in the database", "to the letter");
+    let rule = Rule::new(
+        "procedures",
+        "the stored procedures are Graymark's, by their source in the database",
+        "to the letter",
+    );
     match summary.procedures.as_ref()? {
         Procedures::Unused => None,
         Procedures::Own => Some(rule.is(true, "to the letter")),
@@ -62,7 +68,10 @@ fn staged(summary: &Summary, id: &'static str) -> Option<Clause> {
         return Some(rule.is(true, most.to_string()));
     }
     let clause = rule.is(false, format!("{fewest} to {most}"));
-    Some(noted(clause, format!("{} stages: the figure is over all of them, and no rate of a steady state", summary.stages.len())))
+    Some(noted(
+        clause,
+        format!("{} stages: the figure is over all of them, and no rate of a steady state", summary.stages.len()),
+    ))
 }
 
 /// A rule that a run is about to be held against.
@@ -78,7 +87,14 @@ impl Rule {
     }
 
     fn stands(self, state: State, value: impl Into<String>) -> Clause {
-        Clause { id: self.id.to_owned(), rule: self.rule, value: value.into(), limit: self.limit, state, note: String::new() }
+        Clause {
+            id: self.id.to_owned(),
+            rule: self.rule,
+            value: value.into(),
+            limit: self.limit,
+            state,
+            note: String::new(),
+        }
     }
 
     /// Held or broken.
@@ -132,11 +148,14 @@ fn count(rule: Rule, summary: &Summary) -> Clause {
         None if database.uncounted.is_empty() => rule.not_tested("the database was not asked"),
         None => rule.not_tested(database.uncounted.clone()),
         Some(agrees) if differing.is_empty() => rule.is(agrees, if agrees { "equal" } else { "unequal" }),
-        Some(_) => noted(rule.is(false, format!("{} differ", differing.join(", "))), disagreements(database).join("; ")),
+        Some(_) => {
+            noted(rule.is(false, format!("{} differ", differing.join(", "))), disagreements(database).join("; "))
+        }
     }
 }
 
-/// What counts that do not agree come to, a sentence each. More than was asked for is another client's work; fewer than was told is lost.
+/// What counts that do not agree come to, a sentence each. More than was asked for is another client's work; fewer than
+/// was told is lost.
 pub fn disagreements(database: &DatabaseCount) -> Vec<String> {
     let counted = |count: fn(&EffectCount) -> u64, than: &str| {
         let of = database.effects.iter().map(|(name, effect)| (name, count(effect))).filter(|(_, count)| *count > 0);

@@ -1,8 +1,8 @@
 //! What the result costs: the price of a system, and of each unit of its metric.
 //!
-//! Rounding is that of TPC-C's clause 7.3.2: the total up to the whole currency unit, the price of a unit of the metric up to three
-//! significant digits. The metric's figure is the one that is reported: cut, not rounded (clause 5.4.4). All of it is reckoned in whole
-//! numbers, so that no figure hangs on how a computer stores fractions.
+//! Rounding is that of TPC-C's clause 7.3.2: the total up to the whole currency unit, the price of a unit of the metric
+//! up to three significant digits. The metric's figure is the one that is reported: cut, not rounded (clause 5.4.4).
+//! All of it is reckoned in whole numbers, so that no figure hangs on how a computer stores fractions.
 
 use serde::Deserialize;
 
@@ -109,8 +109,9 @@ impl PriceList {
                 return Err(format!("{of}: give it a name"));
             }
             for (what, money) in [("price", part.price), ("yearly", part.yearly)] {
-                cents(money)
-                    .ok_or_else(|| format!("{of}: {what}: give an amount from 0 to {DEAREST} with at most two decimals"))?;
+                cents(money).ok_or_else(|| {
+                    format!("{of}: {what}: give an amount from 0 to {DEAREST} with at most two decimals")
+                })?;
             }
             let least = u32::from(part.most.is_none());
             if !(least..=MOST_OF_A_PART).contains(&part.quantity) {
@@ -170,7 +171,8 @@ impl PriceList {
             }
             made = with;
         }
-        let variants = made.into_iter().filter(|(_, cpus, memory, cents)| *cpus > 0 && *memory > 0.0 && *cents <= DEAREST_SYSTEM);
+        let variants =
+            made.into_iter().filter(|(_, cpus, memory, cents)| *cpus > 0 && *memory > 0.0 && *cents <= DEAREST_SYSTEM);
         let variants = variants.filter_map(|(names, cpus, memory_gib, cents)| {
             let price = u64::try_from(cents.div_ceil(100)).ok()?;
             Some(Variant { parts: names.join(", "), cpus: u32::try_from(cpus).ok()?, memory_gib, price })
@@ -281,7 +283,8 @@ mod tests {
                     [[parts]]\nname = \"DIMM\"\nprice = 10\nyearly = 1\nquantity = 0\nmost = 2\nmemory_gib = 16\n";
         let read = list(text).unwrap();
         let systems = read.variants().unwrap();
-        let told = systems.iter().map(|one| (one.parts.as_str(), one.cpus, one.memory_gib, one.price)).collect::<Vec<_>>();
+        let told =
+            systems.iter().map(|one| (one.parts.as_str(), one.cpus, one.memory_gib, one.price)).collect::<Vec<_>>();
         assert_eq!(
             told,
             [

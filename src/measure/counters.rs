@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::pages::PagesSummary;
 
-/// Something that is counted from a beginning of its own: of the process, the server, the machine. Only its growth has a meaning.
+/// Something that is counted from a beginning of its own: of the process, the server, the machine. Only its growth has
+/// a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Counter {
     /// CPU seconds of this process.
@@ -22,7 +23,8 @@ pub enum Counter {
     MachineIowait,
     /// Of these, seconds in which the hypervisor gave the CPU to others.
     MachineSteal,
-    /// Transactions committed, by the database's own count. Whether it counts those that only read is the database's way.
+    /// Transactions committed, by the database's own count. Whether it counts those that only read is the database's
+    /// way.
     Commits,
     /// Blocks that the database read from outside of its own cache; they may come from the system's.
     BlockReads,
@@ -48,8 +50,8 @@ pub enum Counter {
     ServerWriteCalls,
     /// Bytes that the server's processes caused to be read from storage.
     ServerReadBytes,
-    /// Bytes that the server's processes handed to the system for writing, pipes included. What the kernel says they wrote to storage is of no
-    /// use: it counts all of a large folio when a few bytes of it change.
+    /// Bytes that the server's processes handed to the system for writing, pipes included. What the kernel says they
+    /// wrote to storage is of no use: it counts all of a large folio when a few bytes of it change.
     ServerWrittenBytes,
     /// Reads that the block device below the database completed.
     DeviceReads,
@@ -183,7 +185,8 @@ pub fn growths(samples: &[Sample]) -> Vec<Growth> {
         let (earlier, later) = (&pair[0], &pair[1]);
         let mut grown = Counters::default();
         for counter in Counter::ALL {
-            let growth = later.counters.get(counter).zip(earlier.counters.get(counter)).map(|(later, earlier)| later - earlier);
+            let growth =
+                later.counters.get(counter).zip(earlier.counters.get(counter)).map(|(later, earlier)| later - earlier);
             // A counter that shrank was set back, as by a server that came up again: nobody knows by how much it grew.
             grown.set(counter, growth.filter(|growth| *growth >= 0.0));
         }
@@ -233,22 +236,24 @@ pub struct CountersSummary {
     /// Percent of the machine's CPU time that the hypervisor gave to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_steal_percent: Option<f64>,
-    /// Percent of the bytes that the database did not find in its own buffers which the operating system's page cache had: those that its
-    /// processes did not read from storage. Reading ahead, and reading other files, make it too small.
+    /// Percent of the bytes that the database did not find in its own buffers which the operating system's page cache
+    /// had: those that its processes did not read from storage. Reading ahead, and reading other files, make it too
+    /// small.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_cache_percent: Option<f64>,
     /// Page reads and hit rates; none where the database does not count them, or the interval had no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<PagesSummary>,
-    /// Checkpoints seen at work in the database's counters through the whole run: start in seconds since the run's start, and length.
+    /// Checkpoints seen at work in the database's counters through the whole run: start in seconds since the run's
+    /// start, and length.
     pub checkpoints: Vec<(f64, f64)>,
     /// What could not be counted, and why.
     pub notes: Vec<String>,
 }
 
 impl CountersSummary {
-    /// Of samples in order. `interval` is in seconds since the run's start; `completed` are the transactions completed in each second of
-    /// the run, from 0.
+    /// Of samples in order. `interval` is in seconds since the run's start; `completed` are the transactions completed
+    /// in each second of the run, from 0.
     pub fn of(samples: &[Sample], interval: Range<f64>, completed: &[u64], notes: Vec<String>) -> CountersSummary {
         let all = growths(samples);
         // Samples are taken a little after the full second.
@@ -311,7 +316,9 @@ pub fn checkpoints(growths: &[Growth]) -> Vec<(f64, f64)> {
     let mut found: Vec<(f64, f64)> = Vec::new();
     for growth in growths.iter().filter(at_work) {
         match found.last_mut() {
-            Some((start, length)) if growth.from - (*start + *length) <= CHECKPOINT_PAUSE_S => *length = growth.to - *start,
+            Some((start, length)) if growth.from - (*start + *length) <= CHECKPOINT_PAUSE_S => {
+                *length = growth.to - *start
+            }
             _ => found.push((growth.from, growth.to - growth.from)),
         }
     }
@@ -339,8 +346,13 @@ mod tests {
     #[test]
     fn gaps_and_counters_set_back_are_no_growth() {
         let log = |at, bytes| sample(at, &[(Counter::LogBytes, bytes), (Counter::ClientCpu, at)]);
-        let samples =
-            [log(0.0, 100.0), log(1.0, 150.0), sample(2.0, &[(Counter::ClientCpu, 2.0)]), log(3.0, 900.0), log(4.0, 20.0)];
+        let samples = [
+            log(0.0, 100.0),
+            log(1.0, 150.0),
+            sample(2.0, &[(Counter::ClientCpu, 2.0)]),
+            log(3.0, 900.0),
+            log(4.0, 20.0),
+        ];
         let grown: Vec<_> = growths(&samples)
             .iter()
             .map(|growth| (growth.grown.get(Counter::LogBytes), growth.grown.get(Counter::ClientCpu)))
@@ -363,8 +375,14 @@ mod tests {
             sample.counters.set(Counter::LogFlushes, flushes);
             sample
         };
-        let samples =
-            [at(0.0, Some(0.0)), at(1.0, Some(70.0)), at(2.0, Some(80.0)), at(3.0, Some(90.0)), at(4.0, None), at(5.0, None)];
+        let samples = [
+            at(0.0, Some(0.0)),
+            at(1.0, Some(70.0)),
+            at(2.0, Some(80.0)),
+            at(3.0, Some(90.0)),
+            at(4.0, None),
+            at(5.0, None),
+        ];
         let found = CountersSummary::of(&samples, 1.0..5.0, &[1_000, 40, 60, 30, 30], vec!["why".to_owned()]);
         assert_eq!(found.grown(Counter::LogFlushes).unwrap().total, 20.0);
         assert!((found.grown(Counter::LogFlushes).unwrap().per_second - 10.0).abs() < 1e-9);
@@ -383,7 +401,10 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(at, (count, blocks))| {
-                sample(at as f64, &[(Counter::Checkpoints, f64::from(*count)), (Counter::CheckpointBlocks, f64::from(*blocks))])
+                sample(
+                    at as f64,
+                    &[(Counter::Checkpoints, f64::from(*count)), (Counter::CheckpointBlocks, f64::from(*blocks))],
+                )
             })
             .collect();
         assert_eq!(checkpoints(&growths(&samples)), [(0.0, 4.0), (7.0, 1.0)]);

@@ -1,16 +1,17 @@
-//! Dips and blackouts: stretches of a run in which throughput stayed far below its own level, as checkpoints cause them.
+//! Dips and blackouts: stretches of a run in which throughput stayed far below its own level, as checkpoints cause
+//! them.
 //!
-//! The level of a second is the median of the seconds around it, so that load that is changed on purpose is no dip. Below
-//! [`DIP`] of it for at least [`SHORTEST_S`] is a dip; what of it is below [`BLACKOUT`] is a blackout. A slow run has seconds of few
-//! transactions by chance alone: its seconds are taken together until `EXPECTED` transactions are to be expected, and only what chance
-//! does not explain is told.
+//! The level of a second is the median of the seconds around it, so that load that is changed on purpose is no dip.
+//! Below [`DIP`] of it for at least [`SHORTEST_S`] is a dip; what of it is below [`BLACKOUT`] is a blackout. A slow run
+//! has seconds of few transactions by chance alone: its seconds are taken together until `EXPECTED` transactions are to
+//! be expected, and only what chance does not explain is told.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Below this share of the level throughput is in a dip. Half is far outside of what seconds of a steady run differ by, and what a user
-/// of a system that was sized for its load would notice.
+/// Below this share of the level throughput is in a dip. Half is far outside of what seconds of a steady run differ by,
+/// and what a user of a system that was sized for its load would notice.
 pub const DIP: f64 = 0.5;
 /// Below this share of the level nothing to speak of is done.
 pub const BLACKOUT: f64 = 0.05;
@@ -22,11 +23,14 @@ const EXPECTED: f64 = 20.0;
 const SURROUNDINGS_S: usize = 60;
 /// Bins before and after a bin that make up its level, at the least.
 const SURROUNDINGS: usize = 8;
-/// A dip falls from a level that was reached: an earlier bin came to this share of it. The climb at a run's start is no dip.
+/// A dip falls from a level that was reached: an earlier bin came to this share of it. The climb at a run's start is no
+/// dip.
 const REACHED: f64 = 0.9;
-/// The natural logarithm of how unlikely a dip has to be if arrivals are random: one in half a milliard, for a long run has many seconds.
+/// The natural logarithm of how unlikely a dip has to be if arrivals are random: one in half a milliard, for a long run
+/// has many seconds.
 const UNLIKELY: f64 = 20.0;
-/// Seconds by which a dip may come after the end of a checkpoint and still belong to it, at the least: a bin, if that is longer.
+/// Seconds by which a dip may come after the end of a checkpoint and still belong to it, at the least: a bin, if that
+/// is longer.
 const AFTERMATH_S: f64 = 2.0;
 
 /// A stretch in which throughput was far below the run's level.
@@ -40,14 +44,20 @@ pub struct Dip {
     pub depth: f64,
     /// Seconds of it in which next to nothing was done: a blackout if there are any.
     pub blackout_s: f64,
-    /// When the checkpoint began that was at work when the dip began or in it, in seconds since the run's start; none if none was.
+    /// When the checkpoint began that was at work when the dip began or in it, in seconds since the run's start; none
+    /// if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint_s: Option<f64>,
 }
 
-/// Finds the dips of a run whose load changed at the seconds `steps`: each part between them has a level of its own. The rest is as with
-/// [`find`].
-pub fn find_in_steps(completed: &[u64], interval: Range<usize>, steps: &[usize], checkpoints: &[(f64, f64)]) -> Vec<Dip> {
+/// Finds the dips of a run whose load changed at the seconds `steps`: each part between them has a level of its own.
+/// The rest is as with [`find`].
+pub fn find_in_steps(
+    completed: &[u64],
+    interval: Range<usize>,
+    steps: &[usize],
+    checkpoints: &[(f64, f64)],
+) -> Vec<Dip> {
     let begins = std::iter::once(0).chain(steps.iter().copied());
     let ends = steps.iter().copied().chain([completed.len()]);
     let of_part = |(begin, end): (usize, usize)| {
@@ -64,9 +74,9 @@ pub fn find_in_steps(completed: &[u64], interval: Range<usize>, steps: &[usize],
     begins.zip(ends).flat_map(of_part).collect()
 }
 
-/// Finds the dips of the measurement interval, in order. `completed` are the transactions completed in each second of the run, from 0,
-/// ramp-up included; `interval` are the numbers of the interval's seconds. `checkpoints` are times in which checkpoints were at work:
-/// start and length in seconds, the better known ones first.
+/// Finds the dips of the measurement interval, in order. `completed` are the transactions completed in each second of
+/// the run, from 0, ramp-up included; `interval` are the numbers of the interval's seconds. `checkpoints` are times in
+/// which checkpoints were at work: start and length in seconds, the better known ones first.
 pub fn find(completed: &[u64], interval: Range<usize>, checkpoints: &[(f64, f64)]) -> Vec<Dip> {
     let interval = interval.start.min(completed.len())..interval.end.min(completed.len());
     let measured = completed.get(interval.clone()).unwrap_or_default();
@@ -110,8 +120,8 @@ pub fn find(completed: &[u64], interval: Range<usize>, checkpoints: &[(f64, f64)
     dips
 }
 
-/// The level of each bin: the median around it. Where that is itself next to nothing, in the midst of a long blackout, it is the
-/// median of the interval, which begins with bin `open`.
+/// The level of each bin: the median around it. Where that is itself next to nothing, in the midst of a long blackout,
+/// it is the median of the interval, which begins with bin `open`.
 fn levels(bins: &[f64], open: usize, width: usize) -> Vec<f64> {
     let reach = (SURROUNDINGS_S / width).max(SURROUNDINGS);
     let overall = median(&bins[open.min(bins.len())..]);
@@ -125,14 +135,15 @@ fn median(bins: &[f64]) -> f64 {
     if sorted.is_empty() { 0.0 } else { *sorted.select_nth_unstable_by(middle, f64::total_cmp).1 }
 }
 
-/// How unlikely it is that no more than `done` come where so many are expected at random (Poisson): the negative logarithm of
-/// Chernoff's bound.
+/// How unlikely it is that no more than `done` come where so many are expected at random (Poisson): the negative
+/// logarithm of Chernoff's bound.
 fn chance(done: f64, expected: f64) -> f64 {
     let share = if done > 0.0 { done * (done / expected).ln() } else { 0.0 };
     expected - done + share
 }
 
-/// The start of the first checkpoint in the list that was at work in a dip, or had ended not longer before it than this.
+/// The start of the first checkpoint in the list that was at work in a dip, or had ended not longer before it than
+/// this.
 fn checkpoint(start_s: f64, end_s: f64, aftermath_s: f64, checkpoints: &[(f64, f64)]) -> Option<f64> {
     let at_work = |(start, length): &&(f64, f64)| *start < end_s && start + length + aftermath_s > start_s;
     checkpoints.iter().find(at_work).map(|(start, _)| *start)
@@ -185,12 +196,14 @@ mod tests {
     #[test]
     fn planted_dips_are_found_with_their_depth_and_their_checkpoint() {
         let mut completed = steady(300);
-        // At a quarter for six seconds while a checkpoint is at work, at a third for three with none, and nothing for four.
+        // At a quarter for six seconds while a checkpoint is at work, at a third for three with none, and nothing for
+        // four.
         completed[100..106].iter_mut().for_each(|second| *second /= 4);
         completed[150..153].iter_mut().for_each(|second| *second /= 3);
         completed[200..204].fill(3);
         let dips = find(&completed, 60..300, &[(98.0, 5.0), (196.0, 2.5), (30.0, 9.0)]);
-        let told: Vec<_> = dips.iter().map(|dip| (dip.start_s, dip.length_s, dip.blackout_s, dip.checkpoint_s)).collect();
+        let told: Vec<_> =
+            dips.iter().map(|dip| (dip.start_s, dip.length_s, dip.blackout_s, dip.checkpoint_s)).collect();
         assert_eq!(told, [(100.0, 6.0, 0.0, Some(98.0)), (150.0, 3.0, 0.0, None), (200.0, 4.0, 4.0, Some(196.0))]);
         for (dip, depth) in dips.iter().zip([0.75, 0.667, 0.997]) {
             assert!((dip.depth - depth).abs() < 0.02, "{dip:?}");

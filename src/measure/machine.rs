@@ -32,9 +32,12 @@ fn stat(text: &str, ticks: f64, counters: &mut Counters) {
     // Times of guests, which follow, are in these already.
     let Some([user, nice, system, idle, iowait, irq, softirq, steal]) = times.first_chunk() else { return };
     let busy = user + nice + system + irq + softirq;
-    for (counter, time) in
-        [(MachineCpu, busy + idle + iowait + steal), (MachineBusy, busy), (MachineIowait, *iowait), (MachineSteal, *steal)]
-    {
+    for (counter, time) in [
+        (MachineCpu, busy + idle + iowait + steal),
+        (MachineBusy, busy),
+        (MachineIowait, *iowait),
+        (MachineSteal, *steal),
+    ] {
         counters.set(counter, time / ticks);
     }
 }
@@ -47,7 +50,10 @@ impl Device {
         let found = std::fs::metadata(place).map_err(|error| format!("cannot look at {}: {error}", place.display()))?;
         let device = Device { major: nix::sys::stat::major(found.dev()), minor: nix::sys::stat::minor(found.dev()) };
         if device.line(&std::fs::read_to_string("/proc/diskstats").unwrap_or_default()).is_none() {
-            return Err(format!("the file system of {} has no block device that the system counts for", place.display()));
+            return Err(format!(
+                "the file system of {} has no block device that the system counts for",
+                place.display()
+            ));
         }
         Ok(device)
     }
@@ -79,7 +85,8 @@ impl Device {
     #[cfg(not(target_os = "linux"))]
     pub fn counters(&self, _counters: &mut Counters) {}
 
-    /// Its figures in `/proc/diskstats`: after numbers and name, reads completed and merged, sectors, milliseconds; likewise of writes.
+    /// Its figures in `/proc/diskstats`: after numbers and name, reads completed and merged, sectors, milliseconds;
+    /// likewise of writes.
     #[cfg(target_os = "linux")]
     fn line(&self, diskstats: &str) -> Option<[f64; 7]> {
         diskstats.lines().find_map(|line| {
@@ -118,7 +125,8 @@ mod tests {
 
     #[test]
     fn a_device_is_found_by_its_numbers() {
-        let text = " 7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n 254 1 vda1 10 1 80 5 20 2 400 9 0 1 2 3 4 5 6\n 254 2 vda2 broken\n";
+        let text =
+            " 7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n 254 1 vda1 10 1 80 5 20 2 400 9 0 1 2 3 4 5 6\n 254 2 vda2 broken\n";
         let line = |major, minor| Device { major, minor }.line(text);
         assert_eq!(line(254, 1), Some([10.0, 1.0, 80.0, 5.0, 20.0, 2.0, 400.0]));
         assert_eq!((line(254, 2), line(8, 0)), (None, None));

@@ -24,10 +24,12 @@ pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
 /// What one transaction type did in an interval of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// From the moment the user meant to send to the moment the user was told (clause 5.3.4), in microseconds: of transactions that
-    /// completed, that failed, and whose fate is unknown. It holds those that started and ended in the same phase.
+    /// From the moment the user meant to send to the moment the user was told (clause 5.3.4), in microseconds: of
+    /// transactions that completed, that failed, and whose fate is unknown. It holds those that started and ended in
+    /// the same phase.
     pub response: Histogram<u64>,
-    /// From the moment a session took the transaction up to the moment the user was told, retries included, in microseconds.
+    /// From the moment a session took the transaction up to the moment the user was told, retries included, in
+    /// microseconds.
     pub service: Histogram<u64>,
     /// Transactions that ended, committed or rolled back as the standard asks.
     pub completed: u64,
@@ -182,7 +184,11 @@ pub struct Interval {
 impl Interval {
     /// Nothing measured yet, for so many transaction types and tallies.
     pub fn new(transactions: usize, tallies: usize) -> Self {
-        Interval { transactions: (0..transactions).map(|_| Measured::new()).collect(), tallies: vec![0; tallies], pacing: None }
+        Interval {
+            transactions: (0..transactions).map(|_| Measured::new()).collect(),
+            tallies: vec![0; tallies],
+            pacing: None,
+        }
     }
 
     /// What paced terminals did, for adding to it.

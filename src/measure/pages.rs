@@ -1,5 +1,5 @@
-//! Pages that a database asks its own buffers for, and how many of them it finds there: the hit rates of Tsuei, Packer and Ko (SIGMOD 1997,
-//! sections 4.1 and 5.1).
+//! Pages that a database asks its own buffers for, and how many of them it finds there: the hit rates of Tsuei, Packer
+//! and Ko (SIGMOD 1997, sections 4.1 and 5.1).
 
 use std::collections::BTreeMap;
 
@@ -58,13 +58,19 @@ pub struct PageReads {
 impl Reads {
     /// Both together.
     pub fn plus(self, other: Reads) -> Reads {
-        Reads { logical: self.logical.saturating_add(other.logical), physical: self.physical.saturating_add(other.physical) }
+        Reads {
+            logical: self.logical.saturating_add(other.logical),
+            physical: self.physical.saturating_add(other.physical),
+        }
     }
 
     /// What was read since an earlier moment; none if the totals were set back meanwhile.
     pub fn since(self, earlier: Reads) -> Option<Reads> {
         let grown = |now: u64, then: u64| now.checked_sub(then);
-        Some(Reads { logical: grown(self.logical, earlier.logical)?, physical: grown(self.physical, earlier.physical)? })
+        Some(Reads {
+            logical: grown(self.logical, earlier.logical)?,
+            physical: grown(self.physical, earlier.physical)?,
+        })
     }
 }
 
@@ -85,7 +91,8 @@ pub struct Hits {
     pub logical: u64,
     /// Of these, pages that were not in the buffers.
     pub physical: u64,
-    /// Percent of the pages asked for that were in the buffers; none if none was asked for, or more were read than asked for.
+    /// Percent of the pages asked for that were in the buffers; none if none was asked for, or more were read than
+    /// asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hit_percent: Option<f64>,
 }
@@ -115,7 +122,8 @@ pub struct PagesSummary {
     /// Bytes of the workload's tables and indexes at the first reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub database_bytes: Option<u64>,
-    /// Pages that tables and indexes grew by. A database may count each of them as a physical read, as PostgreSQL up to 15 does.
+    /// Pages that tables and indexes grew by. A database may count each of them as a physical read, as PostgreSQL up to
+    /// 15 does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grown_pages: Option<u64>,
     /// Of all tables.
@@ -143,8 +151,8 @@ pub struct PagesSummary {
 impl Hits {
     fn between(earlier: Option<Reads>, later: Option<Reads>) -> Option<Hits> {
         let Reads { logical, physical } = later?.since(earlier?)?;
-        // Two counters that are not read at one instant can leave a few more misses than reads.
-        // A database that reads ahead may read more pages than anyone asked for: then nobody knows how many of these it found.
+        // Two counters that are not read at one instant can leave a few more misses than reads. A database that reads
+        // ahead may read more pages than anyone asked for: then nobody knows how many of these it found.
         let known = logical > 0 && physical <= logical;
         let hit_percent = known.then(|| 100.0 * (1.0 - physical as f64 / logical as f64));
         Some(Hits { logical, physical, hit_percent })
@@ -152,7 +160,8 @@ impl Hits {
 }
 
 impl PagesSummary {
-    /// Of the readings at the two ends of the interval, each with its time in seconds; none if the later one is not later.
+    /// Of the readings at the two ends of the interval, each with its time in seconds; none if the later one is not
+    /// later.
     pub fn between((from, earlier): (f64, &PageReads), (to, later): (f64, &PageReads)) -> Option<PagesSummary> {
         let per = |over: Option<u64>, under: Option<u64>| {
             let (over, under) = (over? as f64, under? as f64);
@@ -161,11 +170,14 @@ impl PagesSummary {
         let (data, index) = (Hits::between(earlier.data, later.data), Hits::between(earlier.index, later.index));
         let logical = |hits: Option<Hits>| hits.map(|hits| hits.logical);
         let physical = |hits: Option<Hits>| hits.map(|hits| hits.physical);
-        let grown = later.database_bytes.zip(earlier.database_bytes).map(|(later, earlier)| later.saturating_sub(earlier));
+        let grown =
+            later.database_bytes.zip(earlier.database_bytes).map(|(later, earlier)| later.saturating_sub(earlier));
         let of_table = |(name, later): (&String, &TableReads)| {
             let earlier = earlier.tables.get(name)?;
-            let hits =
-                TableHits { data: Hits::between(earlier.data, later.data), index: Hits::between(earlier.index, later.index) };
+            let hits = TableHits {
+                data: Hits::between(earlier.data, later.data),
+                index: Hits::between(earlier.index, later.index),
+            };
             Some((name.clone(), hits))
         };
         (to > from).then(|| PagesSummary {

@@ -18,10 +18,12 @@ pub const MISSES_PERCENT: f64 = 5.0;
 /// or by so many points.
 pub const MISSES_POINTS: f64 = 0.2;
 
-/// Whether the last two windows agree with the two before them: their throughput within 5 %, their share of misses within 5 % of it or 0.2
-/// points, where it is known.
+/// Whether the last two windows agree with the two before them: their throughput within 5 %, their share of misses
+/// within 5 % of it or 0.2 points, where it is known.
 pub fn reached(windows: &[Window]) -> bool {
-    let Some(last) = windows.len().checked_sub(2 * COMPARED).and_then(|first| windows.get(first..)) else { return false };
+    let Some(last) = windows.len().checked_sub(2 * COMPARED).and_then(|first| windows.get(first..)) else {
+        return false;
+    };
     let (before, after) = last.split_at(COMPARED);
     let mean = |windows: &[Window]| windows.iter().map(|window| window.transactions).sum::<f64>() / COMPARED as f64;
     let misses = |windows: &[Window]| {
@@ -31,7 +33,8 @@ pub fn reached(windows: &[Window]) -> bool {
     let (then, now) = (mean(before), mean(after));
     let throughput = now > 0.0 && (now - then).abs() <= THROUGHPUT_PERCENT / 100.0 * then;
     let missed = misses(before).zip(misses(after));
-    throughput && missed.is_none_or(|(then, now)| (now - then).abs() <= (MISSES_PERCENT / 100.0 * then).max(MISSES_POINTS))
+    throughput
+        && missed.is_none_or(|(then, now)| (now - then).abs() <= (MISSES_PERCENT / 100.0 * then).max(MISSES_POINTS))
 }
 
 #[cfg(test)]
@@ -39,7 +42,9 @@ mod tests {
     use super::*;
 
     fn windows(all: &[(f64, f64)]) -> Vec<Window> {
-        all.iter().map(|(transactions, misses)| Window { transactions: *transactions, miss_percent: Some(*misses) }).collect()
+        all.iter()
+            .map(|(transactions, misses)| Window { transactions: *transactions, miss_percent: Some(*misses) })
+            .collect()
     }
 
     #[test]
@@ -49,7 +54,10 @@ mod tests {
         assert!(!reached(&windows(&flat[..3])), "too few");
         assert!(!reached(&windows(&[(80.0, 2.0), (90.0, 2.0), (100.0, 2.0), (103.0, 2.0)])), "throughput rises");
         assert!(!reached(&windows(&[(100.0, 8.0), (100.0, 7.0), (100.0, 6.0), (100.0, 5.0)])), "misses fall");
-        assert!(reached(&windows(&[(10.0, 30.0), (100.0, 0.3), (100.0, 0.3), (100.0, 0.2), (100.0, 0.2)])), "what is long past");
+        assert!(
+            reached(&windows(&[(10.0, 30.0), (100.0, 0.3), (100.0, 0.3), (100.0, 0.2), (100.0, 0.2)])),
+            "what is long past"
+        );
         assert!(!reached(&windows(&[(0.0, 0.0); 4])), "nothing was done");
         let mut unknown = windows(&flat);
         unknown[1].miss_percent = None;

@@ -30,8 +30,11 @@ impl FromStr for Share {
             Some(percent) => (percent, 100.0),
             None => (text, 1.0),
         };
-        let share = number.trim().parse::<f64>().ok().map(|number| number / unit).filter(|share| (0.0..=1.0).contains(share));
-        share.map(Share).ok_or_else(|| "give a part from 0 to 1, such as 0.001, or a percentage, such as 0.1%".to_owned())
+        let share =
+            number.trim().parse::<f64>().ok().map(|number| number / unit).filter(|share| (0.0..=1.0).contains(share));
+        share
+            .map(Share)
+            .ok_or_else(|| "give a part from 0 to 1, such as 0.001, or a percentage, such as 0.1%".to_owned())
     }
 }
 

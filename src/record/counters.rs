@@ -1,5 +1,5 @@
-//! `counters.csv`: a row a sample, of the moment and of each counter as it stood; an empty cell is not known. Columns are found by their
-//! names, so that later formats may have more of them, and earlier ones fewer.
+//! `counters.csv`: a row a sample, of the moment and of each counter as it stood; an empty cell is not known. Columns
+//! are found by their names, so that later formats may have more of them, and earlier ones fewer.
 
 use std::fmt::Write;
 

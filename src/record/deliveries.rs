@@ -108,8 +108,8 @@ fn seconds(micros: u64) -> String {
     format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
-/// The Deliveries in the result file of the record in `directory`, as far as it can be read: a file that is cut off counts up to there, and
-/// one that is missing or is none has none.
+/// The Deliveries in the result file of the record in `directory`, as far as it can be read: a file that is cut off
+/// counts up to there, and one that is missing or is none has none.
 pub fn lines(directory: &Path) -> u64 {
     let Ok(file) = File::open(directory.join(file::DELIVERIES)) else { return 0 };
     let mut text = BufReader::new(GzDecoder::new(BufReader::new(file)));
@@ -190,7 +190,8 @@ mod tests {
             } else {
                 whole.replacen(spoil, "", 1)
             };
-            let mut encoder = GzEncoder::new(File::create(place.path().join(file::DELIVERIES)).unwrap(), Compression::fast());
+            let mut encoder =
+                GzEncoder::new(File::create(place.path().join(file::DELIVERIES)).unwrap(), Compression::fast());
             encoder.write_all(text.as_bytes()).unwrap();
             encoder.finish().unwrap();
             assert_eq!(lines(place.path()), left, "{spoil}");

@@ -1,4 +1,5 @@
-//! Prices a record that is there already. Nothing that was measured changes: all but the price stays as it is written, to the letter.
+//! Prices a record that is there already. Nothing that was measured changes: all but the price stays as it is written,
+//! to the letter.
 
 use std::fmt;
 use std::fs;
@@ -75,8 +76,7 @@ mod tests {
         let place = tempfile::TempDir::new().unwrap();
         let path = place.path().join(file::SUMMARY);
         // More digits than a number of the computer has, and a key that this version does not know.
-        let before =
-            "{\n  \"rate\": 0.1000000000000000055511151231257827,\n  \"later\": {\n    \"b\": 1,\n    \"a\": [ ]\n  }\n}\n";
+        let before = "{\n  \"rate\": 0.1000000000000000055511151231257827,\n  \"later\": {\n    \"b\": 1,\n    \"a\": [ ]\n  }\n}\n";
         fs::write(&path, before).unwrap();
         for total in [5, 7] {
             let price = PriceSummary { total, ..PriceSummary::default() };

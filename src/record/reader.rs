@@ -24,7 +24,8 @@ use crate::result::summary::Summary;
 /// More bytes than any histogram of 64-bit values takes up at three significant digits.
 const LARGEST_HISTOGRAM: u64 = 4 << 20;
 
-/// A record, read from its directory. What a command did not write, or had not yet written when it was killed, is none or empty.
+/// A record, read from its directory. What a command did not write, or had not yet written when it was killed, is none
+/// or empty.
 #[derive(Debug)]
 pub struct Record {
     /// Where it was read from.
@@ -111,12 +112,14 @@ impl Record {
         })
     }
 
-    /// The distribution of a transaction type's times in the measurement interval, in microseconds; none if it has none.
+    /// The distribution of a transaction type's times in the measurement interval, in microseconds; none if it has
+    /// none.
     pub fn histogram(&self, transaction: &str, clock: Clock) -> Option<&Histogram<u64>> {
         self.histograms.get(&clock.tag(transaction))
     }
 
-    /// A distribution of paced terminals and their queue in the measurement interval, in microseconds; none if it has none.
+    /// A distribution of paced terminals and their queue in the measurement interval, in microseconds; none if it has
+    /// none.
     pub fn waiting(&self, what: Waiting) -> Option<&Histogram<u64>> {
         self.histograms.get(what.tag())
     }
@@ -130,7 +133,10 @@ impl Files<'_> {
     fn damaged(&self, name: &str, why: impl std::fmt::Display) -> Error {
         // Words of parsers may run over several lines.
         let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        Error::Read(format!("{} is damaged: {why}; use another copy of the record", self.directory.join(name).display()))
+        Error::Read(format!(
+            "{} is damaged: {why}; use another copy of the record",
+            self.directory.join(name).display()
+        ))
     }
 
     fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
@@ -173,7 +179,8 @@ impl Files<'_> {
         }
     }
 
-    /// Lines of a file that grows: the last one counts only with its end, and that may miss only where the record is not `whole`.
+    /// Lines of a file that grows: the last one counts only with its end, and that may miss only where the record is
+    /// not `whole`.
     fn lines(&self, name: &str, whole: bool) -> Result<Option<String>, Error> {
         let Some(mut bytes) = self.bytes(name)? else { return Ok(None) };
         let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
@@ -194,8 +201,9 @@ impl Files<'_> {
                 }
                 continue;
             }
-            let row = series_row(line, transactions)
-                .ok_or_else(|| self.damaged(file::SERIES, format_args!("line {} is not a row of the series", number + 1)))?;
+            let row = series_row(line, transactions).ok_or_else(|| {
+                self.damaged(file::SERIES, format_args!("line {} is not a row of the series", number + 1))
+            })?;
             if rows.last().is_some_and(|last| last.second > row.second) {
                 return Err(self.damaged(file::SERIES, format_args!("line {} goes back in time", number + 1)));
             }
@@ -212,7 +220,8 @@ impl Files<'_> {
     fn events(&self, whole: bool) -> Result<Vec<Event>, Error> {
         let Some(text) = self.lines(file::EVENTS, whole)? else { return Ok(Vec::new()) };
         let read = |(number, line)| {
-            serde_json::from_str(line).map_err(|error| self.damaged(file::EVENTS, format_args!("line {}: {error}", number + 1)))
+            serde_json::from_str(line)
+                .map_err(|error| self.damaged(file::EVENTS, format_args!("line {}: {error}", number + 1)))
         };
         text.lines().enumerate().map(read).collect()
     }
@@ -222,16 +231,17 @@ impl Files<'_> {
         let Some(text) = self.lines(file::HISTOGRAMS, whole)? else { return Ok(merged) };
         let mut deserializer = Deserializer::new();
         for entry in IntervalLogIterator::new(text.as_bytes()) {
-            let entry = entry.map_err(|_| self.damaged(file::HISTOGRAMS, "a line is not of the HdrHistogram log format"))?;
+            let entry =
+                entry.map_err(|_| self.damaged(file::HISTOGRAMS, "a line is not of the HdrHistogram log format"))?;
             let LogEntry::Interval(interval) = entry else { continue };
             let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
-            let histogram = histogram(interval.encoded_histogram(), &mut deserializer)
-                .ok_or_else(|| self.damaged(file::HISTOGRAMS, format_args!("a histogram of {tag:?} cannot be decoded")))?;
+            let histogram = histogram(interval.encoded_histogram(), &mut deserializer).ok_or_else(|| {
+                self.damaged(file::HISTOGRAMS, format_args!("a histogram of {tag:?} cannot be decoded"))
+            })?;
             let sum = match merged.entry(tag) {
                 std::collections::btree_map::Entry::Occupied(sum) => sum.into_mut(),
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    place.insert(Histogram::new(SIGNIFICANT_DIGITS).map_err(|error| self.damaged(file::HISTOGRAMS, error))?)
-                }
+                std::collections::btree_map::Entry::Vacant(place) => place
+                    .insert(Histogram::new(SIGNIFICANT_DIGITS).map_err(|error| self.damaged(file::HISTOGRAMS, error))?),
             };
             sum.add(&histogram).map_err(|error| self.damaged(file::HISTOGRAMS, error))?;
         }
@@ -269,7 +279,8 @@ fn phase_named(name: &str) -> Option<Phase> {
 
 /// Decodes a histogram of the log; none if it is damaged.
 ///
-/// The library takes the lengths in its input on trust and does not come to the checksum at its end, so both are looked at here.
+/// The library takes the lengths in its input on trust and does not come to the checksum at its end, so both are looked
+/// at here.
 fn histogram(encoded: &str, deserializer: &mut Deserializer) -> Option<Histogram<u64>> {
     /// Cookie and length come before the compressed bytes.
     const COMPRESSED_HEAD: usize = 8;
@@ -278,7 +289,10 @@ fn histogram(encoded: &str, deserializer: &mut Deserializer) -> Option<Histogram
 
     let compressed = base64::engine::general_purpose::STANDARD.decode(encoded).ok()?;
     let mut plain = Vec::new();
-    flate2::read::ZlibDecoder::new(compressed.get(COMPRESSED_HEAD..)?).take(LARGEST_HISTOGRAM).read_to_end(&mut plain).ok()?;
+    flate2::read::ZlibDecoder::new(compressed.get(COMPRESSED_HEAD..)?)
+        .take(LARGEST_HISTOGRAM)
+        .read_to_end(&mut plain)
+        .ok()?;
     let (head, counts) = plain.split_at_checked(HEAD)?;
     let length = u32::from_be_bytes(head.get(4..8)?.try_into().ok()?);
     let digits = u32::from_be_bytes(head.get(12..16)?.try_into().ok()?);

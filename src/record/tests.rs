@@ -52,12 +52,17 @@ fn events() -> Vec<Event> {
     let mut events = vec![Event::PhaseBegan { at: 0.0, phase: Phase::RampUp }];
     events.extend((0..3).map(|number| second(number, Phase::RampUp, 10, 90_000)));
     events.push(Event::PhaseBegan { at: 3.0, phase: Phase::Measurement });
-    events.extend(
-        (3..28).map(|number| second(number, Phase::Measurement, if number == 20 { 0 } else { 100 }, 1_000 + u64::from(number))),
-    );
+    events.extend((3..28).map(|number| {
+        second(number, Phase::Measurement, if number == 20 { 0 } else { 100 }, 1_000 + u64::from(number))
+    }));
     events.extend((0..=28).map(|second| Event::Sampled(Box::new(sample(second)))));
     events.push(Event::NotCounted { why: "log flushes".into() });
-    events.push(Event::SessionLost { at: 20.1, session: 4, why: "server closed\nthe \"connection\"".into(), ambiguous: true });
+    events.push(Event::SessionLost {
+        at: 20.1,
+        session: 4,
+        why: "server closed\nthe \"connection\"".into(),
+        ambiguous: true,
+    });
     events.push(Event::SessionRestored { at: 20.9, session: 4, after: 0.8 });
     events.push(Event::TransactionFailed { at: 21.0, transaction: TYPES[1].to_owned(), why: "no such row".into() });
     events.push(Event::RunEnded { at: 28.0, interrupted: false });
@@ -104,7 +109,10 @@ fn reads_what_it_wrote() {
 
     assert_eq!(record.events.len(), 7);
     assert_eq!(record.events[2], Event::NotCounted { why: "log flushes".into() });
-    assert_eq!(record.events[5], Event::TransactionFailed { at: 21.0, transaction: "payment".into(), why: "no such row".into() });
+    assert_eq!(
+        record.events[5],
+        Event::TransactionFailed { at: 21.0, transaction: "payment".into(), why: "no such row".into() }
+    );
 }
 
 #[test]
@@ -128,7 +136,8 @@ fn merged_histograms_are_exactly_those_of_the_interval() {
         assert_eq!(record.waiting(what), Some(histogram), "{what:?}");
     }
     let log = fs::read_to_string(place.path().join(file::HISTOGRAMS)).unwrap();
-    let starts: Vec<&str> = log.lines().filter_map(|line| line.strip_prefix("Tag=payment.service,")?.split(',').next()).collect();
+    let starts: Vec<&str> =
+        log.lines().filter_map(|line| line.strip_prefix("Tag=payment.service,")?.split(',').next()).collect();
     assert_eq!(starts, ["3.000", "13.000", "23.000"]);
 }
 

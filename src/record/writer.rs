@@ -22,15 +22,16 @@ use crate::visible::visible;
 
 /// Seconds of the measurement interval that one interval of the histogram log holds.
 const LOG_INTERVAL: u32 = 10;
-/// Files that hold settings of a server, for their owner only. To all others the process' umask applies as to any new file: reports are made to
-/// be shared.
+/// Files that hold settings of a server, for their owner only. To all others the process' umask applies as to any new
+/// file: reports are made to be shared.
 const PRIVATE: [&str; 4] = [file::PLAN, file::ENVIRONMENT, file::REPORT_HTML, "sweep.toml"];
 /// Seconds from one flush of the result file to the next.
 const RESULTS_FLUSHED: u32 = 5;
 /// Failures of transactions that are written one by one; further ones are only counted.
 const FAILURES_WRITTEN: u64 = 10_000;
 
-/// Writes a record. Series, histograms and events are appended as they come, so that a killed process leaves a readable record.
+/// Writes a record. Series, histograms and events are appended as they come, so that a killed process leaves a readable
+/// record.
 ///
 /// An error while appending does not end the run: it is kept and told by [`RecordWriter::finish`].
 pub struct RecordWriter {
@@ -49,14 +50,20 @@ pub struct RecordWriter {
 }
 
 impl RecordWriter {
-    /// Makes the directory and begins a record of `workload` in it. `command` is what was executed, without any password;
-    /// `transactions` are the names of the workload's transaction types.
+    /// Makes the directory and begins a record of `workload` in it. `command` is what was executed, without any
+    /// password; `transactions` are the names of the workload's transaction types.
     ///
     /// # Errors
     /// If the directory holds something already, or cannot be made or written.
-    pub fn create(directory: &Path, command: &str, workload: &str, transactions: &[&str]) -> Result<RecordWriter, Error> {
-        let unusable =
-            |error: &io::Error| Error::Write(format!("cannot make the record {}: {error}; {}", directory.display(), remedy(error)));
+    pub fn create(
+        directory: &Path,
+        command: &str,
+        workload: &str,
+        transactions: &[&str],
+    ) -> Result<RecordWriter, Error> {
+        let unusable = |error: &io::Error| {
+            Error::Write(format!("cannot make the record {}: {error}; {}", directory.display(), remedy(error)))
+        };
         fs::create_dir_all(directory).map_err(|error| unusable(&error))?;
         if fs::read_dir(directory).map_err(|error| unusable(&error))?.next().is_some() {
             return Err(Error::Directory(format!(
@@ -112,8 +119,8 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Ends the result file and tells how many Deliveries can be read from it; none if it was never begun. An error is kept for
-    /// [`RecordWriter::finish`].
+    /// Ends the result file and tells how many Deliveries can be read from it; none if it was never begun. An error is
+    /// kept for [`RecordWriter::finish`].
     pub fn end_results(&mut self) -> Option<u64> {
         if let Err(error) = self.results.take()?.close() {
             self.failed.get_or_insert(error);
@@ -246,8 +253,8 @@ impl RecordWriter {
         put(&self.directory, name, content.as_bytes())
     }
 
-    /// Ends the record of a command that failed, whose error is the one to be told. If its run has begun, the record is kept as
-    /// partial; a record of nothing is removed, so that the corrected command can take its place.
+    /// Ends the record of a command that failed, whose error is the one to be told. If its run has begun, the record is
+    /// kept as partial; a record of nothing is removed, so that the corrected command can take its place.
     pub fn abandon(self) {
         if self.log.begun {
             let _ = self.finish(Status::Partial);
@@ -269,7 +276,8 @@ impl RecordWriter {
             self.line(&Event::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
         }
         let _ = self.end_results();
-        let appended = [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
+        let appended =
+            [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
         let failed = self.failed.take().or(appended.into_iter().find_map(Result::err));
         self.header.status = if failed.is_some() { Status::Partial } else { status };
         self.header.ended = Some(now());
@@ -458,7 +466,12 @@ fn append_interval(
     // A builder without comments or times writes no head, so this only appends.
     IntervalLogWriterBuilder::new()
         .begin_log_with(text, serializer)?
-        .write_histogram(histogram, Duration::from_secs(first.into()), Duration::from_secs(seconds.into()), Tag::new(tag))
+        .write_histogram(
+            histogram,
+            Duration::from_secs(first.into()),
+            Duration::from_secs(seconds.into()),
+            Tag::new(tag),
+        )
         .map_err(|error| match error {
             IntervalLogWriterError::IoError(error) => error,
             IntervalLogWriterError::SerializeError(error) => io::Error::other(error.to_string()),

@@ -1,4 +1,5 @@
-//! The accounting of a paced run: what clause 8.1 of the standard has a report tell of each transaction type, the queue and the upkeep.
+//! The accounting of a paced run: what clause 8.1 of the standard has a report tell of each transaction type, the queue
+//! and the upkeep.
 
 use hdrhistogram::Histogram;
 use jiff::{SignedDuration, Timestamp, Unit};
@@ -25,7 +26,8 @@ pub struct Accounting {
     pub groups: Vec<Group>,
     /// Inputs, Deliveries, queue and driver, length of the run.
     pub lines: Vec<Line>,
-    /// The longest checkpoints and vacuums: kind, start, seconds since the run's start, seconds that it took, what was done.
+    /// The longest checkpoints and vacuums: kind, start, seconds since the run's start, seconds that it took, what was
+    /// done.
     pub upkeep: Vec<[String; 5]>,
     /// `PASSED`, or `FAILED:` and the clauses.
     pub outcome: String,
@@ -76,7 +78,11 @@ impl<'a> Type<'a> {
         Type {
             limits,
             completed: found.map_or(0, |transaction| transaction.completed),
-            whole_run: record.series.iter().filter(|row| Some(row.transaction) == index).fold(0, |sum, row| sum + row.completed),
+            whole_run: record
+                .series
+                .iter()
+                .filter(|row| Some(row.transaction) == index)
+                .fold(0, |sum, row| sum + row.completed),
             share: found.map_or(0.0, |transaction| transaction.share_percent),
             response: record.histogram(name, Clock::Response).filter(|histogram| !histogram.is_empty()),
             keying: range(pacing.keying_s.get(name)),
@@ -116,7 +122,9 @@ fn groups(types: &[Type]) -> Vec<Group> {
                     let below = p90(of.response?) < of.limits.response_s * 1e6;
                     Some(if below { "met" } else { "NOT MET" }.to_owned())
                 }),
-                row("in time, %", &|of| of.response.map(|histogram| format!("{:.3}", within(histogram, of.limits.response_s)))),
+                row("in time, %", &|of| {
+                    of.response.map(|histogram| format!("{:.3}", within(histogram, of.limits.response_s)))
+                }),
             ],
         },
         Group {
@@ -132,7 +140,9 @@ fn groups(types: &[Type]) -> Vec<Group> {
                 row("shortest", &|of| of.think.map(|think| time(think.min))),
                 row("mean", &|of| of.think.map(|think| time(think.mean))),
                 row("longest", &|of| of.think.map(|think| time(think.max))),
-                row("mean at least", &|of| Some(format!("{:.0}", of.limits.think_s)).filter(|_| of.limits.think_s > 0.0)),
+                row("mean at least", &|of| {
+                    Some(format!("{:.0}", of.limits.think_s)).filter(|_| of.limits.think_s > 0.0)
+                }),
             ],
         },
     ];
@@ -262,7 +272,8 @@ fn deliveries(record: &Record, queued: u64, pacing: &PacingSummary) -> String {
         share(pacing.deferred_within_limit, done)
     );
     if let Some(deferred) = record.waiting(Waiting::Deferred).filter(|histogram| !histogram.is_empty()) {
-        let [min, p90, max] = [deferred.min(), deferred.value_at_quantile(0.9), deferred.max()].map(|us| time(us as f64 / 1e6));
+        let [min, p90, max] =
+            [deferred.min(), deferred.value_at_quantile(0.9), deferred.max()].map(|us| time(us as f64 / 1e6));
         let mean = time(deferred.mean() / 1e6);
         text.push_str(&format!("; from queueing to end {min} to {max} s, mean {mean} s, 90th percentile {p90} s"));
     }
@@ -306,7 +317,8 @@ fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
         longest.truncate(UPKEEP_TOLD);
         longest.into_iter().map(move |work| {
             let since = SignedDuration::try_from_secs_f64(work.start_s).ok();
-            let at = begun.zip(since).and_then(|(begun, since)| begun.checked_add(since).ok()?.round(Unit::Second).ok());
+            let at =
+                begun.zip(since).and_then(|(begun, since)| begun.checked_add(since).ok()?.round(Unit::Second).ok());
             [
                 name.to_owned(),
                 at.map_or_else(|| NOTHING.to_owned(), |at| at.to_string()),

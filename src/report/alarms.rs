@@ -32,7 +32,10 @@ pub fn marks(incidents: &Incidents) -> Vec<String> {
     if incidents.lost_commits > 0 {
         marks.push(format!("{} LOST", plural(incidents.lost_commits, "COMMIT", "COMMITS")));
     }
-    if !incidents.outcomes.is_empty() && incidents.outcomes.values().all(|of| of.completed == 0) && incidents.beyond_allowed {
+    if !incidents.outcomes.is_empty()
+        && incidents.outcomes.values().all(|of| of.completed == 0)
+        && incidents.beyond_allowed
+    {
         marks.push("NOTHING COMPLETED".to_owned());
     } else if !incidents.idle.is_empty() {
         marks.push(format!("NO {} COMPLETED", names(&incidents.idle, " AND ")));
@@ -140,7 +143,10 @@ mod tests {
         assert!(marks(&all_is_well).is_empty() && sentences(&all_is_well).is_empty());
         let some = incidents(&[("new_order", 99_999, 1), ("delivery", 50, 50)]);
         assert_eq!(marks(&some), ["0.051 % FAILED"]);
-        assert_eq!(sentences(&some), ["51 transactions of 100,100 (0.051 %) failed for good: Delivery 50.0 %, New-Order 0.001 %."]);
+        assert_eq!(
+            sentences(&some),
+            ["51 transactions of 100,100 (0.051 %) failed for good: Delivery 50.0 %, New-Order 0.001 %."]
+        );
         let idle = incidents(&[("new_order", 10, 0), ("delivery", 0, 5)]);
         assert_eq!(marks(&idle), ["NO Delivery COMPLETED"]);
         assert!(sentences(&idle)[0].ends_with("Delivery 100 %. No Delivery was completed."), "{:?}", sentences(&idle));
@@ -158,7 +164,10 @@ mod tests {
         summary.connections.lookup = Some(Lookup { acknowledged, ..Lookup::default() });
         let of_one = Incidents::of(&summary);
         assert_eq!(marks(&of_one)[0], "1 COMMIT LOST");
-        assert_eq!(of(&summary)[0], "1 commit that the database had acknowledged before a connection was lost is LOST.");
+        assert_eq!(
+            of(&summary)[0],
+            "1 commit that the database had acknowledged before a connection was lost is LOST."
+        );
         assert_eq!(marks(&of_one.clone().and(&of_one))[0], "2 COMMITS LOST");
         summary.connections.lookup = Some(Lookup { unasked: "it was away".to_owned(), ..Lookup::default() });
         let all = of(&summary).join(" ");
@@ -174,6 +183,10 @@ mod tests {
         let incidents = Incidents::of(&summary);
         assert!((incidents.dead_s - 4.5).abs() < 1e-9, "{incidents:?}");
         assert_eq!(marks(&incidents), ["DATABASE AWAY 4.5 s OF 40 s"]);
-        assert!(sentences(&incidents)[0].contains("8 connections were lost, one for 60 s"), "{:?}", sentences(&incidents));
+        assert!(
+            sentences(&incidents)[0].contains("8 connections were lost, one for 60 s"),
+            "{:?}",
+            sentences(&incidents)
+        );
     }
 }

@@ -9,7 +9,10 @@ use crate::result::summary::DatabaseCount;
 pub(super) fn disagreement(database: &DatabaseCount) -> String {
     match &judge::disagreements(database)[..] {
         [] => "Client and database disagree about what was done: see the counts.".to_owned(),
-        told => format!("Client and database disagree: {}.", told.iter().map(|told| plain(told)).collect::<Vec<_>>().join("; ")),
+        told => format!(
+            "Client and database disagree: {}.",
+            told.iter().map(|told| plain(told)).collect::<Vec<_>>().join("; ")
+        ),
     }
 }
 

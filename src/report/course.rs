@@ -16,8 +16,8 @@ const DIPS_TOLD: usize = 12;
 pub struct Course {
     /// Throughput, CPU, log, I/O.
     pub lines: Vec<Line>,
-    /// The longest dips, in the order of time: start in seconds since the run's start, length and blackout in seconds, percent of the level
-    /// that was lost, and the checkpoint.
+    /// The longest dips, in the order of time: start in seconds since the run's start, length and blackout in seconds,
+    /// percent of the level that was lost, and the checkpoint.
     pub dips: Vec<[String; 5]>,
     /// What was not counted, and why.
     pub left_out: Vec<String>,
@@ -25,7 +25,8 @@ pub struct Course {
 
 /// Of a run that measured anything; none where nobody looked at its course.
 pub fn of(summary: &Summary) -> Option<Course> {
-    let measured = summary.interval_s > 0.0 && (summary.peaks.is_some() || summary.dips.is_some() || summary.counters.is_some());
+    let measured =
+        summary.interval_s > 0.0 && (summary.peaks.is_some() || summary.dips.is_some() || summary.counters.is_some());
     if !measured {
         return None;
     }
@@ -33,7 +34,10 @@ pub fn of(summary: &Summary) -> Option<Course> {
     if let Some(peaks) = &summary.peaks {
         let ten = peaks.ten_seconds.map(|peak| format!(", {} over ten", rate(peak))).unwrap_or_default();
         let average = rate(summary.transactions_per_second);
-        lines.push(("Throughput", format!("{average} transactions a second; at most {} in a second{ten}", rate(peaks.one_second))));
+        lines.push((
+            "Throughput",
+            format!("{average} transactions a second; at most {} in a second{ten}", rate(peaks.one_second)),
+        ));
     }
     if let Some(counters) = &summary.counters {
         lines.extend(counted(counters));
@@ -58,7 +62,8 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
                 each(volume).map(|volume| format!(" ({})", size(volume))).unwrap_or_default()
             ))
         };
-        join(&[one(reads, read_bytes, "read"), one(writes, write_bytes, "written")], " and ").map(|text| format!("{text} a second"))
+        join(&[one(reads, read_bytes, "read"), one(writes, write_bytes, "written")], " and ")
+            .map(|text| format!("{text} a second"))
     };
     let of = counters.machine_cpus.map(|cpus| format!(" (of {})", plural(cpus.round() as u64, "CPU", "CPUs")));
     let cpu = [
@@ -68,7 +73,8 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         percent("waiting for a disk", counters.machine_iowait_percent),
         percent("taken by the hypervisor", counters.machine_steal_percent),
     ];
-    let commits = each(Counter::Commits).map(|commits| format!("{} a second by the database's own count", rate(commits)));
+    let commits =
+        each(Counter::Commits).map(|commits| format!("{} a second by the database's own count", rate(commits)));
     let log = [
         each(Counter::LogFlushes).map(|flushes| format!("{} flushes a second", rate(flushes))),
         counters.transactions_per_log_flush.map(|number| format!("{} transactions a flush", significant(number))),
@@ -77,9 +83,9 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
     ];
     let blocks = pair(Counter::BlockReads, Counter::BlockWrites, Counter::BlockReadBytes, Counter::BlockWriteBytes);
     let buffers = counters.pages.as_ref().and_then(hit_rates);
-    let page_cache = counters
-        .page_cache_percent
-        .map(|percent| format!("answered {} % of the bytes that were not in the database's own buffers", significant(percent)));
+    let page_cache = counters.page_cache_percent.map(|percent| {
+        format!("answered {} % of the bytes that were not in the database's own buffers", significant(percent))
+    });
     let processes = {
         let one = |counter, done: &str| each(counter).map(|volume| format!("{} {done}", size(volume)));
         join(
@@ -91,10 +97,12 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         )
         .map(|text| format!("{text} a second"))
     };
-    let device = pair(Counter::DeviceReads, Counter::DeviceWrites, Counter::DeviceReadBytes, Counter::DeviceWrittenBytes);
+    let device =
+        pair(Counter::DeviceReads, Counter::DeviceWrites, Counter::DeviceReadBytes, Counter::DeviceWrittenBytes);
     let checkpoints = all(Counter::Checkpoints).map(|number| {
-        let written =
-            all(Counter::CheckpointBlocks).map(|blocks| format!(", {} blocks written", count(blocks as u64))).unwrap_or_default();
+        let written = all(Counter::CheckpointBlocks)
+            .map(|blocks| format!(", {} blocks written", count(blocks as u64)))
+            .unwrap_or_default();
         format!("{} in the interval by the database's own count{written}", count(number as u64))
     });
     let lines = [

@@ -54,7 +54,12 @@ pub fn seconds(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
     let parts = [(hours, "h"), (minutes, "min"), (rest, "s")];
-    parts.iter().filter(|(number, _)| *number > 0).map(|(number, unit)| format!("{number} {unit}")).collect::<Vec<_>>().join(" ")
+    parts
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number} {unit}"))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// A size: `512 B`, `1.5 MiB`.
@@ -82,7 +87,8 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
 
 /// Text of others on one line, without what a terminal would obey.
 pub fn plain(text: &str) -> String {
-    let words = text.split(|letter: char| letter.is_control() || letter.is_whitespace()).filter(|word| !word.is_empty());
+    let words =
+        text.split(|letter: char| letter.is_control() || letter.is_whitespace()).filter(|word| !word.is_empty());
     visible(&words.collect::<Vec<_>>().join(" ")).into_owned()
 }
 

@@ -39,5 +39,6 @@ pub fn render(record: &Record, model: &ReportModel) -> Result<String, Error> {
         frequencies => Serde(chart::frequencies(record)),
         waiting => Serde(chart::waiting(record)),
     };
-    page(TEMPLATE, model).map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))
+    page(TEMPLATE, model)
+        .map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))
 }

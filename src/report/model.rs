@@ -26,7 +26,8 @@ pub struct ReportModel {
     pub title: String,
     /// The one figure; none where the run came to no result.
     pub headline: Option<Headline>,
-    /// What the reader must know before any figure: transactions failed, the database was away, the run was interrupted.
+    /// What the reader must know before any figure: transactions failed, the database was away, the run was
+    /// interrupted.
     pub warnings: Vec<String>,
     /// Whether the number keeps the standard's rules.
     pub verdict: Option<VerdictModel>,
@@ -174,7 +175,12 @@ impl ReportModel {
             retries: summary.map(|summary| tally(summary.retries.iter())).unwrap_or_default(),
             errors: summary.map(|summary| tally(summary.errors.iter())).unwrap_or_default(),
             load: record.load.as_ref().map(load).unwrap_or_default(),
-            tables: record.load.iter().flat_map(|load| &load.tables).map(|(table, rows)| (plain(table), count(*rows))).collect(),
+            tables: record
+                .load
+                .iter()
+                .flat_map(|load| &load.tables)
+                .map(|(table, rows)| (plain(table), count(*rows)))
+                .collect(),
             host: environment.map(host).unwrap_or_default(),
             settings: environment
                 .iter()
@@ -243,7 +249,9 @@ fn warnings(record: &Record) -> Vec<String> {
         (None, Status::Running) => {
             warnings.push("Unfinished: the command still runs or was killed; there is no result.".to_owned())
         }
-        (None, Status::Partial) => warnings.push("Unfinished: the command ended before its time; there is no result.".to_owned()),
+        (None, Status::Partial) => {
+            warnings.push("Unfinished: the command ended before its time; there is no result.".to_owned())
+        }
         (None, Status::Complete) => {}
         (Some(summary), _) if summary.interrupted => {
             let reached = if summary.interval_s > 0.0 {
@@ -254,7 +262,9 @@ fn warnings(record: &Record) -> Vec<String> {
             warnings.push(format!("Partial: the run was interrupted; it came to {reached}."));
         }
         (Some(_), Status::Partial) => warnings.push("Partial: not all of the record could be written.".to_owned()),
-        (Some(_), Status::Running) => warnings.push("Unfinished: the record was never closed; parts may be missing.".to_owned()),
+        (Some(_), Status::Running) => {
+            warnings.push("Unfinished: the record was never closed; parts may be missing.".to_owned())
+        }
         (Some(_), Status::Complete) => {}
     }
     warnings.extend(record.summary.as_ref().and_then(durability::warning));
@@ -270,7 +280,10 @@ fn verdict(clauses: &[Clause], valid: bool) -> Option<VerdictModel> {
     let sentence = if valid {
         format!("Valid: {} of the standard held.", plural(held, "rule", "rules"))
     } else {
-        format!("Not valid by the standard: {} broken, {untested} not tested, {held} held.", plural(broken, "rule", "rules"))
+        format!(
+            "Not valid by the standard: {} broken, {untested} not tested, {held} held.",
+            plural(broken, "rule", "rules")
+        )
     };
     let mut clauses: Vec<&Clause> = clauses.iter().collect();
     clauses.sort_by_key(|clause| match clause.state {
@@ -384,8 +397,9 @@ fn derived(record: &Record) -> Vec<TransactionModel> {
 
 fn transaction_model(name: &str, summary: &TransactionSummary) -> TransactionModel {
     let times = |spread: &LatencySummary| {
-        (summary.completed + summary.errors + summary.unknown > 0)
-            .then(|| [spread.mean, spread.p50, spread.p90, spread.p95, spread.p99, spread.p999, spread.max].map(significant))
+        (summary.completed + summary.errors + summary.unknown > 0).then(|| {
+            [spread.mean, spread.p50, spread.p90, spread.p95, spread.p99, spread.p999, spread.max].map(significant)
+        })
     };
     TransactionModel {
         name: transaction(name),
@@ -414,7 +428,11 @@ fn cost(summary: &Summary) -> Vec<Line> {
     vec![
         (
             "Client CPU",
-            format!("{} µs a transaction ({} in all{both})", significant(client.cpu_us_per_transaction), seconds(client.cpu_s)),
+            format!(
+                "{} µs a transaction ({} in all{both})",
+                significant(client.cpu_us_per_transaction),
+                seconds(client.cpu_s)
+            ),
         ),
         ("Server CPU", server),
         (
@@ -465,7 +483,12 @@ fn consistency(consistency: &Consistency) -> Check {
 
 fn connections(connections: &Connections) -> Check {
     if connections.lost == 0 {
-        return Check { name: "Connections", held: Some(true), sentence: "None was lost.".to_owned(), details: Vec::new() };
+        return Check {
+            name: "Connections",
+            held: Some(true),
+            sentence: "None was lost.".to_owned(),
+            details: Vec::new(),
+        };
     }
     let mut details = vec![format!("{} restored", count(connections.restored))];
     for (start, length) in &connections.outages {
@@ -500,7 +523,8 @@ fn conditions(consistency: &Consistency) -> Vec<Condition> {
                 conditions.len() - 1
             });
             let condition = &mut conditions[index];
-            let state = if finding.held() { "held".to_owned() } else { plural(finding.offending, "row fails", "rows fail") };
+            let state =
+                if finding.held() { "held".to_owned() } else { plural(finding.offending, "row fails", "rows fail") };
             condition.failed |= !finding.held();
             *(if after { &mut condition.after } else { &mut condition.before }) = state;
         }
@@ -518,11 +542,15 @@ fn tally<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<(String
 pub fn load(load: &LoadReport) -> Vec<Line> {
     let per_second = |figure: u64| if load.seconds > 0.0 { figure as f64 / load.seconds } else { 0.0 };
     let mut lines = vec![
-        ("Rows", format!("{} in {} ({} a second)", count(load.rows), seconds(load.seconds), rate(per_second(load.rows)))),
+        (
+            "Rows",
+            format!("{} in {} ({} a second)", count(load.rows), seconds(load.seconds), rate(per_second(load.rows))),
+        ),
         ("Volume", format!("{} of rows ({} a second)", bytes(load.bytes), bytes(per_second(load.bytes) as u64))),
     ];
     if load.resumed_rows > 0 {
-        lines.push(("Resumed", format!("{} of an earlier, interrupted load", plural(load.resumed_rows, "row", "rows"))));
+        lines
+            .push(("Resumed", format!("{} of an earlier, interrupted load", plural(load.resumed_rows, "row", "rows"))));
     }
     if let Some(size) = load.database_bytes {
         lines.push(("On disk", format!("{} with indexes", bytes(size))));
@@ -543,7 +571,9 @@ pub fn restore(restore: &RestoreReport) -> Vec<Line> {
     let undone: Vec<String> = undone.map(|(table, rows)| format!("{} {}", plain(table), count(*rows))).collect();
     let undone = match undone[..] {
         [] => "nothing: no transaction has left anything behind".to_owned(),
-        _ => format!("{} in {} ({})", plural(restore.rows(), "row", "rows"), seconds(restore.seconds), undone.join(", ")),
+        _ => {
+            format!("{} in {} ({})", plural(restore.rows(), "row", "rows"), seconds(restore.seconds), undone.join(", "))
+        }
     };
     let failed = restore.findings.iter().filter(|finding| !finding.held()).count();
     let verified = match failed {
@@ -577,8 +607,11 @@ fn host(environment: &Environment) -> Vec<Line> {
 
 fn origin(record: &Record) -> Vec<Line> {
     let header = &record.header;
-    let mut lines =
-        vec![("Graymark", plain(&header.graymark)), ("Command", plain(&header.command)), ("Begun", plain(&header.started))];
+    let mut lines = vec![
+        ("Graymark", plain(&header.graymark)),
+        ("Command", plain(&header.command)),
+        ("Begun", plain(&header.started)),
+    ];
     lines.extend(header.ended.as_deref().map(|ended| ("Ended", plain(ended))));
     lines
 }

@@ -15,7 +15,11 @@ pub fn lines(summary: &Summary) -> Vec<Line> {
     );
     let each = match price.per_metric {
         Some(each) => {
-            format!("{} {}, rounded up; not to be compared with published prices", three_digits(each), plain(&price.metric))
+            format!(
+                "{} {}, rounded up; not to be compared with published prices",
+                three_digits(each),
+                plain(&price.metric)
+            )
         }
         None => "none: nothing was measured".to_owned(),
     };

@@ -37,7 +37,8 @@ pub struct Pass {
     pub name: String,
     /// The tables in the workload's order.
     pub tables: Vec<(String, Scanned)>,
-    /// Bytes that the database's processes had read from storage meanwhile, as the system counts them; none where that cannot be known.
+    /// Bytes that the database's processes had read from storage meanwhile, as the system counts them; none where that
+    /// cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_read_bytes: Option<f64>,
 }
@@ -50,7 +51,8 @@ impl Scan {
         }
         let updated = || working_set::UPDATED.iter().map(|name| bytes.get(*name).copied()).sum::<Option<u64>>();
         let of_tpcc = self.workload == Tpcc::NAME && self.scale > 0;
-        self.working_set_bytes = of_tpcc.then(updated).flatten().map(|bytes| working_set::of(bytes / u64::from(self.scale)));
+        self.working_set_bytes =
+            of_tpcc.then(updated).flatten().map(|bytes| working_set::of(bytes / u64::from(self.scale)));
     }
 }
 
@@ -92,7 +94,8 @@ pub fn text(scan: &Scan) -> String {
         }
         rows.push(row);
     };
-    let names: Vec<&String> = scan.passes.first().iter().flat_map(|pass| pass.tables.iter().map(|(name, _)| name)).collect();
+    let names: Vec<&String> =
+        scan.passes.first().iter().flat_map(|pass| pass.tables.iter().map(|(name, _)| name)).collect();
     for name in names {
         add(name, &|pass| pass.tables.iter().find(|(table, _)| table == name).map(|(_, table)| *table));
     }
@@ -151,8 +154,8 @@ mod tests {
     #[test]
     fn the_working_set_is_that_of_a_warehouse() {
         let mut scan = scan();
-        let sizes =
-            [("stock", 80_000_000), ("customer", 36_000_000), ("item", 9_000_000)].map(|(name, bytes)| (name.to_owned(), bytes));
+        let sizes = [("stock", 80_000_000), ("customer", 36_000_000), ("item", 9_000_000)]
+            .map(|(name, bytes)| (name.to_owned(), bytes));
         scan.size(&sizes.into());
         assert_eq!(scan.working_set_bytes, Some(66_000_000));
         assert!(text(&scan).contains("Working set, estimated: 66.0 MB a warehouse"), "{}", text(&scan));

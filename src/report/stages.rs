@@ -47,11 +47,14 @@ pub fn of(record: &Record) -> Option<Stages> {
         row
     };
     let of = if per_minute { "Percentiles are of New-Order's response times. " } else { "" };
-    let broken_off = if stages.iter().all(|stage| stage.whole) { "" } else { " The stage with a star did not come to its end." };
+    let broken_off =
+        if stages.iter().all(|stage| stage.whole) { "" } else { " The stage with a star did not come to its end." };
     Some(Stages {
         head: head.into_iter().map(str::to_owned).collect(),
         rows: stages.iter().map(row).collect(),
-        note: format!("{of}A transaction belongs to the stage in which it ended; CPU time is for each transaction.{broken_off}"),
+        note: format!(
+            "{of}A transaction belongs to the stage in which it ended; CPU time is for each transaction.{broken_off}"
+        ),
     })
 }
 

@@ -1,4 +1,5 @@
-//! Records side by side: a row a record, in the columns of the table that Orri Erling's "Virtuoso and Database Scalability" has of systems.
+//! Records side by side: a row a record, in the columns of the table that Orri Erling's "Virtuoso and Database
+//! Scalability" has of systems.
 
 use serde::Serialize;
 
@@ -17,8 +18,8 @@ const UNKNOWN: &str = "-";
 /// A row of the table. What a record does not tell is none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// New-Orders a minute by the database's own count over the whole run, rolled-back ones not included; of other workloads the headline
-    /// figure.
+    /// New-Orders a minute by the database's own count over the whole run, rolled-back ones not included; of other
+    /// workloads the headline figure.
     pub throughput: Option<f64>,
     /// What the throughput is called.
     pub unit: String,
@@ -40,7 +41,8 @@ pub struct Row {
     pub load_s: Option<f64>,
     /// Operating system, engine and version.
     pub system: String,
-    /// What else the reader must know: transactions failed, the database was away, the run was interrupted, checks failed.
+    /// What else the reader must know: transactions failed, the database was away, the run was interrupted, checks
+    /// failed.
     pub notes: Vec<String>,
     /// The record's directory.
     pub record: String,
@@ -51,7 +53,8 @@ impl Row {
     pub fn of(record: &Record) -> Row {
         let environment = record.environment.as_ref();
         let summary = record.summary.as_ref();
-        let engine = summary.map(|summary| &summary.engine).or(environment.and_then(|environment| environment.engine.as_ref()));
+        let engine =
+            summary.map(|summary| &summary.engine).or(environment.and_then(|environment| environment.engine.as_ref()));
         let system = environment.and_then(|environment| environment.os.clone());
         let engine = engine.map(|engine| format!("{} {}", engine.name, engine.version));
         let mut row = Row {
@@ -82,12 +85,14 @@ impl Row {
             None if summary.interval_s > 0.0 => (summary.new_orders_per_minute.or(summary.tps), summary.metric.clone()),
             None => (None, summary.metric.clone()),
         };
-        let (one, many) = if summary.workload == "debitcredit" { ("branch", "branches") } else { ("warehouse", "warehouses") };
+        let (one, many) =
+            if summary.workload == "debitcredit" { ("branch", "branches") } else { ("warehouse", "warehouses") };
         let scale = plural(summary.scale.into(), one, many);
         self.load = Some(format!("{scale}, {}", plural(summary.clients.into(), "client", "clients")));
         self.server_cpu_percent = summary.server.cpu_s.filter(|_| seconds > 0.0).map(|cpu| 100.0 * cpu / seconds);
         let counters = summary.counters.as_ref();
-        let known = |first: Counter, second: Counter| counters.and_then(|found| per_s(found, first).or(per_s(found, second)));
+        let known =
+            |first: Counter, second: Counter| counters.and_then(|found| per_s(found, first).or(per_s(found, second)));
         self.reads_per_s = known(Counter::DeviceReads, Counter::BlockReads);
         self.writes_per_s = known(Counter::DeviceWrites, Counter::BlockWrites);
         self.notes.extend(alarms::marks(&Incidents::of(summary)));
@@ -125,7 +130,8 @@ impl Row {
 
 /// The file system, and over how many files the database is spread where it says so.
 fn storage(environment: &Environment) -> Option<String> {
-    let stripes = environment.settings.get("stripes").and_then(|number| number.parse().ok()).filter(|number: &u64| *number > 1);
+    let stripes =
+        environment.settings.get("stripes").and_then(|number| number.parse().ok()).filter(|number: &u64| *number > 1);
     let stripes = stripes.map(|number| plural(number, "file", "files"));
     let parts: Vec<String> = stripes.into_iter().chain(environment.file_system.clone()).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
@@ -137,8 +143,19 @@ fn per_s(counters: &CountersSummary, counter: Counter) -> Option<f64> {
 
 /// The table with its head.
 pub fn rows(all: &[Row]) -> Vec<Vec<String>> {
-    const HEAD: [&str; 11] =
-        ["throughput", "load", "storage", "RAM", "CPU", "server CPU", "reads/s", "writes/s", "load time", "system", "notes"];
+    const HEAD: [&str; 11] = [
+        "throughput",
+        "load",
+        "storage",
+        "RAM",
+        "CPU",
+        "server CPU",
+        "reads/s",
+        "writes/s",
+        "load time",
+        "system",
+        "notes",
+    ];
     let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
     rows.extend(all.iter().map(Row::cells));
     // A column of notes without any would only make the table wider.
@@ -179,7 +196,10 @@ mod tests {
             ..Row::default()
         };
         let all = rows(&[known, Row::default()]);
-        assert_eq!(all[1], ["19,001 New-Orders/min", "-", "-", "4.0 GiB", "-", "120 %", "-", "-", "17 min 4 s", "Solaris | 10"]);
+        assert_eq!(
+            all[1],
+            ["19,001 New-Orders/min", "-", "-", "4.0 GiB", "-", "120 %", "-", "-", "17 min 4 s", "Solaris | 10"]
+        );
         assert!(all[2].iter().all(|cell| cell == UNKNOWN), "{:?}", all[2]);
         assert_eq!(all[0].len(), 10, "a column of notes without any is left out");
         assert!(markdown(&[Row { notes: vec!["interrupted".to_owned()], ..Row::default() }]).contains("| notes |"));

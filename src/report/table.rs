@@ -3,7 +3,8 @@
 /// The widest column that is filled up with blanks: wider ones cannot be, and nobody reads them side by side.
 pub(super) const WIDEST: usize = 1_000;
 
-/// Columns are as wide as their widest cell; the first is left-aligned, the others right-aligned. The first row is the head.
+/// Columns are as wide as their widest cell; the first is left-aligned, the others right-aligned. The first row is the
+/// head.
 pub fn plain_text(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -90,7 +90,11 @@ pub fn restore(report: &RestoreReport) -> String {
 /// A condition and how it stands, with the first rows that violate it.
 pub fn finding(finding: &Finding) -> String {
     let mut text = Text::default();
-    let state = if finding.held() { "held".to_owned() } else { format!("FAILED in {}", plural(finding.offending, "row", "rows")) };
+    let state = if finding.held() {
+        "held".to_owned()
+    } else {
+        format!("FAILED in {}", plural(finding.offending, "row", "rows"))
+    };
     text.wrapped(&format!("{:<19} ", plain(&finding.id)), 20, &format!("{state}: {}", plain(&finding.title)));
     for example in &finding.examples {
         text.wrapped(&" ".repeat(20), 22, &plain(example));
@@ -111,9 +115,12 @@ fn transactions(text: &mut Text, transactions: &[TransactionModel]) {
     counts.extend(transactions.iter().map(|transaction| row(&transaction.name, &transaction.counts)));
     text.table(&counts);
     text.blank();
-    let mut times = vec![["Response, ms", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec()];
+    let mut times =
+        vec![["Response, ms", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"].map(str::to_owned).to_vec()];
     let none = std::array::from_fn(|_| "-".to_owned());
-    times.extend(transactions.iter().map(|transaction| row(&transaction.name, transaction.response.as_ref().unwrap_or(&none))));
+    times.extend(
+        transactions.iter().map(|transaction| row(&transaction.name, transaction.response.as_ref().unwrap_or(&none))),
+    );
     text.table(&times);
 }
 
@@ -123,7 +130,10 @@ fn accounting(text: &mut Text, accounting: &Accounting) {
     for group in &accounting.groups {
         rows.push(vec![group.title.to_owned()]);
         rows.extend(
-            group.rows.iter().map(|(name, cells)| std::iter::once(format!("  {name}")).chain(cells.iter().cloned()).collect()),
+            group
+                .rows
+                .iter()
+                .map(|(name, cells)| std::iter::once(format!("  {name}")).chain(cells.iter().cloned()).collect()),
         );
     }
     text.table(&rows);
@@ -141,8 +151,9 @@ fn accounting(text: &mut Text, accounting: &Accounting) {
 fn course(text: &mut Text, course: &Course) {
     text.labelled(&course.lines);
     for [start, length, black, lost, checkpoint] in &course.dips {
-        let what =
-            format!("{length} s from second {start} on, {black} s of it black, {lost} of the level lost; checkpoint: {checkpoint}");
+        let what = format!(
+            "{length} s from second {start} on, {black} s of it black, {lost} of the level lost; checkpoint: {checkpoint}"
+        );
         text.wrapped(&label("Dip"), LABEL, &what);
     }
     for note in &course.left_out {
@@ -165,7 +176,11 @@ fn verdict(text: &mut Text, verdict: &VerdictModel) {
         let note = if rule.note.is_empty() { String::new() } else { format!(" ({})", rule.note) };
         let value = if rule.value.is_empty() { "-" } else { &rule.value };
         let limit = if rule.limit.is_empty() { String::new() } else { format!("; allowed: {}", rule.limit) };
-        text.wrapped(&format!("{:<12}{:<9} ", rule.state, rule.id), 24, &format!("{}: {value}{limit}{note}", rule.rule));
+        text.wrapped(
+            &format!("{:<12}{:<9} ", rule.state, rule.id),
+            24,
+            &format!("{}: {value}{limit}{note}", rule.rule),
+        );
     }
 }
 
@@ -262,7 +277,12 @@ impl Text {
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths: Vec<usize> = (0..columns)
             .map(|column| {
-                rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST)
+                rows.iter()
+                    .filter_map(|row| row.get(column))
+                    .map(|cell| cell.chars().count())
+                    .max()
+                    .unwrap_or(0)
+                    .min(WIDEST)
             })
             .collect();
         for row in rows {

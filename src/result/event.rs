@@ -1,4 +1,5 @@
-//! What happens in a run, once, on one stream. The driver tells it; progress lines, the record and a report are consumers of it.
+//! What happens in a run, once, on one stream. The driver tells it; progress lines, the record and a report are
+//! consumers of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +9,8 @@ use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::PageReads;
 use crate::measure::{Deferred, Interval};
 
-/// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What `events.jsonl` leaves out
-/// stands in other files of the record.
+/// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What
+/// `events.jsonl` leaves out stands in other files of the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -85,10 +86,11 @@ pub enum Event {
         at: f64,
         /// Its type.
         transaction: String,
-        /// Seconds that its user had waited, which count in the response times; none if that began before the measurement interval, or if nobody
-        /// waited for it.
+        /// Seconds that its user had waited, which count in the response times; none if that began before the
+        /// measurement interval, or if nobody waited for it.
         waited: Option<f64>,
-        /// Whether the database was at work on it, so that its fate is unknown; otherwise it waited for a database that was away.
+        /// Whether the database was at work on it, so that its fate is unknown; otherwise it waited for a database that
+        /// was away.
         under_way: bool,
     },
     /// Further failures that were counted in the series but not written here, to bound the file.

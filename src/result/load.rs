@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;
 
-/// A step of a load or restore, told while it goes on. The rows of an earlier, interrupted load are told first, as one step.
+/// A step of a load or restore, told while it goes on. The rows of an earlier, interrupted load are told first, as one
+/// step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadStep {
-    /// A phase has begun: `schema`, `rows`, `keys`, `foreign keys`, `procedures`, `statistics`, `verify`; in a restore, a statement of its
-    /// script, or what follows it.
+    /// A phase has begun: `schema`, `rows`, `keys`, `foreign keys`, `procedures`, `statistics`, `verify`; in a restore,
+    /// a statement of its script, or what follows it.
     Phase(&'static str),
-    /// So many rows and bytes are committed since the last step of this kind; in a restore, so many rows are as they were loaded.
+    /// So many rows and bytes are committed since the last step of this kind; in a restore, so many rows are as they
+    /// were loaded.
     Rows {
         /// Rows committed.
         rows: u64,
@@ -45,14 +47,17 @@ pub struct LoadReport {
 pub struct RestoreReport {
     /// Seconds from the first statement to the last.
     pub seconds: f64,
-    /// Seconds of each phase, in order: `undo`, then what the engine needs to make the next run as the first, then `verify`.
+    /// Seconds of each phase, in order: `undo`, then what the engine needs to make the next run as the first, then
+    /// `verify`.
     pub phases: Vec<(String, f64)>,
-    /// Rows that were deleted, changed back or put back, by table, in the workload's order of tables. All are 0 if nothing was to be undone.
+    /// Rows that were deleted, changed back or put back, by table, in the workload's order of tables. All are 0 if
+    /// nothing was to be undone.
     pub undone: Vec<(String, u64)>,
     /// Rows of which every column was compared with the seed.
     #[serde(default)]
     pub compared: u64,
-    /// What was verified afterwards: the rows of each table counted, and what every row of the initial population must show.
+    /// What was verified afterwards: the rows of each table counted, and what every row of the initial population must
+    /// show.
     pub findings: Vec<Finding>,
 }
 

@@ -1,6 +1,8 @@
-//! What a run comes to, as types: the ground floor that the driver, the record, the judge, the studies and the reports share.
+//! What a run comes to, as types: the ground floor that the driver, the record, the judge, the studies and the reports
+//! share.
 //!
-//! The format of a record on disk is defined by these types. Nothing in this folder reads a file, a clock or a database.
+//! The format of a record on disk is defined by these types. Nothing in this folder reads a file, a clock or a
+//! database.
 
 pub mod database;
 pub mod environment;

@@ -1,5 +1,5 @@
-//! Whether the stored procedures of a database are those that this program makes: their source in the database's catalog is compared with its
-//! own, to the letter.
+//! Whether the stored procedures of a database are those that this program makes: their source in the database's
+//! catalog is compared with its own, to the letter.
 
 use serde::{Deserialize, Serialize};
 

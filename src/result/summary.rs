@@ -58,8 +58,8 @@ pub struct Summary {
     pub transactions_per_second: f64,
     /// What the headline figure is called: `NOPM` without think time.
     pub metric: String,
-    /// With pace: percent of what it allows: of TPC-C 12.86 New-Orders a minute and warehouse (clause 4.1.3), of DebitCredit one transaction a
-    /// second and branch.
+    /// With pace: percent of what it allows: of TPC-C 12.86 New-Orders a minute and warehouse (clause 4.1.3), of
+    /// DebitCredit one transaction a second and branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efficiency: Option<f64>,
     /// By transaction type.
@@ -76,8 +76,8 @@ pub struct Summary {
     /// With pace: what terminals, queue and driver did in the measurement interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<PacingSummary>,
-    /// What the inputs of the measurement interval were, by the names of `Workload::TALLIES`: `order_lines`, `remote_order_lines` and
-    /// so on.
+    /// What the inputs of the measurement interval were, by the names of `Workload::TALLIES`: `order_lines`,
+    /// `remote_order_lines` and so on.
     #[serde(default)]
     pub tallies: BTreeMap<String, u64>,
     /// Checkpoints, vacuums and warm-ups that Graymark asked for.
@@ -104,7 +104,8 @@ pub struct Summary {
     pub errors: BTreeMap<String, u64>,
     /// What the database counted.
     pub database: DatabaseCount,
-    /// Rows before the run of tables that transactions change the number of, counted where the conditions were checked before it.
+    /// Rows before the run of tables that transactions change the number of, counted where the conditions were checked
+    /// before it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub initial_rows: BTreeMap<String, u64>,
     /// The consistency conditions before and after the run.
@@ -191,7 +192,8 @@ pub struct PriceSummary {
     pub total: u64,
     /// What the price of a unit is called: `USD/NOPM`.
     pub metric: String,
-    /// The price of a unit of the run's metric, rounded up to three significant digits; none where nothing was measured.
+    /// The price of a unit of the run's metric, rounded up to three significant digits; none where nothing was
+    /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_metric: Option<f64>,
 }
@@ -254,7 +256,8 @@ pub struct PacingSummary {
     pub longest_queue: u64,
     /// How late the driver sent what its terminals had finished keying.
     pub lateness_ms: LatencySummary,
-    /// Whether the driver, not the database, was the limit: its 99th percentile of lateness is above 100 ms, the resolution that clause 5.3.4 asks of its clock.
+    /// Whether the driver, not the database, was the limit: its 99th percentile of lateness is above 100 ms, the
+    /// resolution that clause 5.3.4 asks of its clock.
     pub driver_limited: bool,
     /// Transactions that terminals had sent at the end of the run and no session ever worked.
     pub unfinished: u64,
@@ -485,7 +488,8 @@ pub enum State {
 /// What the load generator itself cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientCost {
-    /// User and system time of the process over the whole run, in seconds. With an engine in process it holds the database's work too.
+    /// User and system time of the process over the whole run, in seconds. With an engine in process it holds the
+    /// database's work too.
     pub cpu_s: f64,
     /// Of these, in user mode.
     pub cpu_user_s: f64,
@@ -535,12 +539,14 @@ pub struct Connections {
     pub abandoned: u64,
     /// Seconds in which no session completed anything because connections were gone.
     pub outage_s: f64,
-    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away until then.
+    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away
+    /// until then.
     #[serde(default)]
     pub longest_away_s: f64,
     /// Outages: start in seconds since the run's start, and length in seconds.
     pub outages: Vec<(f64, f64)>,
-    /// What became of the commits that the lost connections made doubtful, looked up one by one; none if no connection was lost.
+    /// What became of the commits that the lost connections made doubtful, looked up one by one; none if no connection
+    /// was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookup: Option<Lookup>,
 }

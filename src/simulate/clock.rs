@@ -1,5 +1,5 @@
-//! A buffer whose pages stand in a circle: each use of a page raises its count up to a limit, and a hand that goes round lowers the counts and
-//! takes the first page that it finds at zero.
+//! A buffer whose pages stand in a circle: each use of a page raises its count up to a limit, and a hand that goes
+//! round lowers the counts and takes the first page that it finds at zero.
 
 /// No page, no frame.
 const NONE: u32 = u32::MAX;
@@ -17,7 +17,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// An empty buffer of so many pages, at least one; counts go up to `limit`: 1 is the classic clock, PostgreSQL has 5.
+    /// An empty buffer of so many pages, at least one; counts go up to `limit`: 1 is the classic clock, PostgreSQL has
+    /// 5.
     pub fn new(size: usize, limit: u8) -> Self {
         Clock { frames: Vec::new(), frame: Vec::new(), size: size.max(1), hand: 0, limit }
     }

@@ -1,8 +1,9 @@
-//! What a buffer of any size would find of TPC-C at any number of warehouses, without a database: the workload's own stream of transactions,
-//! the pages that it asks for, and buffers that hold them or do not.
+//! What a buffer of any size would find of TPC-C at any number of warehouses, without a database: the workload's own
+//! stream of transactions, the pages that it asks for, and buffers that hold them or do not.
 //!
-//! Large scales are sampled. Pages belong to warehouses, and warehouses are alike: so many of them stand for all, with a buffer that is smaller
-//! by the same factor (spatial sampling, whole warehouses at a time), and of `item`, which all warehouses share, the same share of pages.
+//! Large scales are sampled. Pages belong to warehouses, and warehouses are alike: so many of them stand for all, with
+//! a buffer that is smaller by the same factor (spatial sampling, whole warehouses at a time), and of `item`, which all
+//! warehouses share, the same share of pages.
 
 pub mod clock;
 pub mod district;
@@ -85,7 +86,8 @@ pub struct Simulation {
     pub warm_up_transactions: u64,
     /// Transactions that count.
     pub transactions: u64,
-    /// Bytes of the pages that warm-up and counted transactions asked for, for all warehouses: a larger buffer could hold no more of them.
+    /// Bytes of the pages that warm-up and counted transactions asked for, for all warehouses: a larger buffer could
+    /// hold no more of them.
     pub touched_bytes: u64,
     /// Whether first uses count as misses.
     pub from_empty: bool,
@@ -127,7 +129,8 @@ pub struct AtSize {
     pub relations: BTreeMap<&'static str, Option<f64>>,
 }
 
-/// Simulates. `go_on` is told from time to time how far it is, from 0 to 1, and says whether to go on; what was counted until then is the result.
+/// Simulates. `go_on` is told from time to time how far it is, from 0 to 1, and says whether to go on; what was counted
+/// until then is the result.
 ///
 /// # Errors
 /// If a size has no page, in words for the user.
@@ -141,7 +144,8 @@ pub fn simulate(options: &Options, go_on: &mut dyn FnMut(f64) -> bool) -> Result
     let usual = u32::try_from(needed).unwrap_or(u32::MAX).clamp(40, MOST_WAREHOUSES);
     let simulated = options.sample.unwrap_or(usual).clamp(1, all);
     let share = f64::from(simulated) / f64::from(all);
-    let pages_of = |bytes: u64| (bytes as f64 / f64::from(options.page) * share).round().min(f64::from(u32::MAX - 1)) as u32;
+    let pages_of =
+        |bytes: u64| (bytes as f64 / f64::from(options.page) * share).round().min(f64::from(u32::MAX - 1)) as u32;
     if pages_of(*smallest) == 0 {
         return Err(format!(
             "a buffer of {smallest} bytes has no page among {simulated} of {all} warehouses; name a larger one with --buffer"
@@ -151,12 +155,14 @@ pub fn simulate(options: &Options, go_on: &mut dyn FnMut(f64) -> bool) -> Result
     let population = Tpcc::population(simulated, options.seed, Timestamp::default(), 0);
     let terminals = Tpcc::terminals(simulated, &Tpcc::parameters(&population), options.seed)?;
     let sessions = options.sessions.max(1) as usize;
-    let mut users: Vec<_> =
-        (0..u64::from(simulated) * u64::from(Tpcc::TERMINALS)).map(|number| Tpcc::terminal(&terminals, number)).collect();
+    let mut users: Vec<_> = (0..u64::from(simulated) * u64::from(Tpcc::TERMINALS))
+        .map(|number| Tpcc::terminal(&terminals, number))
+        .collect();
     let c = Tpcc::constants(&terminals).get("ol_i_id").and_then(|c| u32::try_from(*c).ok()).unwrap_or_default();
     let mut database = Database::load(&layout, options.page, &population, share, c, sessions);
     let names: Vec<&'static str> = layout.relations().collect();
-    let mut buffers = Buffers::new(options.policy, options.sizes.iter().map(|size| pages_of(*size)).collect(), names.len());
+    let mut buffers =
+        Buffers::new(options.policy, options.sizes.iter().map(|size| pages_of(*size)).collect(), names.len());
     let mut choice = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(options.seed);
     let mut work = |database: &mut Database, buffers: &mut Buffers| {
         let user = choice.random_range(0..users.len());
@@ -203,7 +209,11 @@ pub fn simulate(options: &Options, go_on: &mut dyn FnMut(f64) -> bool) -> Result
             index: rate(indexes),
             misses_per_transaction: per_transaction(known - found),
             unknown: if known > 0 { 100.0 * unknown as f64 / (known + unknown) as f64 } else { 0.0 },
-            relations: names.iter().zip(&counts).map(|(name, counts)| (*name, rate(std::slice::from_ref(counts)))).collect(),
+            relations: names
+                .iter()
+                .zip(&counts)
+                .map(|(name, counts)| (*name, rate(std::slice::from_ref(counts))))
+                .collect(),
         }
     });
     Ok(Simulation {

@@ -59,7 +59,8 @@ pub struct Counts {
     pub created: u64,
     /// By size: found.
     pub found: Vec<u64>,
-    /// By size: asked for the first time while the buffer had room left, so that nobody can say whether they had been there.
+    /// By size: asked for the first time while the buffer had room left, so that nobody can say whether they had been
+    /// there.
     pub unknown: Vec<u64>,
 }
 
@@ -111,7 +112,8 @@ impl Buffers {
         self.counting = true;
     }
 
-    /// Asks for a page so many times in a row, at least once. A clock takes that for one use: the server holds the page in the meantime.
+    /// Asks for a page so many times in a row, at least once. A clock takes that for one use: the server holds the page
+    /// in the meantime.
     pub fn touch(&mut self, relation: usize, place: Place, times: u32) {
         let numbers = &mut self.numbers[relation][place.part as usize];
         let page = place.page as usize;

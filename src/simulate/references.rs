@@ -1,8 +1,10 @@
-//! The pages that the five transactions ask for, on PostgreSQL's heaps and B-trees, statement by statement as `procedures.sql` has them.
+//! The pages that the five transactions ask for, on PostgreSQL's heaps and B-trees, statement by statement as
+//! `procedures.sql` has them.
 //!
-//! A page counts as often as PostgreSQL counts it: once for each level of an index that a search goes down, once for the page of the row that it
-//! finds, and of an updated row twice more, for the server fetches the old version again before it writes the new one. A scan that goes
-//! from row to row counts a page again only after it has been on another one.
+//! A page counts as often as PostgreSQL counts it: once for each level of an index that a search goes down, once for
+//! the page of the row that it finds, and of an updated row twice more, for the server fetches the old version again
+//! before it writes the new one. A scan that goes from row to row counts a page again only after it has been on another
+//! one.
 
 use super::district::{self, District, Items, Names, Order};
 use super::layout::{Layout, index};
@@ -24,11 +26,13 @@ pub struct Database {
     heaps: [Heap; schema::TABLES.len()],
     names: Names,
     districts: Vec<District>,
-    /// By loaded page of `customer`: whether a row was updated since the load, so that its visibility has to be looked up on it.
+    /// By loaded page of `customer`: whether a row was updated since the load, so that its visibility has to be looked
+    /// up on it.
     updated: Vec<bool>,
     /// Entries that came to each loaded leaf of `orders_customer`.
     inserted: Vec<u16>,
-    /// Pages of `item` and leaves of its index: those that stand for them, where only some of the warehouses are simulated.
+    /// Pages of `item` and leaves of its index: those that stand for them, where only some of the warehouses are
+    /// simulated.
     items: [Vec<u32>; 2],
     loaded_pages: u64,
     /// Whether `warehouse` has no more than one page, all warehouses of the database included.
@@ -106,8 +110,9 @@ impl Database {
     pub fn load(layout: &Layout, page: u32, population: &Population, share: f64, c: u32, sessions: usize) -> Database {
         let names = Names::all();
         let mut lines = 0;
-        let districts: Vec<District> =
-            (1..=population.warehouses).flat_map(|warehouse| district::load(population, &names, warehouse, &mut lines)).collect();
+        let districts: Vec<District> = (1..=population.warehouses)
+            .flat_map(|warehouse| district::load(population, &names, warehouse, &mut lines))
+            .collect();
         let warehouses = u64::from(population.warehouses);
         let customers = warehouses * (DISTRICTS * CUSTOMERS) as u64;
         let entries = |index| match index {
@@ -137,14 +142,18 @@ impl Database {
             schema::DISTRICT => entries(index::DISTRICT),
             _ => customers,
         };
-        // All warehouses ask for the same items: of those pages, as many remain as of the others, from the hottest to the coldest.
+        // All warehouses ask for the same items: of those pages, as many remain as of the others, from the hottest to
+        // the coldest.
         let hot = STOCK.shares(c);
         let stand_in = |page_of: &dyn Fn(u64) -> u64| {
             let mut pages = vec![0.0; page_of(ITEMS as u64 - 1) as usize + 1];
             hot.iter().zip(0..).for_each(|(share, row)| pages[page_of(row) as usize] += share);
             if share < 1.0 { skew::ranks(&pages, share) } else { (0..pages.len() as u32).collect() }
         };
-        let items = [stand_in(&|row| heaps[schema::ITEM].loaded(row).page.into()), stand_in(&|row| trees[index::ITEM].leaf(row))];
+        let items = [
+            stand_in(&|row| heaps[schema::ITEM].loaded(row).page.into()),
+            stand_in(&|row| trees[index::ITEM].leaf(row)),
+        ];
         let pages = (0..heaps.len()).map(|table| u64::from(heaps[table].loaded(rows(table)).page) + 1);
         let leaves = (0..trees.len()).map(|at| trees[at].leaf(entries(at)) + 1);
         Database {
@@ -240,8 +249,8 @@ impl Database {
         self.row(schema::STOCK, row, times, to);
     }
 
-    /// Searches an index whose entries a district gets at its end, for one of these: the `loaded`-th of the database or, if it came later,
-    /// the `inserted`-th of its district.
+    /// Searches an index whose entries a district gets at its end, for one of these: the `loaded`-th of the database
+    /// or, if it came later, the `inserted`-th of its district.
     fn search_tail(&mut self, index: usize, district: usize, loaded: u64, inserted: Option<u64>, to: &mut Buffers) {
         let tree = &mut self.trees[index];
         // The first ones find room on the last loaded leaf.
@@ -273,10 +282,12 @@ impl Database {
     /// The leaf of an open order once more, without a search.
     fn leaf_of_open(&self, district: usize, number: u32, to: &mut Buffers) {
         let tree = &self.trees[index::NEW_ORDER];
-        let inserted =
-            u64::from(number).checked_sub(ORDERS as u64 + 1).and_then(|entry| entry.checked_sub(tree.full - tree.loaded));
-        let grown =
-            inserted.and_then(|entry| self.districts[district].leaves[tail(index::NEW_ORDER)].get((entry / tree.full) as usize));
+        let inserted = u64::from(number)
+            .checked_sub(ORDERS as u64 + 1)
+            .and_then(|entry| entry.checked_sub(tree.full - tree.loaded));
+        let grown = inserted.and_then(|entry| {
+            self.districts[district].leaves[tail(index::NEW_ORDER)].get((entry / tree.full) as usize)
+        });
         let leaf = grown.copied().unwrap_or_else(|| Place::loaded(tree.leaf(open_row(district, number))));
         to.touch(relation(index::NEW_ORDER), leaf, 1);
     }
@@ -436,8 +447,8 @@ impl Database {
         }
     }
 
-    /// Takes the oldest order out of a district's queue. The search begins where the queue first began and passes the entries of orders
-    /// that were taken since, as long as nobody vacuums.
+    /// Takes the oldest order out of a district's queue. The search begins where the queue first began and passes the
+    /// entries of orders that were taken since, as long as nobody vacuums.
     fn take(&mut self, district: usize, number: u32, to: &mut Buffers) {
         let row = |of: &Self, number: u32| match of.districts[district].order(number) {
             Some(order) => order.open,
@@ -449,15 +460,17 @@ impl Database {
         for leaf in tree.leaf(begin) + 1..=tree.leaf(open_row(district, number)) {
             to.touch(relation(index::NEW_ORDER), Place::loaded(leaf), 1);
         }
-        let inserted =
-            u64::from(number).checked_sub(ORDERS as u64 + 1).and_then(|entry| entry.checked_sub(tree.full - tree.loaded));
+        let inserted = u64::from(number)
+            .checked_sub(ORDERS as u64 + 1)
+            .and_then(|entry| entry.checked_sub(tree.full - tree.loaded));
         if let Some(inserted) = inserted {
             let last = (inserted / tree.full) as usize;
             for leaf in self.districts[district].leaves[tail(index::NEW_ORDER)].iter().take(last + 1) {
                 to.touch(relation(index::NEW_ORDER), *leaf, 1);
             }
         }
-        // The row that was taken last is found dead, which the scan goes back to its leaf to note; then this one is found and locked.
+        // The row that was taken last is found dead, which the scan goes back to its leaf to note; then this one is
+        // found and locked.
         let place = row(self, number);
         match (number > FIRST_OPEN_ORDER as u32).then(|| row(self, number - 1)) {
             Some(dead) => {

@@ -1,12 +1,13 @@
-//! LRU at every size at once: the reuse distance of a page is the number of other pages that were asked for since it was last asked for,
-//! and a buffer of n pages holds it if the distance is below n.
+//! LRU at every size at once: the reuse distance of a page is the number of other pages that were asked for since it
+//! was last asked for, and a buffer of n pages holds it if the distance is below n.
 
 /// No page, no place.
 const NONE: u32 = u32::MAX;
 /// Places at the start.
 const SMALLEST: usize = 1 << 10;
 
-/// Pages in the order of their last use, and how many of them were used after any one: a Fenwick tree over places, one a page.
+/// Pages in the order of their last use, and how many of them were used after any one: a Fenwick tree over places, one
+/// a page.
 #[derive(Debug)]
 pub struct Reuse {
     /// By page: where it stands in the order.
@@ -31,7 +32,8 @@ impl Reuse {
         self.pages
     }
 
-    /// Asks for a page: how many others were asked for since the last time; none the first time. Pages are numbered from 0, densely.
+    /// Asks for a page: how many others were asked for since the last time; none the first time. Pages are numbered
+    /// from 0, densely.
     pub fn touch(&mut self, page: u32) -> Option<u32> {
         let number = page as usize;
         if number >= self.place.len() {

@@ -21,8 +21,8 @@ pub const STOCK: Choice = Choice { name: "stock, item", a: 8191, first: 1, last:
 pub const CUSTOMER: Choice = Choice { name: "customer by number", a: 1023, first: 1, last: CUSTOMERS };
 
 impl Choice {
-    /// How likely each value is, from the least on, with the constant C of a run: of all pairs of the two draws, those whose bits together are
-    /// the value. Pairs of bit sets with one union are counted by their subsets.
+    /// How likely each value is, from the least on, with the constant C of a run: of all pairs of the two draws, those
+    /// whose bits together are the value. Pairs of bit sets with one union are counted by their subsets.
     pub fn shares(&self, c: u32) -> Vec<f64> {
         let (a, x, y) = (self.a as usize, self.first as usize, self.last as usize);
         let sets = (a.max(y) + 1).next_power_of_two();
@@ -31,7 +31,8 @@ impl Choice {
             each_bit(sets, |with, without| count[with] += count[without]);
             count
         };
-        let mut unions: Vec<i64> = subsets(0..=a).iter().zip(subsets(x..=y)).map(|(left, right)| left * right).collect();
+        let mut unions: Vec<i64> =
+            subsets(0..=a).iter().zip(subsets(x..=y)).map(|(left, right)| left * right).collect();
         each_bit(sets, |with, without| unions[with] -= unions[without]);
         let values = y - x + 1;
         let pairs = ((a + 1) * values) as f64;
@@ -56,8 +57,8 @@ pub fn of_pages(rows: &[f64], rows_per_page: usize) -> Vec<f64> {
     rows.chunks(rows_per_page.max(1)).map(|page| page.iter().sum()).collect()
 }
 
-/// Where each of `shares` stands among them from the hottest on, brought down to `scale` times as many places, a fraction from 0 to 1: those that
-/// get one place are about equally hot.
+/// Where each of `shares` stands among them from the hottest on, brought down to `scale` times as many places, a
+/// fraction from 0 to 1: those that get one place are about equally hot.
 pub fn ranks(shares: &[f64], scale: f64) -> Vec<u32> {
     let mut order: Vec<usize> = (0..shares.len()).collect();
     order.sort_unstable_by(|left, right| shares[*right].total_cmp(&shares[*left]).then(left.cmp(right)));
@@ -80,8 +81,9 @@ pub fn hottest(shares: &[f64], fraction: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// What is known of the rows, and what pages make of it. Rows of 306 bytes (clause 4.2.2) stand thirteen on a page of 4 KiB: three quarters of
-    /// the accesses go to a fifth of such pages; to a quarter they go only with pages of 16 KiB.
+    /// What is known of the rows, and what pages make of it. Rows of 306 bytes (clause 4.2.2) stand thirteen on a page
+    /// of 4 KiB: three quarters of the accesses go to a fifth of such pages; to a quarter they go only with pages of 16
+    /// KiB.
     #[test]
     fn the_skew_of_stock_is_as_it_is_known() {
         for c in [0, 123, 7_911] {

@@ -50,7 +50,8 @@ fn a_clock_is_near_to_lru_and_its_sizes_do_not_meddle_with_each_other() {
     let lru = overall(&run(&options(2, &sizes)));
     for policy in [Policy::Clock, Policy::ClockSweep] {
         let together = overall(&run(&Options { policy, ..options(2, &sizes) }));
-        let alone: Vec<f64> = sizes.iter().flat_map(|size| overall(&run(&Options { policy, ..options(2, &[*size]) }))).collect();
+        let alone: Vec<f64> =
+            sizes.iter().flat_map(|size| overall(&run(&Options { policy, ..options(2, &[*size]) }))).collect();
         assert_eq!(together, alone, "{policy:?}");
         assert!(together.iter().zip(&lru).all(|(clock, lru)| (clock - lru).abs() < 4.0), "{together:?} {lru:?}");
         assert_ne!(together, lru);

@@ -64,7 +64,8 @@ enum Order {
 /// Units and what they are in the figure's own.
 const TIMES: [(&str, f64); 4] = [("ms", 1.0), ("us", 1e-3), ("s", 1e3), ("min", 6e4)];
 /// The longest operators first.
-const ORDERS: [(&str, Order); 4] = [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Below), (">", Order::Above)];
+const ORDERS: [(&str, Order); 4] =
+    [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Below), (">", Order::Above)];
 
 /// What can be asked for, for a message.
 const USAGE: &str = "give constraints such as p90(new_order)<5s, efficiency>0.95, tpm>1000, tps>50, errors<=0, retries<100, hits(data)>90%; \
@@ -122,7 +123,8 @@ impl Constraint {
             .filter_map(|(sign, order)| Some((text.find(sign)?, sign, order)))
             .min_by_key(|(at, sign, _)| (*at, std::cmp::Reverse(sign.len())))
             .ok_or_else(|| wrong("it has none of <, <=, >, >="))?;
-        let (name, limit) = (text.get(..at).unwrap_or_default().trim(), text.get(at + sign.len()..).unwrap_or_default().trim());
+        let (name, limit) =
+            (text.get(..at).unwrap_or_default().trim(), text.get(at + sign.len()..).unwrap_or_default().trim());
         let figure = Figure::parse(name).map_err(|why| wrong(&why))?;
         let limit = figure.limit(limit).map_err(|why| wrong(&why))?;
         Ok(Constraint { figure, order, limit, text: text.split_whitespace().collect() })
@@ -186,7 +188,9 @@ impl Figure {
         match (self, unit) {
             (Figure::Response(..), unit) => {
                 let known = TIMES.into_iter().find(|(name, _)| *name == unit);
-                known.map(|(_, factor)| number * factor).ok_or_else(|| format!("`{text}` is no time such as 5s or 500ms"))
+                known
+                    .map(|(_, factor)| number * factor)
+                    .ok_or_else(|| format!("`{text}` is no time such as 5s or 500ms"))
             }
             (Figure::Efficiency | Figure::Hits(_), "%") => Ok(number),
             (Figure::Efficiency | Figure::Hits(_), "") if number <= 1.0 => Ok(100.0 * number),

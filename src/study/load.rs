@@ -6,14 +6,15 @@ use crate::workload::tpcc::timing;
 
 /// The pace at which the same terminals offer `percent` of the load of a run at full load, by longer think times.
 ///
-/// A terminal goes round in its keying, response and think times. At full load the mean of the round is known; a round that is longer
-/// by the inverse of the share gives the share of the rate. With less load there is no queue, so what is left of the response time is
-/// about the service time.
+/// A terminal goes round in its keying, response and think times. At full load the mean of the round is known; a round
+/// that is longer by the inverse of the share gives the share of the rate. With less load there is no queue, so what is
+/// left of the response time is about the service time.
 ///
 /// # Errors
 /// If the run had no think times, completed nothing, or the think times would be too long.
 pub fn pace(full: &Summary, percent: u32) -> Result<Pace, String> {
-    let base = full.pace.parse::<Pace>().ok().and_then(Pace::factors).ok_or("the run at full load had no think times")?;
+    let base =
+        full.pace.parse::<Pace>().ok().and_then(Pace::factors).ok_or("the run at full load had no think times")?;
     let mean = |time: fn(&TransactionSummary) -> f64| {
         let of = |transaction: &TransactionSummary| transaction.completed as f64;
         let sum = full.transactions.values().map(|transaction| of(transaction) * time(transaction)).sum::<f64>();
@@ -29,7 +30,9 @@ pub fn pace(full: &Summary, percent: u32) -> Result<Pace, String> {
     let (keying, full_think) = (keying * base.0.get(), think * base.1.get());
     let round = (keying + full_think + response) * 100.0 / f64::from(percent.max(1));
     let factor = Factor::new((round - keying - service) / think);
-    factor.map(|factor| Pace::of(base.0, factor)).ok_or_else(|| format!("{percent} % of the load is too little for think times"))
+    factor
+        .map(|factor| Pace::of(base.0, factor))
+        .ok_or_else(|| format!("{percent} % of the load is too little for think times"))
 }
 
 #[cfg(test)]
@@ -44,7 +47,8 @@ mod tests {
 
     #[test]
     fn only_think_times_are_longer() {
-        // 9.696 s of keying and 11 s of thinking a round (clause 5.2.5.7, by the deck): half the rate is a round of 41.39 s.
+        // 9.696 s of keying and 11 s of thinking a round (clause 5.2.5.7, by the deck): half the rate is a round of
+        // 41.39 s.
         let full = summary("standard", 10, 100.0, 0.0);
         let (keying, think) = factors(&full, 50);
         let (mean_keying, mean_think) = timing::means();
@@ -60,7 +64,10 @@ mod tests {
         assert!((mean_keying + think * mean_think - (mean_keying + mean_think + 5.0) / 0.8).abs() < 1e-3, "{think}");
         let (keying, think) = factors(&summary("standard*0.01", 10, 100.0, 0.0), 80);
         assert_eq!(keying, 0.01);
-        assert!((keying * mean_keying + think * mean_think - 0.01 * (mean_keying + mean_think) / 0.8).abs() < 1e-3, "{think}");
+        assert!(
+            (keying * mean_keying + think * mean_think - 0.01 * (mean_keying + mean_think) / 0.8).abs() < 1e-3,
+            "{think}"
+        );
     }
 
     #[test]

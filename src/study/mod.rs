@@ -115,7 +115,11 @@ pub(crate) mod tests {
         let types = [("new_order", 435), ("payment", 435), ("order_status", 44), ("delivery", 43), ("stock_level", 43)];
         let transaction = |completed| TransactionSummary {
             completed,
-            response_ms: LatencySummary { mean: response_ms, p90: 2.0 * response_ms.min(1_000.0), ..LatencySummary::default() },
+            response_ms: LatencySummary {
+                mean: response_ms,
+                p90: 2.0 * response_ms.min(1_000.0),
+                ..LatencySummary::default()
+            },
             ..TransactionSummary::default()
         };
         Summary {
@@ -142,7 +146,9 @@ pub(crate) mod tests {
             efficiency: None,
             transactions: types.map(|(name, completed)| (name.to_owned(), transaction(completed))).into(),
             failed: BTreeMap::new(),
-            outcomes: types.map(|(name, completed)| (name.to_owned(), Outcomes { completed, ..Outcomes::default() })).into(),
+            outcomes: types
+                .map(|(name, completed)| (name.to_owned(), Outcomes { completed, ..Outcomes::default() }))
+                .into(),
             allowed_errors: 0.0,
             pacing: None,
             constants: Default::default(),

@@ -17,9 +17,11 @@ use crate::workload::tpcc::{Tpcc, timing};
 /// What a run must keep to pass, beside the response times of clause 5.2.5.3, equal counts and a consistent database.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// The least percent of the New-Orders that keying and think times allow; clause 4.1.3 asks for 9 of 12.86 a warehouse.
+    /// The least percent of the New-Orders that keying and think times allow; clause 4.1.3 asks for 9 of 12.86 a
+    /// warehouse.
     pub efficiency: f64,
-    /// The 90th percentile of New-Order's response time stays below this, in milliseconds; the standard's 5 s are always a limit.
+    /// The 90th percentile of New-Order's response time stays below this, in milliseconds; the standard's 5 s are
+    /// always a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_order_ms: Option<f64>,
 }
@@ -57,8 +59,8 @@ pub struct Point {
     pub notes: Vec<String>,
     /// Whether the database is inconsistent, counts otherwise than its clients, or was not there to be asked.
     pub check_failed: bool,
-    /// Whether more transactions failed for good than were allowed, or a type completed nothing: such a point never passes, and is never
-    /// the best.
+    /// Whether more transactions failed for good than were allowed, or a type completed nothing: such a point never
+    /// passes, and is never the best.
     #[serde(default)]
     pub failures: bool,
     /// Seconds of the measurement interval in which no session had a connection.
@@ -69,7 +71,8 @@ pub struct Point {
     pub observation: Option<Observation>,
 }
 
-/// What the models of sizing are made from, as far as a run's summary tells; `buffers` are the bytes that were asked for.
+/// What the models of sizing are made from, as far as a run's summary tells; `buffers` are the bytes that were asked
+/// for.
 pub fn observed(summary: &Summary, buffers: Option<u64>) -> Observation {
     let pages = summary.counters.as_ref().and_then(|counters| counters.pages.as_ref());
     let hits = |part: fn(&PagesSummary) -> Option<Hits>| pages.and_then(part);
@@ -120,7 +123,8 @@ impl Point {
         point
     }
 
-    /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients breaks something.
+    /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients
+    /// breaks something.
     pub fn measured(summary: &Summary) -> Point {
         let throughput = summary.new_orders_per_minute.unwrap_or(0.0);
         let incidents = Incidents::of(summary);
@@ -154,7 +158,9 @@ impl Point {
             point.notes.push("consistency was not checked after the run".to_owned());
         }
         if summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
-            point.notes.push("the driver was late: Graymark's own machine was a limit, not the database alone".to_owned());
+            point
+                .notes
+                .push("the driver was late: Graymark's own machine was a limit, not the database alone".to_owned());
         }
         point
     }
@@ -187,7 +193,8 @@ fn failures(incidents: &Incidents) -> Vec<String> {
     if !incidents.beyond_allowed {
         return Vec::new();
     }
-    let failed = (incidents.failed > 0).then(|| format!("{} of {} transactions FAILED", incidents.failed, incidents.asked()));
+    let failed =
+        (incidents.failed > 0).then(|| format!("{} of {} transactions FAILED", incidents.failed, incidents.asked()));
     let idle = incidents.idle.iter().map(|name| format!("NO {name} COMPLETED"));
     let nothing = (incidents.asked() == 0 && incidents.failed == 0).then(|| "NOTHING COMPLETED".to_owned());
     failed.into_iter().chain(idle).chain(nothing).collect()

@@ -28,8 +28,9 @@ enum Stage {
 
 /// What to try next between `from` and `to`, given what has passed and what has not.
 ///
-/// The same results always lead to the same next step, so a search goes on where it was. It ends whatever the results are; where a
-/// larger scale passes although a smaller one fails, it ends at a scale that passes and whose successor fails.
+/// The same results always lead to the same next step, so a search goes on where it was. It ends whatever the results
+/// are; where a larger scale passes although a smaller one fails, it ends at a scale that passes and whose successor
+/// fails.
 pub fn next(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> Next {
     match stage(from, to, passed) {
         Stage::Doubling { next, .. } => Next::Try(next),

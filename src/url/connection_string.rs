@@ -2,9 +2,22 @@
 
 use super::{holds_secret, is_secret};
 
-/// Keywords that drivers share. Behind a password without braces only these are shown: what else is there may be a part of it.
-const USUAL: [&str; 12] =
-    ["driver", "dsn", "filedsn", "server", "servername", "host", "hostname", "port", "database", "uid", "user", "graymarkdialect"];
+/// Keywords that drivers share. Behind a password without braces only these are shown: what else is there may be a part
+/// of it.
+const USUAL: [&str; 12] = [
+    "driver",
+    "dsn",
+    "filedsn",
+    "server",
+    "servername",
+    "host",
+    "hostname",
+    "port",
+    "database",
+    "uid",
+    "user",
+    "graymarkdialect",
+];
 
 /// A keyword and its value.
 #[derive(Clone, PartialEq, Eq)]
@@ -83,7 +96,8 @@ pub(super) fn open(text: &str) -> Option<String> {
     let pairs = pairs(text).ok()?;
     let unsure = pairs.iter().position(|pair| pair.is_secret() && !pair.braced).unwrap_or(pairs.len());
     let usual = |keyword: &str| USUAL.iter().any(|usual| keyword.eq_ignore_ascii_case(usual));
-    let shown = pairs.iter().enumerate().filter(|(at, pair)| !pair.is_secret() && (*at < unsure || usual(&pair.keyword)));
+    let shown =
+        pairs.iter().enumerate().filter(|(at, pair)| !pair.is_secret() && (*at < unsure || usual(&pair.keyword)));
     Some(join(shown.map(|(_, pair)| (pair.keyword.as_str(), pair.value.as_str()))))
 }
 

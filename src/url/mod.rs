@@ -1,4 +1,5 @@
-//! URLs of databases, which may hold a password. On the ground floor: plans, engines, sweeps and the command line all use this one type.
+//! URLs of databases, which may hold a password. On the ground floor: plans, engines, sweeps and the command line all
+//! use this one type.
 
 mod connection_string;
 mod server;
@@ -40,8 +41,9 @@ impl fmt::Debug for Password {
     }
 }
 
-/// The URL of a database. It may hold a password, so `Debug`, `Display` and `Serialize` give it without: a URL that cannot be read as one
-/// of the known forms is shown by its scheme only, for nobody knows where in it the password is. Only [`DatabaseUrl::reveal`] gives the whole.
+/// The URL of a database. It may hold a password, so `Debug`, `Display` and `Serialize` give it without: a URL that
+/// cannot be read as one of the known forms is shown by its scheme only, for nobody knows where in it the password is.
+/// Only [`DatabaseUrl::reveal`] gives the whole.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct DatabaseUrl(String);

@@ -50,13 +50,17 @@ impl<'a> Raw<'a> {
     fn of(url: &'a str, form: &Form) -> Result<Raw<'a>, String> {
         let name = form.schemes.first().copied().unwrap_or_default();
         let wrong = |why: &str| format!("the database URL is not {name}://USER@HOST:PORT/DATABASE: {why}");
-        let found = form.schemes.iter().find_map(|&scheme| Some((scheme, url.strip_prefix(scheme)?.strip_prefix("://")?)));
+        let found =
+            form.schemes.iter().find_map(|&scheme| Some((scheme, url.strip_prefix(scheme)?.strip_prefix("://")?)));
         let (scheme, rest) = found.ok_or_else(|| wrong(&format!("it does not begin with {name}://")))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        // Behind the host it would be a part of a password that holds a slash or a question mark: what it stands for is then unknown.
+        // Behind the host it would be a part of a password that holds a slash or a question mark: what it stands for is
+        // then unknown.
         if path.contains('@') || query.contains('@') {
-            return Err(wrong("there is an `@` behind the host; in a password write / as %2F and ? as %3F, elsewhere @ as %40"));
+            return Err(wrong(
+                "there is an `@` behind the host; in a password write / as %2F and ? as %3F, elsewhere @ as %40",
+            ));
         }
         let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
@@ -80,7 +84,8 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// What a URL says, decoded, as parameters in their order. The `url` crate does not serve here: it refuses `user@` without a host.
+/// What a URL says, decoded, as parameters in their order. The `url` crate does not serve here: it refuses `user@`
+/// without a host.
 pub struct Parts(Vec<(String, String)>);
 
 impl Parts {
@@ -96,9 +101,13 @@ impl Parts {
         };
         let path = raw.path.strip_prefix('/').unwrap_or(raw.path);
         let mut parts = Vec::new();
-        for (name, value) in
-            [("user", raw.user), ("password", raw.password), ("host", raw.host), ("port", raw.port), (form.database, path)]
-        {
+        for (name, value) in [
+            ("user", raw.user),
+            ("password", raw.password),
+            ("host", raw.host),
+            ("port", raw.port),
+            (form.database, path),
+        ] {
             parts.push((name.to_owned(), decode(value)?));
         }
         for (name, value) in raw.pairs {
@@ -149,7 +158,10 @@ pub(super) fn open(url: &str, form: &Form) -> Option<String> {
     open.push_str(raw.address);
     open.push_str(raw.path);
     let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
-    let pairs = raw.pairs.iter().filter(|(name, value)| !super::is_secret(&decoded(name)) && !super::holds_secret(&decoded(value)));
+    let pairs = raw
+        .pairs
+        .iter()
+        .filter(|(name, value)| !super::is_secret(&decoded(name)) && !super::holds_secret(&decoded(value)));
     for (index, (name, value)) in pairs.enumerate() {
         open.push(if index == 0 { '?' } else { '&' });
         open.push_str(&format!("{name}={value}"));
@@ -181,7 +193,10 @@ mod tests {
     #[test]
     fn the_last_value_that_is_not_empty_counts() {
         let parts = Parts::of("database://ann@db.example:6000/bench?host=&port=7000", &FORM).unwrap();
-        assert_eq!((parts.last("host"), parts.last("port"), parts.last("name")), (Some("db.example"), Some("7000"), Some("bench")));
+        assert_eq!(
+            (parts.last("host"), parts.last("port"), parts.last("name")),
+            (Some("db.example"), Some("7000"), Some("bench"))
+        );
         assert_eq!(parts.last("password"), None);
         let environment = |name: &str| (name == "DB_PASSWORD").then(|| "secret".to_owned());
         assert_eq!(parts.given("password", "DB_PASSWORD", &environment).as_deref(), Some("secret"));

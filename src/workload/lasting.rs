@@ -1,5 +1,5 @@
-//! What stays of the initial population while transactions work on it: as data of a workload, so that any row of any database can be held
-//! against the seed.
+//! What stays of the initial population while transactions work on it: as data of a workload, so that any row of any
+//! database can be held against the seed.
 
 use super::value::{Money, Rate, Timestamp, Value};
 
@@ -82,7 +82,8 @@ pub struct Lasting {
     pub title: &'static str,
     /// Index into the workload's tables.
     pub table: usize,
-    /// The columns that tell which row of the population it is, all of them integers; the population writes its rows in their order.
+    /// The columns that tell which row of the population it is, all of them integers; the population writes its rows in
+    /// their order.
     pub key: &'static [&'static str],
     /// The columns that are looked at, besides the key.
     pub columns: Columns,
@@ -103,8 +104,8 @@ pub enum Columns {
     Only(&'static [&'static str]),
 }
 
-/// What must hold between a row of the population and the same row in a database. Rows have the key and the columns of [`Lasting`], in the
-/// table's order.
+/// What must hold between a row of the population and the same row in a database. Rows have the key and the columns of
+/// [`Lasting`], in the table's order.
 #[derive(Clone, Copy, Debug)]
 pub enum Rule {
     /// Each column is as it was loaded; one that was null may have got a value.

@@ -69,7 +69,8 @@ pub trait Population: Clone + Send + Sync + 'static {
     type Rows: Rows;
     /// All parts; together they are the whole population, each row once. They may be loaded in any order.
     fn parts(&self) -> Vec<Part>;
-    /// The tables with the columns that its rows have, in the workload's order: those of [`Workload::TABLES`], and what a profile adds.
+    /// The tables with the columns that its rows have, in the workload's order: those of [`Workload::TABLES`], and what
+    /// a profile adds.
     fn tables(&self) -> &'static [Table];
     /// A writer of rows.
     fn rows(&self) -> Self::Rows;
@@ -115,7 +116,8 @@ pub enum Users {
 /// What a profile sets of a run, unless the run says otherwise. Times are in seconds; none leaves the usual value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preset {
-    /// Clients for each unit of scale. They share the terminals of their unit among them, and leave those of others alone.
+    /// Clients for each unit of scale. They share the terminals of their unit among them, and leave those of others
+    /// alone.
     pub clients_per_unit: Option<u32>,
     /// Time before the measurement interval.
     pub ramp_up: Option<u32>,
@@ -202,15 +204,15 @@ pub trait Workload: Clone + Send + Sync + 'static {
     }
     /// What a run has to know of the population besides scale and seed, to be kept in the database.
     fn parameters(population: &Self::Population) -> BTreeMap<String, i64>;
-    /// All terminals of a run share this: the scale, the run's constants. `parameters` are those of the loaded population;
-    /// an error names one that is missing.
+    /// All terminals of a run share this: the scale, the run's constants. `parameters` are those of the loaded
+    /// population; an error names one that is missing.
     fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Self::Terminals, String>;
     /// The constants that the inputs of a run are drawn with, by name, to be told with its result.
     fn constants(_terminals: &Self::Terminals) -> BTreeMap<String, i64> {
         BTreeMap::new()
     }
-    /// The terminal of a number, from 0. The first `scale` × [`Workload::TERMINALS`] numbers are the standard's own terminals; further
-    /// ones go round again with random streams of their own.
+    /// The terminal of a number, from 0. The first `scale` × [`Workload::TERMINALS`] numbers are the standard's own
+    /// terminals; further ones go round again with random streams of their own.
     fn terminal(terminals: &Self::Terminals, number: u64) -> Self::Terminal;
 
     /// How long the input of a type is keyed in, in microseconds.
@@ -227,10 +229,11 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn screen(input: &Self::Input, output: Option<&Self::Output>) -> String;
     /// Adds the effects of a completed transaction to `effects`, which has the length of [`Workload::EFFECTS`].
     fn count(output: &Self::Output, effects: &mut [u64]);
-    /// Adds what a completed transaction's input and result were to `tallies`, which has the length of [`Workload::TALLIES`].
+    /// Adds what a completed transaction's input and result were to `tallies`, which has the length of
+    /// [`Workload::TALLIES`].
     fn tally(input: &Self::Input, output: &Self::Output, tallies: &mut [u64]);
-    /// The row by which a completed transaction can be found again; none for one that leaves no such row. It is on the path of every
-    /// transaction: it must not allocate.
+    /// The row by which a completed transaction can be found again; none for one that leaves no such row. It is on the
+    /// path of every transaction: it must not allocate.
     fn trace(_input: &Self::Input, _output: &Self::Output) -> Option<Trace> {
         None
     }
@@ -254,7 +257,8 @@ pub trait Terminal {
     fn choose(&mut self) -> usize;
     /// Fills in the input screen of the chosen type.
     fn input(&mut self, transaction: usize) -> Self::Input;
-    /// How long it looks at the result of a transaction of this type, which was a time `response` in coming. In microseconds.
+    /// How long it looks at the result of a transaction of this type, which was a time `response` in coming. In
+    /// microseconds.
     fn think_time(&mut self, transaction: usize, response: u64) -> u64;
     /// The input of its next transaction.
     fn next_input(&mut self) -> Self::Input {

@@ -5,8 +5,8 @@ use rand_xoshiro::{SplitMix64, Xoroshiro128PlusPlus};
 
 /// Negative exponential times are cut at so many times their mean (TPC-C clause 5.2.5.4).
 pub const CUT: f64 = 10.0;
-/// Cutting takes away from the mean; the exponential's own mean is greater by this factor f, so that what is left has the mean that was
-/// asked for: f × (1 − e^(−10/f)) = 1.
+/// Cutting takes away from the mean; the exponential's own mean is greater by this factor f, so that what is left has
+/// the mean that was asked for: f × (1 − e^(−10/f)) = 1.
 pub const KEEP_MEAN: f64 = 1.000045422618;
 
 /// All random streams of one seed and topic, told apart by a key: any of them can be had without the others.

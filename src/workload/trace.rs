@@ -7,12 +7,14 @@ use super::value::Money;
 /// The most columns of whole numbers of a [`Mark`].
 pub const MOST_COLUMNS: usize = 8;
 
-/// Where transactions of a type leave a row, and which columns tell it from others. Nobody changes these columns any more.
+/// Where transactions of a type leave a row, and which columns tell it from others. Nobody changes these columns any
+/// more.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Mark {
     /// Its table.
     pub table: &'static str,
-    /// A second table with columns to look for, and the pairs of columns by which its rows belong to those of the first.
+    /// A second table with columns to look for, and the pairs of columns by which its rows belong to those of the
+    /// first.
     pub joined: Option<(&'static str, &'static [(&'static str, &'static str)])>,
     /// Columns of whole numbers, at most [`MOST_COLUMNS`].
     pub columns: &'static [&'static str],

@@ -90,7 +90,8 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// What it counts as in the volume of a load, in bytes: four for a number, eight for money and dates, a text's length.
+    /// What it counts as in the volume of a load, in bytes: four for a number, eight for money and dates, a text's
+    /// length.
     pub fn bytes(&self) -> u64 {
         match self {
             Value::Null => 0,

@@ -34,7 +34,8 @@ pub struct Answer {
 
 /// The manifest of a loaded population.
 pub fn manifest() -> String {
-    r#"{"format":1,"scale":1,"seed":7,"date":1000000000000000,"foreign_keys":false,"parameters":{"c_load":100}}"#.to_owned()
+    r#"{"format":1,"scale":1,"seed":7,"date":1000000000000000,"foreign_keys":false,"parameters":{"c_load":100}}"#
+        .to_owned()
 }
 
 impl Answer {
@@ -52,7 +53,8 @@ impl Answer {
     }
 }
 
-/// The answer to a statement that returns rows; none to one that does not. `places` are those of its columns of arguments, if it has some.
+/// The answer to a statement that returns rows; none to one that does not. `places` are those of its columns of
+/// arguments, if it has some.
 pub fn answer(sql: &str, places: usize) -> Option<Answer> {
     use Kind::{Big, Int, Ints, Number, Numbers, Text, Texts, Truth};
     let lower = sql.to_ascii_lowercase();
@@ -60,13 +62,18 @@ pub fn answer(sql: &str, places: usize) -> Option<Answer> {
     let found = if has("pg_backend_pid") {
         Answer::one(&[("version", Text, "15.13"), ("pid", Int, "1")])
     } else if has("version()") {
-        Answer::one(&[("version", Text, "10.11.6-MariaDB"), ("datadir", Text, "/none/"), ("pid_file", Text, "/none/pid")])
+        Answer::one(&[
+            ("version", Text, "10.11.6-MariaDB"),
+            ("datadir", Text, "/none/"),
+            ("pid_file", Text, "/none/pid"),
+        ])
     } else if has("@@max_allowed_packet") {
         Answer::one(&[("packet", Text, "16777216"), ("wait", Text, "28800"), ("socket", Text, "/none")])
     } else if has("show session variables") || has("show global status") {
         Answer::one(&[("variable_name", Text, "innodb_page_size"), ("value", Text, "16384")])
     } else if has("relname::text") || has("select table_name from information_schema.tables") {
-        let tables = ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
+        let tables =
+            ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "item", "stock"];
         let bank = ["branch", "teller", "account", "graymark_manifest", "graymark_parts"];
         Answer::texts(&[&tables[..], &bank[..]].concat())
     } else if has("graymark_manifest") && has("select") {
@@ -138,7 +145,8 @@ pub fn answer(sql: &str, places: usize) -> Option<Answer> {
         // As many parameters as the procedure has: the argument is its name, told as a number of places.
         Answer::one(&[("count", Big, &places.to_string())])
     } else {
-        let changes = ["insert", "update", "delete", "create", "alter", "drop", "call", "begin", "load", "vacuum", "set"];
+        let changes =
+            ["insert", "update", "delete", "create", "alter", "drop", "call", "begin", "load", "vacuum", "set"];
         let words: &[&str] = match changes.iter().any(|word| lower.trim_start().starts_with(word)) {
             true => &["RETURNING"],
             false => &["RETURNING", "SELECT", "SHOW"],
@@ -201,8 +209,8 @@ fn kind(expression: &str, name: &str) -> Kind {
     } else if ends(&["tax", "discount", "balance", "credit_lim", "price", "amount"]) {
         Kind::Number
     } else if ends(&[
-        "name", "first", "middle", "last", "street_1", "street_2", "city", "state", "zip", "phone", "credit", "data", "dist_xx",
-        "value",
+        "name", "first", "middle", "last", "street_1", "street_2", "city", "state", "zip", "phone", "credit", "data",
+        "dist_xx", "value",
     ]) {
         Kind::Text
     } else if expression.contains("sum(") {

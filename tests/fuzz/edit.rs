@@ -129,8 +129,11 @@ enum Edit {
 
 fn edits(words: Vec<String>) -> impl Strategy<Value = Edit> {
     let at = any::<Index>;
-    let any_piece =
-        prop_oneof![select(PIECES).prop_map(str::to_owned), select(NUMBERS).prop_map(str::to_owned), select(words.clone())];
+    let any_piece = prop_oneof![
+        select(PIECES).prop_map(str::to_owned),
+        select(NUMBERS).prop_map(str::to_owned),
+        select(words.clone())
+    ];
     prop_oneof![
         6 => (at(), select(NUMBERS)).prop_map(|(at, number)| Edit::Number(at, number)),
         3 => (at(), select(words)).prop_map(|(at, word)| Edit::Word(at, word)),

@@ -1,5 +1,6 @@
-//! What a hostile server, or a broken line, does to the messages of a conversation. An input says it in words: on the first line what the
-//! client does, on each further one a fault, as the number of a message, what is done to it, and two numbers. `12+` are all messages from there on.
+//! What a hostile server, or a broken line, does to the messages of a conversation. An input says it in words: on the
+//! first line what the client does, on each further one a fault, as the number of a message, what is done to it, and
+//! two numbers. `12+` are all messages from there on.
 
 use proptest::prelude::*;
 use proptest::sample::select;

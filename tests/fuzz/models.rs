@@ -65,7 +65,9 @@ fn models() {
     let seeds: Vec<Vec<u8>> = vec![PAPER.into(), fitted.into()];
     let inputs = edited(&seeds, &words);
     Target { name: "models", inputs: 800, seeds }.run(&inputs, |input| {
-        let Ok(model) = std::str::from_utf8(input).map_err(|_| String::new()).and_then(Model::parse) else { return false };
+        let Ok(model) = std::str::from_utf8(input).map_err(|_| String::new()).and_then(Model::parse) else {
+            return false;
+        };
         let text = model.text().expect("a model that was read can be written");
         Model::parse(&text).expect("and read again");
         use_model(&model);

@@ -69,7 +69,8 @@ fn plans() {
 }
 
 /// The price files of the examples.
-pub const PRICES: [&str; 2] = [include_str!("../../examples/price.toml"), include_str!("../../examples/memory-or-cpus.toml")];
+pub const PRICES: [&str; 2] =
+    [include_str!("../../examples/price.toml"), include_str!("../../examples/memory-or-cpus.toml")];
 
 #[test]
 fn prices() {
@@ -77,7 +78,9 @@ fn prices() {
     let seeds: Vec<Vec<u8>> = PRICES.map(|text| text.as_bytes().to_vec()).into();
     let inputs = edited(&seeds, &words);
     Target { name: "prices", inputs: 2_000, seeds }.run(&inputs, |input| {
-        let Ok(list) = std::str::from_utf8(input).map_err(|_| String::new()).and_then(PriceList::parse) else { return false };
+        let Ok(list) = std::str::from_utf8(input).map_err(|_| String::new()).and_then(PriceList::parse) else {
+            return false;
+        };
         for figure in [0.01, 12.5, 1e14] {
             let price = list.of(&crate::records::summary(figure));
             assert!(price.per_metric.is_none_or(f64::is_finite), "{price:?}");

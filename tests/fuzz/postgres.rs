@@ -20,8 +20,8 @@ impl Wire for Frames {
 
     fn error(&mut self, number: u32) -> Vec<u8> {
         const CODES: [&str; 16] = [
-            "40001", "40P01", "55P03", "40003", "57P01", "57P03", "57P05", "25P03", "08006", "53100", "42501", "25006", "42883",
-            "28P01", "3D000", "XX",
+            "40001", "40P01", "55P03", "40003", "57P01", "57P03", "57P05", "25P03", "08006", "53100", "42501", "25006",
+            "42883", "28P01", "3D000", "XX",
         ];
         let code = CODES[number as usize % CODES.len()];
         let text = match number % 3 {
@@ -187,14 +187,19 @@ impl Server {
         for row in &answer.rows {
             let mut payload = (row.len() as u16).to_be_bytes().to_vec();
             for (value, (_, kind)) in row.iter().zip(&answer.columns) {
-                let bytes = value.as_ref().map(|value| if binary { encoded(*kind, value) } else { value.clone().into_bytes() });
+                let bytes =
+                    value.as_ref().map(|value| if binary { encoded(*kind, value) } else { value.clone().into_bytes() });
                 payload.extend(bytes.as_ref().map_or(-1, |bytes| bytes.len() as i32).to_be_bytes());
                 payload.extend(bytes.unwrap_or_default());
             }
             self.line.send(b'D', &payload).await?;
         }
         // A statement that changes rows changes one for each of its places.
-        let tag = if answer.columns.is_empty() { format!("UPDATE {places}\0") } else { format!("SELECT {}\0", answer.rows.len()) };
+        let tag = if answer.columns.is_empty() {
+            format!("UPDATE {places}\0")
+        } else {
+            format!("SELECT {}\0", answer.rows.len())
+        };
         self.line.send(b'C', tag.as_bytes()).await
     }
 }
@@ -289,7 +294,8 @@ fn encoded(kind: Kind, value: &str) -> Vec<u8> {
                 _ => (25, Kind::Text),
             };
             let values: Vec<&str> = value.split(' ').filter(|value| !value.is_empty()).collect();
-            let mut bytes: Vec<u8> = [1, 0, element, values.len() as i32, 1].into_iter().flat_map(i32::to_be_bytes).collect();
+            let mut bytes: Vec<u8> =
+                [1, 0, element, values.len() as i32, 1].into_iter().flat_map(i32::to_be_bytes).collect();
             for value in values {
                 let element = encoded(of, value);
                 bytes.extend((element.len() as u32).to_be_bytes());

@@ -21,8 +21,11 @@ use crate::plans::PRICES;
 use crate::watch::{Target, is_one_of_sixteen, put};
 
 /// Short runs: TPC-C without think time and with it, and DebitCredit in stages.
-const RUNS: [&str; 3] =
-    ["tpcc --clients 2 --duration 1s", "tpcc --pace standard*0.01 --duration 2s", "debitcredit --stages 1,2 --stage-duration 1s"];
+const RUNS: [&str; 3] = [
+    "tpcc --clients 2 --duration 1s",
+    "tpcc --pace standard*0.01 --duration 2s",
+    "debitcredit --stages 1,2 --stage-duration 1s",
+];
 
 /// Their records.
 static RECORDS: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
@@ -32,7 +35,14 @@ static RECORDS: LazyLock<(TempDir, Vec<PathBuf>)> = LazyLock::new(|| {
     let begin = |(number, run): (usize, &&str)| {
         let record = place.path().join(format!("record{number}"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_graymark"));
-        command.arg("run").args(run.split(' ')).args(["--db", "simulated:service=1ms", "--ramp-up", "0s", "--check", "none"]);
+        command.arg("run").args(run.split(' ')).args([
+            "--db",
+            "simulated:service=1ms",
+            "--ramp-up",
+            "0s",
+            "--check",
+            "none",
+        ]);
         command.arg("--price").arg(&price).arg("--out").arg(&record).env_remove("GRAYMARK_DB").stdout(Stdio::null());
         (command.stderr(Stdio::piped()).spawn().unwrap(), record)
     };

@@ -1,5 +1,5 @@
-//! Replies of servers. Graymark's engines talk to a server of this test over a socket; it leads them on with answers that are right, and
-//! spoils those that the input names.
+//! Replies of servers. Graymark's engines talk to a server of this test over a socket; it leads them on with answers
+//! that are right, and spoils those that the input names.
 
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -50,15 +50,17 @@ const UNPROVED: &str = "tpcc procedures open scram";
 /// What these servers do not know the whole answer to.
 const UNLED: [&str; 7] = ["check", "drop", "effects", "database_state", "observe", "scan", "settings"];
 
-/// Turns that the others get before a server that waits for its client knows that the client waits for it. All are in one thread, so that what
-/// one has sent the other has got.
+/// Turns that the others get before a server that waits for its client knows that the client waits for it. All are in
+/// one thread, so that what one has sent the other has got.
 const PATIENCE: usize = 48;
 
-/// Messages after which the server hangs up; no conversation that goes well has as many. Without such an end, a server that gives each column a type
-/// of its own making would lead the PostgreSQL driver on, type by type, until the stack overflows: see docs/security.md.
+/// Messages after which the server hangs up; no conversation that goes well has as many. Without such an end, a server
+/// that gives each column a type of its own making would lead the PostgreSQL driver on, type by type, until the stack
+/// overflows: see docs/security.md.
 const MOST_MESSAGES: u32 = 2_000;
 
-/// How long a question may remain without an answer, as there is for each of Graymark's commands (`--timeout`, `connect_timeout`).
+/// How long a question may remain without an answer, as there is for each of Graymark's commands (`--timeout`,
+/// `connect_timeout`).
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// One conversation: the faults, and how many messages the server has sent.
@@ -240,7 +242,8 @@ impl Visitor for Ask<'_> {
             }
             Ok(())
         };
-        // As Graymark's commands do: a driver that waits for a type while rows that nobody takes wait before it would wait for ever.
+        // As Graymark's commands do: a driver that waits for a type while rows that nobody takes wait before it would
+        // wait for ever.
         let limited = async { tokio::time::timeout(SILENCE, asked).await };
         runtime.block_on(limited).unwrap_or_else(|_| Err(Error::Database("no answer in time".to_owned())))
     }

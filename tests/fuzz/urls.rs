@@ -83,19 +83,22 @@ fn urls() {
             return others(url);
         }
         let nothing = |_: &str| None;
-        let everything = |name: &str| Some(if name.contains("PORT") { "6000".to_owned() } else { format!("{name}/{url}") });
+        let everything =
+            |name: &str| Some(if name.contains("PORT") { "6000".to_owned() } else { format!("{name}/{url}") });
         let mut taken = false;
         for environment in [&nothing as &dyn Fn(&str) -> Option<String>, &everything] {
             if let Ok(target) = postgres::connect::Target::parse(url, environment) {
                 taken = true;
                 let shown = target.url();
-                let again = postgres::connect::Target::parse(&shown, &nothing).unwrap_or_else(|error| panic!("{shown}: {error}"));
+                let again = postgres::connect::Target::parse(&shown, &nothing)
+                    .unwrap_or_else(|error| panic!("{shown}: {error}"));
                 assert_eq!(again.url(), shown);
             }
             if let Ok(target) = mysql::connect::Target::parse(url, environment) {
                 taken = true;
                 let shown = target.url();
-                let again = mysql::connect::Target::parse(&shown, &nothing).unwrap_or_else(|error| panic!("{shown}: {error}"));
+                let again =
+                    mysql::connect::Target::parse(&shown, &nothing).unwrap_or_else(|error| panic!("{shown}: {error}"));
                 assert_eq!(again.url(), shown);
             }
         }
@@ -121,8 +124,8 @@ fn urls() {
 #[cfg(feature = "odbc")]
 fn others(url: &str) -> bool {
     use graymark::engine::{odbc, virtuoso};
-    let mut taken =
-        odbc::target::Target::parse(url, &|_| None).is_ok_and(|target| url.starts_with("odbc:") && !target.shown().is_empty());
+    let mut taken = odbc::target::Target::parse(url, &|_| None)
+        .is_ok_and(|target| url.starts_with("odbc:") && !target.shown().is_empty());
     if let Ok(target) = virtuoso::Target::parse(url, &|_| None) {
         taken = !target.url().is_empty();
     }

@@ -1,5 +1,5 @@
-//! Runs a target over many inputs, each watched for time, memory and panics. The input at work is kept in a file, so that it is there
-//! whatever becomes of the process.
+//! Runs a target over many inputs, each watched for time, memory and panics. The input at work is kept in a file, so
+//! that it is there whatever becomes of the process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -171,13 +171,20 @@ struct Tally {
 impl Target {
     /// Runs it on inputs of a strategy. `body` says whether it took an input, or refused it.
     ///
-    /// Every seed has to be taken, and of the new inputs some have to be taken and some refused: else they would not get beyond the first
-    /// look at them.
+    /// Every seed has to be taken, and of the new inputs some have to be taken and some refused: else they would not
+    /// get beyond the first look at them.
     pub fn run(self, inputs: &impl Strategy<Value = Vec<u8>>, body: impl Fn(&[u8]) -> bool) {
-        let alone = std::env::var(INPUTS).ok().map(|text| text.parse::<u32>().expect("GRAYMARK_FUZZ_INPUTS is a number"));
+        let alone =
+            std::env::var(INPUTS).ok().map(|text| text.parse::<u32>().expect("GRAYMARK_FUZZ_INPUTS is a number"));
         watch_time();
         let path = input_file(self.name);
-        let file = File::options().create(true).truncate(true).read(true).write(true).open(&path).expect("a place for the input");
+        let file = File::options()
+            .create(true)
+            .truncate(true)
+            .read(true)
+            .write(true)
+            .open(&path)
+            .expect("a place for the input");
         let tally = RefCell::new(Tally::default());
         let once = |input: &[u8]| -> Result<bool, String> {
             // Not cut to nothing first: some file systems then write to the disk each time.
@@ -197,7 +204,8 @@ impl Target {
             tally.most = tally.most.max(MOST.get());
             done.map_err(|panic| {
                 let text = panic.downcast_ref::<String>().cloned();
-                text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_else(|| "a panic".to_owned())
+                text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()))
+                    .unwrap_or_else(|| "a panic".to_owned())
             })
         };
 
@@ -206,15 +214,18 @@ impl Target {
                 panic!("{name}: {why}");
             }
         }
-        let taken = |seed: &&Vec<u8>| once(seed).unwrap_or_else(|why| panic!("{}: {why}", String::from_utf8_lossy(seed)));
-        let refused: Vec<_> = self.seeds.iter().filter(|seed| !taken(seed)).map(|seed| String::from_utf8_lossy(seed)).collect();
+        let taken =
+            |seed: &&Vec<u8>| once(seed).unwrap_or_else(|why| panic!("{}: {why}", String::from_utf8_lossy(seed)));
+        let refused: Vec<_> =
+            self.seeds.iter().filter(|seed| !taken(seed)).map(|seed| String::from_utf8_lossy(seed)).collect();
         assert!(refused.is_empty(), "{}: what is right is refused: {refused:#?}", self.name);
         *tally.borrow_mut() = Tally::default();
 
         let cases = alone.unwrap_or(self.inputs);
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 4_096, ..Config::default() };
         let mut seed = [0; 32];
-        let number = std::env::var(SEED).ok().map_or(1, |text| text.parse::<u64>().expect("GRAYMARK_FUZZ_SEED is a number"));
+        let number =
+            std::env::var(SEED).ok().map_or(1, |text| text.parse::<u64>().expect("GRAYMARK_FUZZ_SEED is a number"));
         seed[..8].copy_from_slice(&number.to_le_bytes());
         let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed));
         let began = Instant::now();
@@ -243,7 +254,11 @@ impl Target {
 /// The inputs that are kept, by their files.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target);
-    let mut files: Vec<PathBuf> = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();
-    files.into_iter().map(|path| (path.display().to_string(), fs::read(&path).expect("a kept input can be read"))).collect()
+    files
+        .into_iter()
+        .map(|path| (path.display().to_string(), fs::read(&path).expect("a kept input can be read")))
+        .collect()
 }

@@ -47,13 +47,18 @@ async fn open_session<E: Engine<DebitCredit>>(engine: &E) -> E::Session {
 fn of_terminals(kind: Kind, seed: u64, count: usize) -> Vec<Input> {
     let population = DebitCredit::population(BRANCHES as u32, 7, Timestamp(0), number(kind));
     let terminals = DebitCredit::terminals(BRANCHES as u32, &DebitCredit::parameters(&population), seed).unwrap();
-    let mut terminals: Vec<_> = (0..10 * BRANCHES as u64).map(|number| DebitCredit::terminal(&terminals, number)).collect();
+    let mut terminals: Vec<_> =
+        (0..10 * BRANCHES as u64).map(|number| DebitCredit::terminal(&terminals, number)).collect();
     let all = terminals.len();
     (0..count).map(|turn| terminals[turn % all].next_input()).collect()
 }
 
 /// Executes the inputs one after the other, and holds each reply against the bank's.
-async fn replies_agree(session: &mut impl Session<DebitCredit>, bank: &mut Bank, inputs: &[Input]) -> Result<(), String> {
+async fn replies_agree(
+    session: &mut impl Session<DebitCredit>,
+    bank: &mut Bank,
+    inputs: &[Input],
+) -> Result<(), String> {
     for input in inputs {
         let asked = bank::read(input);
         let balance = bank.transfer(asked);
@@ -76,7 +81,11 @@ fn now() -> i64 {
 
 /// The times of history lie between `began` and now; a clock of milliseconds may cut off one.
 fn times_agree((first, last): (i64, i64), began: i64) -> Result<(), String> {
-    if began - 2_000 <= first && last <= now() { Ok(()) } else { Err(format!("times: {first} to {last}, begun {began}")) }
+    if began - 2_000 <= first && last <= now() {
+        Ok(())
+    } else {
+        Err(format!("times: {first} to {last}, begun {began}"))
+    }
 }
 
 async fn holds<E: Engine<DebitCredit>>(engine: &E) {
@@ -252,10 +261,13 @@ fn mariadb_conforms_to_gray_and_to_tpc_a() {
                 bank::mysql_sizes(&mut client, kind).await;
                 assert_eq!(Engine::<DebitCredit>::effects(&engine).await.unwrap(), [bank.history.len() as i64]);
                 side_by_side(&engine, &mut bank).await;
-                bank.agrees(&bank::of_mysql(&mut client).await).unwrap_or_else(|why| panic!("{via:?} side by side: {why}"));
+                bank.agrees(&bank::of_mysql(&mut client).await)
+                    .unwrap_or_else(|why| panic!("{via:?} side by side: {why}"));
                 holds(&engine).await;
             }
-            Engine::<DebitCredit>::drop_tables(&support::open_mysql(&url, Via::Procedures).await.unwrap()).await.unwrap();
+            Engine::<DebitCredit>::drop_tables(&support::open_mysql(&url, Via::Procedures).await.unwrap())
+                .await
+                .unwrap();
         }
     });
 }
@@ -313,7 +325,8 @@ fn a_wrong_statement_does_not_pass() {
         let statements = STATEMENTS.replace(right, broken);
         let file = place.path().join("broken.db");
         std::fs::copy(&loaded, &file).unwrap();
-        let statements = debitcredit::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
+        let statements =
+            debitcredit::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
         let connection = Connection::open(&sqlite(&file).1, false, Writer::default(), statements).unwrap();
         let (mut session, mut bank, began) = (Statements::new(connection), Bank::new(Kind::Gray), now());
         let inputs = bank::drawn(Kind::Gray, 5, 100);
@@ -396,7 +409,9 @@ async fn failed<E: Engine<DebitCredit>>(engine: &E) -> BTreeSet<String> {
 async fn a_gap_is_told<E: Engine<DebitCredit>>(engine: &E, turn: usize, input: &Input, whole: &Input) {
     let mut session = open_session(engine).await;
     match session.execute(input).await {
-        Err(Failure::Disconnected { ambiguous: true, detail }) => assert!(detail.contains("graymark check"), "{detail}"),
+        Err(Failure::Disconnected { ambiguous: true, detail }) => {
+            assert!(detail.contains("graymark check"), "{detail}")
+        }
         other => panic!("{other:?}"),
     }
     drop(session);
@@ -415,7 +430,10 @@ fn sqlite_tells_a_missing_row() {
             let file = place.path().join("gap.db");
             std::fs::copy(&loaded, &file).unwrap();
             let (input, whole, sql) = gap(kind, turn);
-            rusqlite::Connection::open(&file).unwrap().execute_batch(&format!("PRAGMA foreign_keys = off; {sql}")).unwrap();
+            rusqlite::Connection::open(&file)
+                .unwrap()
+                .execute_batch(&format!("PRAGMA foreign_keys = off; {sql}"))
+                .unwrap();
             block_on(a_gap_is_told(&sqlite(&file).0, turn, &input, &whole));
         }
     }
@@ -441,7 +459,10 @@ fn postgres_tells_a_missing_row_and_by_procedures_leaves_nothing() {
             for turn in 0..GAPS.len() {
                 let (input, whole, sql) = gap(kind, turn);
                 let table = sql.split(' ').nth(2).unwrap().to_owned();
-                client.batch_execute(&format!("CREATE TABLE kept AS {}", sql.replace("DELETE", "SELECT *"))).await.unwrap();
+                client
+                    .batch_execute(&format!("CREATE TABLE kept AS {}", sql.replace("DELETE", "SELECT *")))
+                    .await
+                    .unwrap();
                 client.batch_execute(&sql).await.unwrap();
                 let before = bank::of_postgres(&client).await;
                 let mut session = open_session(&procedures).await;
@@ -496,7 +517,9 @@ fn rows_for_loading_by_other_means_are_those_of_a_load() {
         support::command::succeed(place.path(), &[&["load", "debitcredit", "--db", &db], &population[..]].concat());
         let connection = rusqlite::Connection::open(place.path().join(format!("{}.db", kind.name()))).unwrap();
         for table in ["branch", "teller", "account", "history"] {
-            let csv = support::command::succeed(place.path(), &[&["rows", "debitcredit", table], &population[..]].concat()).out;
+            let csv =
+                support::command::succeed(place.path(), &[&["rows", "debitcredit", table], &population[..]].concat())
+                    .out;
             let ids = match table {
                 "branch" => "branch_id".to_owned(),
                 _ => format!("branch_id || ',' || {table}_id"),

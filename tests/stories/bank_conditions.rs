@@ -1,5 +1,5 @@
-//! A bank that has been damaged is told from one that has not: each consistency condition of DebitCredit finds the fault that is its own, on
-//! both engines, and a run whose database keeps other books than it says fails.
+//! A bank that has been damaged is told from one that has not: each consistency condition of DebitCredit finds the
+//! fault that is its own, on both engines, and a run whose database keeps other books than it says fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,8 @@ use tempfile::TempDir;
 
 const CONDITIONS: &str = include_str!("../../src/engine/sql/debitcredit/consistency.sql");
 
-/// Branch, teller, account and amount of what the bank did before it was damaged. No account comes twice, and the second teller's sum is zero.
+/// Branch, teller, account and amount of what the bank did before it was damaged. No account comes twice, and the
+/// second teller's sum is zero.
 const WORK: [(i32, i32, i32, i32); 6] = [
     (0, 0, 7, 300),
     (0, 1, 8, -45),
@@ -38,12 +39,14 @@ fn work() -> String {
 struct Fault {
     what: &'static str,
     sql: &'static str,
-    /// The conditions that must find it, each with the beginning of the row it must return; no other row of any condition is returned.
+    /// The conditions that must find it, each with the beginning of the row it must return; no other row of any
+    /// condition is returned.
     found: &'static [(&'static str, &'static str)],
 }
 
-/// A fault of each condition's own, which no other condition sees, but for `totals`: where the sums of two tables differ, so do the
-/// balance and the history of some teller or account, or the balances of a branch and of its tellers. So `totals` fails with others only.
+/// A fault of each condition's own, which no other condition sees, but for `totals`: where the sums of two tables
+/// differ, so do the balance and the history of some teller or account, or the balances of a branch and of its tellers.
+/// So `totals` fails with others only.
 const FAULTS: &[Fault] = &[
     Fault {
         what: "a history row too few",
@@ -154,12 +157,18 @@ const FAULTS: &[Fault] = &[
     Fault {
         what: "an account that never worked was lost",
         sql: "DELETE FROM account WHERE account_id = 9999",
-        found: &[("accounts", "branch_id=0 branches=1 accounts=9999"), ("accounts", "branch_id=1 branches=1 accounts=10000")],
+        found: &[
+            ("accounts", "branch_id=0 branches=1 accounts=9999"),
+            ("accounts", "branch_id=1 branches=1 accounts=10000"),
+        ],
     },
     Fault {
         what: "an account has no branch",
         sql: "UPDATE account SET branch_id = 2 WHERE account_id = 9999",
-        found: &[("accounts", "branch_id=0 branches=1 accounts=9999"), ("accounts", "branch_id=2 branches=0 accounts=1")],
+        found: &[
+            ("accounts", "branch_id=0 branches=1 accounts=9999"),
+            ("accounts", "branch_id=2 branches=0 accounts=1"),
+        ],
     },
     Fault {
         what: "a teller that never worked was lost",
@@ -215,8 +224,9 @@ fn sqlite_finds_each_fault_by_the_conditions_it_breaks_and_by_no_other() {
             let mut statement = connection.prepare(named.sql).unwrap();
             let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
             let row = |row: &rusqlite::Row| {
-                let cell =
-                    |(at, name): (usize, &String)| format!("{name}={}", row.get::<_, Option<i64>>(at).unwrap().unwrap_or(-1));
+                let cell = |(at, name): (usize, &String)| {
+                    format!("{name}={}", row.get::<_, Option<i64>>(at).unwrap().unwrap_or(-1))
+                };
                 Ok((named.name.to_owned(), columns.iter().enumerate().map(cell).collect::<Vec<_>>().join(" ")))
             };
             statement.query_map([], row).unwrap().map(Result::unwrap).collect()
@@ -293,7 +303,10 @@ fn worked(place: &Path, tampering: &str, check: &str) -> (Option<i32>, Value) {
 
 fn state(summary: &Value, id: &str) -> String {
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
-    clauses.iter().find(|clause| clause["id"] == id).unwrap_or_else(|| panic!("{id}"))["state"].as_str().unwrap().to_owned()
+    clauses.iter().find(|clause| clause["id"] == id).unwrap_or_else(|| panic!("{id}"))["state"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 fn failed(summary: &Value) -> BTreeSet<&str> {
@@ -339,7 +352,10 @@ fn doubled_and_lost_history_rows_are_found_by_count_and_conditions() {
         assert_eq!(code, Some(1), "{summary}");
         assert!(summary["database"][told]["history_rows"].as_u64() > Some(0), "{}", summary["database"]);
         assert!(summary["verdict"].to_string().contains(words), "{}", summary["verdict"]);
-        assert_eq!((state(&summary, "history rows").as_str(), state(&summary, "consistency").as_str()), ("broken", "broken"));
+        assert_eq!(
+            (state(&summary, "history rows").as_str(), state(&summary, "consistency").as_str()),
+            ("broken", "broken")
+        );
         assert!(failed(&summary).is_superset(&BTreeSet::from(["account-history", "teller-history"])), "{summary}");
         // Without a check the count alone suffices.
         let place = TempDir::new().unwrap();
@@ -348,7 +364,8 @@ fn doubled_and_lost_history_rows_are_found_by_count_and_conditions() {
     }
 }
 
-/// By statements the database commits what a missing teller leaves of a transaction: that is an error of the run, and the check finds it.
+/// By statements the database commits what a missing teller leaves of a transaction: that is an error of the run, and
+/// the check finds it.
 #[test]
 fn a_lost_teller_is_told_by_the_run() {
     let place = TempDir::new().unwrap();
@@ -357,7 +374,8 @@ fn a_lost_teller_is_told_by_the_run() {
     assert!(failed(&summary).is_superset(&BTreeSet::from(["tellers", "history-tellers"])), "{summary}");
     let count = |name: &str| summary["connections"][name].as_u64().unwrap();
     assert!(count("ambiguous") > 0, "{summary}");
-    // Each lost session is sought again at once, but for one that a client loses with its last transaction: by then the interval may be over.
+    // Each lost session is sought again at once, but for one that a client loses with its last transaction: by then the
+    // interval may be over.
     let not_sought = count("lost").checked_sub(count("restored")).expect("no more are restored than were lost");
     assert!(not_sought <= u64::from(CLIENTS), "{summary}");
 }

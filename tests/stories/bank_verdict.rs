@@ -1,5 +1,5 @@
-//! A user asks whether the rate of a bank is honest: every rule by which Gray and Levine call their own results bogus is broken once and seen
-//! broken.
+//! A user asks whether the rate of a bank is honest: every rule by which Gray and Levine call their own results bogus
+//! is broken once and seen broken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,20 @@ fn map<T>(name: &str, value: T) -> BTreeMap<String, T> {
     BTreeMap::from([(name.to_owned(), value)])
 }
 
-/// A run of profile tpc-a with 100 branches that keeps every rule: 98.9 transactions a second, each terminal's 10.11 s after its last.
+/// A run of profile tpc-a with 100 branches that keeps every rule: 98.9 transactions a second, each terminal's 10.11 s
+/// after its last.
 fn valid_for(interval_s: f64) -> Summary {
     let completed = (98.9 * interval_s) as u64;
     let spread = LatencySummary { mean: 20.0, p50: 15.0, p90: 40.0, p95: 60.0, p99: 90.0, p999: 120.0, max: 500.0 };
-    let transaction =
-        TransactionSummary { completed, share_percent: 100.0, response_ms: spread, service_ms: spread, ..Default::default() };
-    let finding = Finding { id: "totals".into(), title: String::new(), offending: 0, examples: Vec::new(), seconds: 0.0 };
+    let transaction = TransactionSummary {
+        completed,
+        share_percent: 100.0,
+        response_ms: spread,
+        service_ms: spread,
+        ..Default::default()
+    };
+    let finding =
+        Finding { id: "totals".into(), title: String::new(), offending: 0, examples: Vec::new(), seconds: 0.0 };
     let effect = EffectCount { client: completed, database: completed as i64, ambiguous: 0 };
     Summary {
         workload: "debitcredit".into(),
@@ -51,10 +58,14 @@ fn valid_for(interval_s: f64) -> Summary {
         outcomes: map("debit_credit", Outcomes { completed, ..Outcomes::default() }),
         allowed_errors: 0.0,
         pacing: Some(PacingSummary::default()),
-        tallies: [("remote_accounts", completed * 15 / 100), ("request_bytes", completed * 100), ("reply_bytes", completed * 200)]
-            .into_iter()
-            .map(|(name, count)| (name.to_owned(), count))
-            .collect(),
+        tallies: [
+            ("remote_accounts", completed * 15 / 100),
+            ("request_bytes", completed * 100),
+            ("reply_bytes", completed * 200),
+        ]
+        .into_iter()
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect(),
         maintenance: Vec::new(),
         maintenance_notes: Vec::new(),
         constants: BTreeMap::new(),
@@ -112,7 +123,9 @@ fn breaches() -> Vec<(&'static str, Change)> {
         // By the older rules ten small branches stand for each transaction a second.
         (
             "rows",
-            change(|summary| (summary.profile, summary.scale, summary.client.terminals) = (Some("gray".into()), 1_000, 10_000)),
+            change(|summary| {
+                (summary.profile, summary.scale, summary.client.terminals) = (Some("gray".into()), 1_000, 10_000)
+            }),
         ),
         ("history", change(|summary| summary.storage.free_bytes = Some(12_500_000_000))),
         ("log", change(|summary| summary.storage.log_apart = Some(false))),
@@ -227,7 +240,9 @@ fn a_run_in_which_nothing_happened_is_judged_without_a_panic() {
         assert!(!verdict.valid);
         for clause in &verdict.clauses {
             assert!(
-                ![&clause.value, &clause.note, &clause.limit].iter().any(|text| text.contains("NaN") || text.contains("inf")),
+                ![&clause.value, &clause.note, &clause.limit]
+                    .iter()
+                    .any(|text| text.contains("NaN") || text.contains("inf")),
                 "{clause:?}"
             );
         }
@@ -265,7 +280,8 @@ fn a_rate_of_terminals_is_allowed_its_sampling_error_and_no_more() {
     assert_eq!(judged(100.1, false).state, State::Broken);
 }
 
-/// The older rules ask for ten branches where TPC-A and TPC-B have one, and TPC-B keeps its history for a third of the time.
+/// The older rules ask for ten branches where TPC-A and TPC-B have one, and TPC-B keeps its history for a third of the
+/// time.
 #[test]
 fn each_profile_is_scaled_by_its_own_rules() {
     let of = |profile: &str, id: &str| {
@@ -317,7 +333,10 @@ fn run(arguments: &[&str]) -> Summary {
 #[test]
 fn a_run_as_gray_and_levine_had_it_breaks_what_they_say() {
     let summary = run(&["-b", "20", "--clients", "2", "--ramp-up", "0s", "--duration", "2s"]);
-    assert_eq!((summary.profile.as_deref(), summary.metric.as_str(), summary.pace.as_str()), (Some("gray"), "tps", "none"));
+    assert_eq!(
+        (summary.profile.as_deref(), summary.metric.as_str(), summary.pace.as_str()),
+        (Some("gray"), "tps", "none")
+    );
     let broken = of_state(&summary.verdict, State::Broken);
     for id in ["messages", "terminals", "think time", "rows", "branches", "interval"] {
         assert!(broken.contains(id), "{id}: {broken:?}");
@@ -348,9 +367,24 @@ fn tpc_a_has_terminals_that_think_and_send_messages() {
         assert!(state == State::Held || (id == "branches" && tps > 20.0), "{id}");
     }
     // Without think time the rate is not TPC-A's.
-    let hurried =
-        run(&["--profile", "tpc-a", "-b", "1", "--pace", "none", "--clients", "1", "--ramp-up", "0s", "--duration", "1s"]);
+    let hurried = run(&[
+        "--profile",
+        "tpc-a",
+        "-b",
+        "1",
+        "--pace",
+        "none",
+        "--clients",
+        "1",
+        "--ramp-up",
+        "0s",
+        "--duration",
+        "1s",
+    ]);
     assert_eq!((hurried.pace.as_str(), hurried.metric.as_str()), ("none", "tps"));
     let broken = of_state(&hurried.verdict, State::Broken);
-    assert!(broken.contains("think time") && broken.contains("terminals") && !broken.contains("messages"), "{broken:?}");
+    assert!(
+        broken.contains("think time") && broken.contains("terminals") && !broken.contains("messages"),
+        "{broken:?}"
+    );
 }

@@ -14,7 +14,8 @@ fn runs(place: &Path, runs: &[(&str, &str)]) {
         for (record, service) in runs {
             scope.spawn(move || {
                 let db = format!("simulated:service={service}");
-                let arguments = ["run", "tpcc", "--db", &db, "-w", "2", "--clients", "4", "--ramp-up", "1s", "--duration", "12s"];
+                let arguments =
+                    ["run", "tpcc", "--db", &db, "-w", "2", "--clients", "4", "--ramp-up", "1s", "--duration", "12s"];
                 succeed(place, &[&arguments[..], &["--out", record]].concat());
             });
         }
@@ -48,7 +49,10 @@ fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
 
     // A directory stands for the records in it; the same records on both sides are the same.
     let same = compare(place, &["b", "--with", "b/1", "b/2"]);
-    assert_eq!((&same["throughput"]["finding"], same["a"]["records"].as_array().unwrap().len()), (&"no_difference".into(), 2));
+    assert_eq!(
+        (&same["throughput"]["finding"], same["a"]["records"].as_array().unwrap().len()),
+        (&"no_difference".into(), 2)
+    );
     assert_eq!(same["a"]["transactions_per_second"], same["b"]["transactions_per_second"]);
     assert_eq!(compare(place, &["a", "slow"]), slower);
 }
@@ -86,7 +90,8 @@ fn runs_that_differ_in_durability_are_ranked_only_if_asked_for() {
     assert_eq!(compare(place, &["a", "b"])["throughput"]["finding"], "faster");
     let path = place.join("b/summary.json");
     let mut summary: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    let lost = serde_json::json!({"class": "may lose commits", "risks": ["fsync=off: never"], "settings": {"fsync": "off"}});
+    let lost =
+        serde_json::json!({"class": "may lose commits", "risks": ["fsync=off: never"], "settings": {"fsync": "off"}});
     summary["durability"] = lost;
     fs::write(&path, summary.to_string()).unwrap();
 
@@ -116,8 +121,20 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
     run(place, &["compare", "a", "b", "c"]).refused(2, &["--with"]);
     run(place, &["compare", "a", "b"]).refused(2, &["a is not a record"]);
     run(place, &["compare", "a", "b", "--fail-if-slower", "much"]).refused(2, &["--fail-if-slower", "5%"]);
-    let short =
-        ["run", "tpcc", "--db", "simulated:service=1ms", "-w", "1", "--ramp-up", "0s", "--duration", "2s", "--out", "short"];
+    let short = [
+        "run",
+        "tpcc",
+        "--db",
+        "simulated:service=1ms",
+        "-w",
+        "1",
+        "--ramp-up",
+        "0s",
+        "--duration",
+        "2s",
+        "--out",
+        "short",
+    ];
     succeed(place, &short);
     run(place, &["compare", "short", "short"]).refused(2, &["short", "fewer than 10 measured seconds"]);
 }

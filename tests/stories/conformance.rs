@@ -126,7 +126,8 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
                 assert!(restored.held() && restored.rows() > 0, "{restored:?}");
             }
             let mut client = support::mysql_client(&server.url(), Some("tpcc")).await;
-            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
+            let rows =
+                async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
             conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{via:?}: {why}"));
             holds(&engine).await;
             side_by_side(&engine).await;
@@ -139,7 +140,12 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
 
 /// Over ODBC, on a fresh population. The rows are read, and faults are planted, past the driver.
 #[cfg(feature = "odbc")]
-async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut dyn RowSink), sql: impl AsyncFnMut(&str)) {
+async fn odbc_conforms(
+    url: &str,
+    load: bool,
+    dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
+    sql: impl AsyncFnMut(&str),
+) {
     let engine = graymark::engine::odbc::Odbc::open(support::options(url, Via::Statements)).unwrap();
     if load {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
@@ -178,7 +184,13 @@ fn mariadb_conforms_over_odbc() {
         let mut client = support::mysql_client(&server.url(), None).await;
         let mut stranger = support::mysql_client(&server.url(), Some("bench")).await;
         let sql = async |sql: &str| stranger.query_drop(sql).await.unwrap();
-        odbc_conforms(&place.url(), true, async |table, sink| dump::mysql(&mut client, "bench", table, sink).await, sql).await;
+        odbc_conforms(
+            &place.url(),
+            true,
+            async |table, sink| dump::mysql(&mut client, "bench", table, sink).await,
+            sql,
+        )
+        .await;
     });
 }
 
@@ -232,7 +244,8 @@ fn a_wrong_statement_does_not_pass() {
         assert!(TPCC_STATEMENTS.contains(right), "the statements have no `{right}` to break");
         let statements = TPCC_STATEMENTS.replace(right, broken);
         let (_directory, options) = fresh();
-        let statements = Statement::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
+        let statements =
+            Statement::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
         let mut session = Statements::new(Connection::open(&options, false, Writer::default(), statements).unwrap());
         let outcome = block_on(session_conforms(&mut session, MODEL.clone(), &[*step], async |table, sink| {
             dump::sqlite(&options.file, table, sink)
@@ -248,8 +261,18 @@ fn a_wrong_statement_does_not_pass() {
 fn a_wrong_plain_statement_does_not_pass() {
     use graymark::engine::odbc::{Odbc, Port};
     let wrong: &[(&str, &str, Step, &str)] = &[
-        ("c_last = ?5 ORDER BY c_first, c_id", "c_last = ?5 ORDER BY c_id", ("names", suite::payments_by_name), "names"),
-        ("SUBSTRING(?note || c_data, 1, 500)", "SUBSTRING(c_data, 1, 500)", ("bad credit", suite::bad_credit), "bad credit"),
+        (
+            "c_last = ?5 ORDER BY c_first, c_id",
+            "c_last = ?5 ORDER BY c_id",
+            ("names", suite::payments_by_name),
+            "names",
+        ),
+        (
+            "SUBSTRING(?note || c_data, 1, 500)",
+            "SUBSTRING(c_data, 1, 500)",
+            ("bad credit", suite::bad_credit),
+            "bad credit",
+        ),
         ("MIN(no_o_id)", "MAX(no_o_id)", ("deliveries", suite::deliveries), "deliveries"),
     ];
     if odbc::Place::sqlite().is_none() {
@@ -319,7 +342,11 @@ async fn work<E: Engine<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTreeS
         };
         Tpcc::count(&output, &mut effects);
         if let (Input::Delivery(input), Output::Delivery(output)) = (&input, &output) {
-            let orders = output.orders.iter().enumerate().filter_map(|(district, order)| Some((input.w_id, district, (*order)?)));
+            let orders = output
+                .orders
+                .iter()
+                .enumerate()
+                .filter_map(|(district, order)| Some((input.w_id, district, (*order)?)));
             orders.for_each(|order| assert!(delivered.lock().unwrap().insert(order), "{order:?} was delivered twice"));
         }
     }

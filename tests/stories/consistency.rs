@@ -1,5 +1,5 @@
-//! A database that has been damaged is told from one that has not: each consistency condition and invariant of TPC-C finds the fault
-//! that is its own, names the row, and stays silent otherwise. In a file, and in MariaDB.
+//! A database that has been damaged is told from one that has not: each consistency condition and invariant of TPC-C
+//! finds the fault that is its own, names the row, and stays silent otherwise. In a file, and in MariaDB.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +23,9 @@ const EFFECTS: &str = include_str!("../../src/engine/sql/tpcc/effects.sql");
 /// One warehouse as it is after the load.
 fn load(path: &Path) -> Connection {
     let connection = Connection::open(path).unwrap();
-    connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;").unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -400000;")
+        .unwrap();
     for table in &TABLES {
         connection.execute_batch(&create_table(table)).unwrap();
     }
@@ -167,7 +169,8 @@ fn a_loaded_and_a_worked_database_are_consistent_and_effects_count_the_work() {
 struct Fault {
     what: &'static str,
     sql: String,
-    /// The conditions that must find it, each with the beginning of the row it must return; no other row of any condition is returned.
+    /// The conditions that must find it, each with the beginning of the row it must return; no other row of any
+    /// condition is returned.
     found: &'static [(&'static str, &'static str)],
 }
 
@@ -176,8 +179,8 @@ fn fault(what: &'static str, sql: impl Into<String>, found: &'static [(&'static 
 }
 
 /// A fault of each condition's own, which no other condition sees, except where one follows from others:
-/// - 3.3.2.1 from 3.3.2.8 and 3.3.2.9, as the payments of a warehouse are those of its districts. So 3.3.2.1 cannot fail without one of
-///   these, nor 3.3.2.8 without 3.3.2.1 or 3.3.2.9.
+/// - 3.3.2.1 from 3.3.2.8 and 3.3.2.9, as the payments of a warehouse are those of its districts. So 3.3.2.1 cannot
+///   fail without one of these, nor 3.3.2.8 without 3.3.2.1 or 3.3.2.9.
 /// - 3.3.2.4 from 3.3.2.6, as the lines of a district are those of its orders. So it cannot fail alone.
 fn faults() -> Vec<Fault> {
     vec![
@@ -276,7 +279,8 @@ fn faults() -> Vec<Fault> {
                 ("payment_cnt", "w_id=1 d_id=1 c_id=3001 c_payment_cnt=0 payments=1"),
             ],
         ),
-        // The order's lines cost nothing and were delivered before the load ended, so nobody's counts or balance know of it.
+        // The order's lines cost nothing and were delivered before the load ended, so nobody's counts or balance know
+        // of it.
         fault(
             "an order that the load delivered is open again",
             "INSERT INTO new_order VALUES (2100, 1, 1);
@@ -484,12 +488,14 @@ async fn findings_in_mariadb<'a>(user: &mut mysql_async::Conn, conditions: &[Nam
     found
 }
 
-/// A few faults that break every condition between them: what a condition means does not depend on the engine, whether it can be asked does.
+/// A few faults that break every condition between them: what a condition means does not depend on the engine, whether
+/// it can be asked does.
 fn few_faults() -> Vec<Fault> {
     let mut unmet: BTreeSet<&str> = statements(CONDITIONS).iter().map(|named| named.name).collect();
     let (mut left, mut few) = (faults(), Vec::new());
     while !unmet.is_empty() {
-        let breaks = |fault: &Fault| unmet.iter().filter(|name| fault.found.iter().any(|(found, _)| found == *name)).count();
+        let breaks =
+            |fault: &Fault| unmet.iter().filter(|name| fault.found.iter().any(|(found, _)| found == *name)).count();
         let most = (0..left.len()).max_by_key(|place| breaks(&left[*place])).unwrap();
         let fault = left.swap_remove(most);
         unmet.retain(|name| fault.found.iter().all(|(found, _)| found != name));
@@ -524,7 +530,11 @@ fn mariadb_finds_faults_by_the_conditions_they_break_and_by_no_other() {
     });
     // What is left is told to a user.
     let done = run(place.path(), &["check", "tpcc", "--db", &url]);
-    assert_eq!((done.code, done.out.matches("FAILED").count(), done.out.matches("held").count()), (Some(1), 1, 28), "{done:?}");
+    assert_eq!(
+        (done.code, done.out.matches("FAILED").count(), done.out.matches("held").count()),
+        (Some(1), 1, 28),
+        "{done:?}"
+    );
     let told = ["payment_cnt         FAILED in 1 row:", "w_id=1 d_id=6 c_id=17 c_payment_cnt=1 payments=2"];
     assert!(told.iter().all(|line| done.out.contains(line)), "{done:?}");
 }
@@ -550,8 +560,8 @@ fn worked(place: &Path, db: &str, via: &str) -> Json {
     run(place, &[&["run", "--db", db], &plan[..]].concat()).json()
 }
 
-/// Each way of speaking on a database in which most items are missing, and then one in which the unused item is for sale. `does` executes a
-/// statement there.
+/// Each way of speaking on a database in which most items are missing, and then one in which the unused item is for
+/// sale. `does` executes a statement there.
 fn belied(place: &Path, db: &str, ways: &[&str], does: impl Fn(&str)) {
     let errors = |summary: &Json, beginning: &str| {
         let errors = summary["errors"].as_object().unwrap().iter();
@@ -588,8 +598,8 @@ fn belied(place: &Path, db: &str, ways: &[&str], does: impl Fn(&str)) {
     }
 }
 
-/// The client knows whether it asked for the rollback of one order in a hundred: one that it did not ask for is a failure, and so is an order
-/// that should not have been.
+/// The client knows whether it asked for the rollback of one order in a hundred: one that it did not ask for is a
+/// failure, and so is an order that should not have been.
 #[test]
 fn a_missing_item_does_not_pass_for_the_rollback_of_the_standard() {
     let place = loaded();
@@ -654,7 +664,8 @@ fn another_client_at_work_is_told_as_such() {
     }
 }
 
-/// What a run began with is judged before it, and a database that has been worked since its load is no initial population.
+/// What a run began with is judged before it, and a database that has been worked since its load is no initial
+/// population.
 #[test]
 fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one() {
     let place = loaded();
@@ -663,7 +674,11 @@ fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one(
         run(place.path(), &[&["run", "--db", "sqlite:loaded.db?synchronous=off"], &plan[..]].concat());
         let summary = json_file(&place.path().join(record), "summary.json");
         let clauses = summary["verdict"]["clauses"].as_array().unwrap();
-        let rule = clauses.iter().find(|clause| clause["rule"].as_str().unwrap().starts_with("rows of ORDER,")).unwrap().clone();
+        let rule = clauses
+            .iter()
+            .find(|clause| clause["rule"].as_str().unwrap().starts_with("rows of ORDER,"))
+            .unwrap()
+            .clone();
         (summary["initial_rows"]["orders"].as_u64().unwrap(), rule)
     };
     let does = |sql: &str| Connection::open(place.path().join("loaded.db")).unwrap().execute_batch(sql).unwrap();

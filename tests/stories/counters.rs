@@ -1,5 +1,5 @@
-//! A run is followed second by second: counters of the database and the system agree with what the run did, what cannot be known is named,
-//! a server that dies leaves a gap, and stalls are found where they were.
+//! A run is followed second by second: counters of the database and the system agree with what the run did, what cannot
+//! be known is named, a server that dies leaves a gap, and stalls are found where they were.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use tempfile::TempDir;
 
 /// Runs with `--json` into `record`, and reads both.
 fn run(place: &Path, arguments: &[&str]) -> (Value, Record) {
-    let summary = succeed(place, &[&["run"], arguments, &["--check", "none", "--out", "record", "--json"]].concat()).json();
+    let summary =
+        succeed(place, &[&["run"], arguments, &["--check", "none", "--out", "record", "--json"]].concat()).json();
     (summary, Record::open(&place.join("record")).unwrap())
 }
 
@@ -37,8 +38,9 @@ fn growth(record: &Record, counter: Counter) -> f64 {
 
 /// Transactions that write: those completed in the seconds before `end`, and those among them that were rolled back.
 fn done(record: &Record, end: u32) -> (u64, u64) {
-    let writes =
-        |row: &&SeriesRow| !["order_status", "stock_level"].contains(&record.header.transactions[row.transaction].as_str());
+    let writes = |row: &&SeriesRow| {
+        !["order_status", "stock_level"].contains(&record.header.transactions[row.transaction].as_str())
+    };
     let rows = record.series.iter().filter(|row| row.second < end).filter(writes);
     rows.fold((0, 0), |sum, row| (sum.0 + row.completed, sum.1 + row.rolled_back))
 }
@@ -49,7 +51,11 @@ fn notes(summary: &Value) -> String {
 
 /// About one sample a second from the start to the end, in which the client's CPU time is always known.
 fn all_along(record: &Record, seconds: f64) {
-    assert!(record.counters.first().unwrap().at < 1.0 && record.counters.last().unwrap().at >= seconds, "{:?}", record.counters);
+    assert!(
+        record.counters.first().unwrap().at < 1.0 && record.counters.last().unwrap().at >= seconds,
+        "{:?}",
+        record.counters
+    );
     assert!(values(&record.counters, Counter::ClientCpu).iter().all(Option::is_some));
     assert!(record.counters.windows(2).all(|pair| pair[0].at < pair[1].at));
 }
@@ -57,11 +63,13 @@ fn all_along(record: &Record, seconds: f64) {
 #[test]
 fn sqlite_counts_what_its_sessions_do() {
     let place = loaded();
-    let db = ["--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "1s", "--duration", "5s", "--checkpoint", "2s"];
+    let db =
+        ["--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "1s", "--duration", "5s", "--checkpoint", "2s"];
     let (summary, record) = run(place.path(), &db);
     all_along(&record, 6.0);
 
-    // All that was completed before the last sample had been committed or rolled back by then; what only reads has nothing to commit.
+    // All that was completed before the last sample had been committed or rolled back by then; what only reads has
+    // nothing to commit.
     let (completed, rolled_back) = done(&record, 6);
     let commits = growth(&record, Counter::Commits);
     assert!(completed > 0 && commits + rolled_back as f64 >= completed as f64, "{commits} {completed} {rolled_back}");
@@ -78,7 +86,10 @@ fn sqlite_counts_what_its_sessions_do() {
     }
     assert!(notes(&summary).contains("CPU of the database") && notes(&summary).contains("checkpoints"), "{counters}");
     let text = text(place.path());
-    assert!(text.contains("Course of the run") && text.contains("flushes a second") && text.contains("Not counted"), "{text}");
+    assert!(
+        text.contains("Course of the run") && text.contains("flushes a second") && text.contains("Not counted"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -97,21 +108,28 @@ fn sqlite_names_what_its_settings_leave_uncounted() {
 #[test]
 fn postgresql_counts_what_its_clients_do() {
     let Some(()) = require_postgres() else { return };
-    let server =
-        Server::start(&Options { settings: vec![("shared_buffers".into(), "64MB".into())], tcp: true, ..Options::default() })
-            .unwrap();
+    let server = Server::start(&Options {
+        settings: vec![("shared_buffers".into(), "64MB".into())],
+        tcp: true,
+        ..Options::default()
+    })
+    .unwrap();
     let url = server.tcp_url();
     let place = TempDir::new().unwrap();
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
-    let (summary, record) =
-        run(place.path(), &["--db", &url, "--clients", "2", "--ramp-up", "1s", "--duration", "7s", "--checkpoint", "3s"]);
+    let (summary, record) = run(
+        place.path(),
+        &["--db", &url, "--clients", "2", "--ramp-up", "1s", "--duration", "7s", "--checkpoint", "3s"],
+    );
     all_along(&record, 8.0);
 
     // Backends hand in their statistics about once a second: the last sample has what was done some seconds before it.
     let (completed, rolled_back) = done(&record, 5);
     let commits = growth(&record, Counter::Commits);
     assert!(completed > 0 && commits + rolled_back as f64 >= completed as f64, "{commits} {completed} {rolled_back}");
-    for counter in [Counter::LogBytes, Counter::LogFlushes, Counter::BlockWrites, Counter::CheckpointBlocks, Counter::Checkpoints] {
+    for counter in
+        [Counter::LogBytes, Counter::LogFlushes, Counter::BlockWrites, Counter::CheckpointBlocks, Counter::Checkpoints]
+    {
         assert!(growth(&record, counter) > 0.0, "{counter:?}");
     }
     let counters = &summary["counters"];
@@ -119,7 +137,10 @@ fn postgresql_counts_what_its_clients_do() {
     assert!(counters["log_bytes_per_transaction"].as_f64().unwrap() > 0.0, "{counters}");
     assert!(!counters["checkpoints"].as_array().unwrap().is_empty(), "{counters}");
     #[cfg(target_os = "linux")]
-    assert!(growth(&record, Counter::ServerCpu) > 0.0 && counters["server_cpu_percent"].as_f64().unwrap() > 0.0, "{counters}");
+    assert!(
+        growth(&record, Counter::ServerCpu) > 0.0 && counters["server_cpu_percent"].as_f64().unwrap() > 0.0,
+        "{counters}"
+    );
 
     let page = std::fs::read_to_string(place.path().join("record/report.html")).unwrap();
     assert!(page.contains("and log over time") && page.contains("log flushes/s"));
@@ -133,7 +154,8 @@ fn a_killed_server_leaves_a_gap_and_not_an_end() {
     let url = server.tcp_url();
     let place = TempDir::new().unwrap();
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
-    let arguments = ["--clients", "2", "--ramp-up", "1s", "--duration", "11s", "--check", "none", "--out", "record", "--json"];
+    let arguments =
+        ["--clients", "2", "--ramp-up", "1s", "--duration", "11s", "--check", "none", "--out", "record", "--json"];
     let mut run = start(graymark(place.path(), &[&["run", "--db", &url], &arguments[..]].concat()));
     run.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(2));
@@ -157,7 +179,10 @@ fn a_killed_server_leaves_a_gap_and_not_an_end() {
     let outage = summary["connections"]["outages"][0][0].as_f64().unwrap();
     let black = |dip: &&Value| dip["blackout_s"].as_f64() > Some(0.0);
     let dips = summary["dips"].as_array().unwrap();
-    assert!(dips.iter().filter(black).any(|dip| (dip["start_s"].as_f64().unwrap() - outage).abs() <= 2.0), "{dips:?} {outage}");
+    assert!(
+        dips.iter().filter(black).any(|dip| (dip["start_s"].as_f64().unwrap() - outage).abs() <= 2.0),
+        "{dips:?} {outage}"
+    );
 }
 
 #[test]
@@ -171,14 +196,19 @@ fn planted_stalls_are_found_at_their_times() {
     for middle in [8.0, 18.0] {
         let covers = |dip: &&Value| {
             let number = |key: &str| dip[key].as_f64().unwrap();
-            number("start_s") <= middle && middle <= number("start_s") + number("length_s") && number("blackout_s") >= 2.0
+            number("start_s") <= middle
+                && middle <= number("start_s") + number("length_s")
+                && number("blackout_s") >= 2.0
         };
         let dip = dips.iter().find(covers).unwrap_or_else(|| panic!("none covers {middle}: {dips:?}"));
         assert_eq!(dip["checkpoint_s"], Value::Null);
     }
     // No counter of a database is there, and none is shown as 0.
     let grown = summary["counters"]["grown"].as_object().unwrap();
-    assert!(grown.contains_key("client_cpu_s") && !grown.keys().any(|key| key.starts_with("log") || key.starts_with("server")));
+    assert!(
+        grown.contains_key("client_cpu_s")
+            && !grown.keys().any(|key| key.starts_with("log") || key.starts_with("server"))
+    );
     assert!(notes(&summary).contains("simulated"), "{}", notes(&summary));
     let text = text(place.path());
     assert!(text.contains("\nDip ") && text.contains("blackouts among them") && !text.contains("\nLog "), "{text}");

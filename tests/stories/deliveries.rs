@@ -1,4 +1,5 @@
-//! An auditor reads the result file of deferred Deliveries (clause 2.7.2.2): each line is true, and none is missing unseen.
+//! An auditor reads the result file of deferred Deliveries (clause 2.7.2.2): each line is true, and none is missing
+//! unseen.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,7 +35,8 @@ struct Line {
     skipped: usize,
 }
 
-/// What a database says of a delivered order: its carrier, and the first and last moment at which its lines were delivered, in microseconds.
+/// What a database says of a delivered order: its carrier, and the first and last moment at which its lines were
+/// delivered, in microseconds.
 type Stored = BTreeMap<Order, (i32, i64, i64)>;
 
 /// All lines that zcat prints, and whether it came to the file's end.
@@ -71,7 +73,8 @@ fn rule(summary: &Value) -> &Value {
     clauses.iter().find(|clause| clause["rule"] == "Deliveries in the result file").expect("a rule")
 }
 
-/// The file tells of every order that was delivered, of no other, and nothing else of any of them than the database does.
+/// The file tells of every order that was delivered, of no other, and nothing else of any of them than the database
+/// does.
 fn is_true(record: &Path, summary: &Value, stored: &Stored) {
     let (lines, whole) = zcat(record);
     assert!(whole);
@@ -95,7 +98,10 @@ fn is_true(record: &Path, summary: &Value, stored: &Stored) {
     let skipped = lines.iter().map(|line| line.skipped as u64).sum::<u64>();
     assert!(skipped >= summary["tallies"]["districts_skipped"].as_u64().unwrap());
     let rule = rule(summary);
-    assert_eq!((&rule["state"], rule["value"].as_str().unwrap()), (&"held".into(), &*format!("{done} lines of {done}")));
+    assert_eq!(
+        (&rule["state"], rule["value"].as_str().unwrap()),
+        (&"held".into(), &*format!("{done} lines of {done}"))
+    );
 }
 
 /// A paced run into `record`: its summary.
@@ -115,7 +121,8 @@ fn each_line_is_true_against_sqlite() {
              WHERE o_id > 2100 AND o_carrier_id IS NOT NULL GROUP BY 1, 2, 3, 4",
         )
         .unwrap();
-    let row = |row: &rusqlite::Row| Ok(((row.get(0)?, row.get(1)?, row.get(2)?), (row.get(3)?, row.get(4)?, row.get(5)?)));
+    let row =
+        |row: &rusqlite::Row| Ok(((row.get(0)?, row.get(1)?, row.get(2)?), (row.get(3)?, row.get(4)?, row.get(5)?)));
     let stored = query.query_map([], row).unwrap().map(Result::unwrap).collect();
     is_true(&place.path().join("record"), &summary, &stored);
 }
@@ -140,7 +147,8 @@ fn each_line_is_true_against_postgresql() {
 /// A long paced run on SQLite, once its file tells of Deliveries.
 fn at_work(place: &Path, duration: &str) -> Working {
     let paced = ["--pace", "standard*0.005", "--clients", "4", "--ramp-up", "0s", "--duration", duration];
-    let arguments = [&["run", "--db", "sqlite:loaded.db", "--check", "none", "--out", "record", "--json"], &paced[..]].concat();
+    let arguments =
+        [&["run", "--db", "sqlite:loaded.db", "--check", "none", "--out", "record", "--json"], &paced[..]].concat();
     let mut working = start(graymark(place, &arguments));
     let limit = Instant::now() + Duration::from_secs(120);
     while deliveries::lines(&place.join("record")) == 0 {
@@ -184,7 +192,8 @@ fn a_killed_run_leaves_the_lines_that_it_had() {
 #[test]
 fn a_run_without_pace_has_no_result_file() {
     let place = loaded();
-    let run = ["run", "--db", "sqlite:loaded.db", "--check", "none", "--clients", "1", "--ramp-up", "0s", "--duration", "1s"];
+    let run =
+        ["run", "--db", "sqlite:loaded.db", "--check", "none", "--clients", "1", "--ramp-up", "0s", "--duration", "1s"];
     let summary = succeed(place.path(), &[&run, &["--out", "record", "--json"][..]].concat()).json();
     assert!(!place.path().join("record").join(file::DELIVERIES).exists());
     assert_eq!(rule(&summary)["state"], "not tested");

@@ -1,5 +1,5 @@
-//! A user repeats the experiment of "Virtuoso and Database Scalability" on a database of theirs: its load as a profile, the serial read, and
-//! a table of systems.
+//! A user repeats the experiment of "Virtuoso and Database Scalability" on a database of theirs: its load as a profile,
+//! the serial read, and a table of systems.
 
 use crate::support::command::{Done, json_file, loaded, new_record, open_directory, run, succeed};
 use crate::support::{require_mariadb, require_postgres};
@@ -8,8 +8,14 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Rows of each table of a population of one warehouse.
-const ROWS: [(&str, u64); 6] =
-    [("warehouse", 1), ("district", 10), ("customer", 30_000), ("orders", 30_000), ("item", 100_000), ("stock", 100_000)];
+const ROWS: [(&str, u64); 6] = [
+    ("warehouse", 1),
+    ("district", 10),
+    ("customer", 30_000),
+    ("orders", 30_000),
+    ("item", 100_000),
+    ("stock", 100_000),
+];
 
 #[test]
 fn the_profile_sets_the_run_and_flags_win() {
@@ -17,7 +23,10 @@ fn the_profile_sets_the_run_and_flags_win() {
     let run = ["run", "--db", "sqlite:loaded.db", "--profile", "virtuoso", "--duration", "2s", "--json"];
     let summary = succeed(place.path(), &run).json();
     let figures = ["clients", "scale", "ramp_up_s", "pace", "profile"].map(|key| summary[key].clone());
-    assert_eq!(figures, [Value::from(2), Value::from(1), Value::from(0.0), Value::from("none"), Value::from("virtuoso")]);
+    assert_eq!(
+        figures,
+        [Value::from(2), Value::from(1), Value::from(0.0), Value::from("none"), Value::from("virtuoso")]
+    );
     let effects = &summary["database"]["effects"]["new_orders"];
     assert_eq!((&effects["client"], &summary["database"]["agrees"]), (&effects["database"], &Value::Bool(true)));
     // The first of the checkpoints opens the interval.
@@ -28,7 +37,9 @@ fn the_profile_sets_the_run_and_flags_win() {
 
     let record = new_record(place.path(), &[]);
     let plan = std::fs::read_to_string(record.join("plan.toml")).unwrap();
-    for line in ["profile = \"virtuoso\"", "clients = 2", "duration = \"2s\"", "checkpoint = \"1200s\"", "ramp_up = \"0s\""] {
+    for line in
+        ["profile = \"virtuoso\"", "clients = 2", "duration = \"2s\"", "checkpoint = \"1200s\"", "ramp_up = \"0s\""]
+    {
         assert!(plan.lines().any(|found| found == line), "{plan}");
     }
     let flags = [&run[..], &["--clients", "3", "--checkpoint", "1s", "--ramp-up", "1s"]].concat();
@@ -37,7 +48,9 @@ fn the_profile_sets_the_run_and_flags_win() {
     assert!(summary["maintenance"].as_array().unwrap().len() >= 2, "{}", summary["maintenance"]);
 
     // A run that asks for no profile is told without one.
-    let plain = succeed(place.path(), &["run", "--db", "sqlite:loaded.db", "--duration", "1s", "--ramp-up", "0s", "--json"]).json();
+    let plain =
+        succeed(place.path(), &["run", "--db", "sqlite:loaded.db", "--duration", "1s", "--ramp-up", "0s", "--json"])
+            .json();
     assert_eq!((&plain["profile"], &plain["clients"]), (&Value::Null, &Value::from(4)));
 }
 
@@ -52,7 +65,8 @@ fn scanned(done: &Done, first: &str) -> Value {
         for (name, rows) in ROWS {
             let found = tables.iter().find(|table| table[0] == name).unwrap();
             assert_eq!(found[1]["rows"], rows, "{name}");
-            // No row is shorter than its numbers, and none of the standard's is longer than 700 bytes; pages are not quite full.
+            // No row is shorter than its numbers, and none of the standard's is longer than 700 bytes; pages are not
+            // quite full.
             let bytes = found[1]["bytes"].as_u64().unwrap();
             assert!(bytes >= 8 * rows && bytes < 1_000 * rows + 100_000, "{name}: {bytes}");
         }
@@ -142,7 +156,10 @@ fn records_stand_side_by_side() {
     let load = json_file(&place.path().join("a"), "load.json");
     assert_eq!(json["records"][0]["load_s"], load["seconds"]);
     // What a record does not tell is not made up.
-    assert_eq!((&json["records"][1]["load_s"], &json["records"][1]["server_cpu_percent"]), (&Value::Null, &Value::Null));
+    assert_eq!(
+        (&json["records"][1]["load_s"], &json["records"][1]["server_cpu_percent"]),
+        (&Value::Null, &Value::Null)
+    );
 
     run(place.path(), &["report", "a", "b"]).refused(2, &["--table"]);
     run(place.path(), &["report", "--table", "a", "nowhere"]).refused(2, &["nowhere"]);

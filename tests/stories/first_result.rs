@@ -76,7 +76,8 @@ fn private_postgres(via: &str) {
     let place = open_directory();
     let db = format!("postgres:local?data={}/data", place.path().display());
     let common = ["--set", "fsync=off", "--set", "shared_buffers=64MB"];
-    let bench = [&["bench", "--db", &db, "--via", via, "--duration", "2s", "--ramp-up", "1s", "--json"], &common[..]].concat();
+    let bench =
+        [&["bench", "--db", &db, "--via", via, "--duration", "2s", "--ramp-up", "1s", "--json"], &common[..]].concat();
     let first = succeed(place.path(), &bench);
     let summary = first.json();
     honest(&summary);
@@ -99,7 +100,8 @@ fn private_postgres(via: &str) {
 fn a_private_postgres_leaves_with_its_bench() {
     let Some(()) = require_postgres() else { return };
     let place = TempDir::new().unwrap();
-    let arguments = ["bench", "--db", "postgres:local", "--set", "fsync=off", "--duration", "1s", "--ramp-up", "0s", "--json"];
+    let arguments =
+        ["bench", "--db", "postgres:local", "--set", "fsync=off", "--duration", "1s", "--ramp-up", "0s", "--json"];
     let mut command = support::command::graymark(place.path(), &arguments);
     command.env("TMPDIR", open_directory().keep());
     let temporary: PathBuf = command.get_envs().find(|(name, _)| *name == "TMPDIR").unwrap().1.unwrap().into();
@@ -189,7 +191,10 @@ fn a_bank_of_each_profile_in_a_private_postgres() {
         ];
         let summary = succeed(place.path(), &[&bench, &common[..]].concat()).json();
         honest_bank(&summary, profile);
-        assert_eq!((&summary["metric"], &summary["pace"], &summary["via"]), (&metric.into(), &pace.into(), &via.into()));
+        assert_eq!(
+            (&summary["metric"], &summary["pace"], &summary["via"]),
+            (&metric.into(), &pace.into(), &via.into())
+        );
         complete(&new_record(place.path(), &[]), &summary);
         let plan = Path::new(summary["record"].as_str().unwrap()).join(file::PLAN);
         let run = ["run", "--plan", plan.to_str().unwrap(), "--out", "again", "--json"];
@@ -289,9 +294,17 @@ fn complete(record: &Path, summary: &Value) {
     assert_eq!(json_file(record, file::SUMMARY), *summary);
     assert_eq!(json_file(record, file::ENVIRONMENT)["engine"], summary["engine"]);
     let page = std::fs::read_to_string(record.join(file::REPORT_HTML)).unwrap();
-    for outside in
-        ["src=\"http", "href=\"http", "src='http", "href='http", "src=\"//", "href=\"//", "<script src", "@import", "url(http"]
-    {
+    for outside in [
+        "src=\"http",
+        "href=\"http",
+        "src='http",
+        "href='http",
+        "src=\"//",
+        "href=\"//",
+        "<script src",
+        "@import",
+        "url(http",
+    ] {
         assert!(!page.contains(outside), "{outside} in the page");
     }
     assert!(page.contains("<svg"), "no figure in the page");
@@ -300,9 +313,11 @@ fn complete(record: &Path, summary: &Value) {
 #[test]
 fn a_reader_that_goes_away_is_no_mistake() {
     let place = TempDir::new().unwrap();
-    for arguments in
-        [&["check", "--json"][..], &["bench", "--duration", "1s", "--ramp-up", "0s", "--out", "record"], &["report", "record"]]
-    {
+    for arguments in [
+        &["check", "--json"][..],
+        &["bench", "--duration", "1s", "--ramp-up", "0s", "--out", "record"],
+        &["report", "record"],
+    ] {
         if arguments[0] == "check" {
             succeed(place.path(), &["load"]);
         }
@@ -322,7 +337,8 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
     let server = support::small_server();
     let place = TempDir::new().unwrap();
     let url = server.url();
-    let with = |url: &str, arguments: &[&str]| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
+    let with =
+        |url: &str, arguments: &[&str]| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
     let sql = |text: &str| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -337,14 +353,16 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
     };
     let state = |summary: &serde_json::Value| {
         let clauses = summary["verdict"]["clauses"].as_array().unwrap();
-        clauses.iter().find(|clause| clause["id"] == "procedures").map(|clause| clause["state"].as_str().unwrap().to_owned())
+        clauses
+            .iter()
+            .find(|clause| clause["id"] == "procedures")
+            .map(|clause| clause["state"].as_str().unwrap().to_owned())
     };
     assert_eq!(with(&url, &["load", "-w", "1"]).code, Some(0));
     let own = summary(&url, &[]);
     assert_eq!((&own["procedures"], state(&own).as_deref()), (&serde_json::json!("own"), Some("held")));
 
-    let stock_level =
-        "FUNCTION tpcc.stock_level(in_w_id integer, in_d_id integer, in_threshold integer) RETURNS TABLE (low_stock integer)";
+    let stock_level = "FUNCTION tpcc.stock_level(in_w_id integer, in_d_id integer, in_threshold integer) RETURNS TABLE (low_stock integer)";
     for (fault, name) in [
         (format!("CREATE OR REPLACE {stock_level} LANGUAGE sql STABLE AS 'SELECT 0'"), "stock_level"),
         // A body that the server does not keep as a text.
@@ -364,7 +382,8 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
         assert_eq!(with(&url, &["load", "--procedures-only"]).code, Some(0), "{fault}");
         assert_eq!(summary(&url, &[])["procedures"], "own", "{fault}");
     }
-    // One of the same name might be called in its place. It is somebody else's, and stays until its owner removes it, also where ours is gone.
+    // One of the same name might be called in its place. It is somebody else's, and stays until its owner removes it,
+    // also where ours is gone.
     sql("CREATE FUNCTION tpcc.payment(due integer) RETURNS integer LANGUAGE sql AS 'SELECT due'");
     for fault in ["SELECT", "DROP FUNCTION tpcc.payment(integer, integer, integer, integer, integer, text, numeric)"] {
         sql(fault);
@@ -380,7 +399,10 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
     let bob = format!("{url}{}options=-c%20role%3Dbob", if url.contains('?') { '&' } else { '?' });
     let unread = summary(&bob, &[]);
     assert_eq!(unread["procedures"]["unread"].as_array().map(Vec::len), Some(6), "{}", unread["procedures"]);
-    assert_eq!((state(&unread).as_deref(), &unread["verdict"]["valid"]), (Some("not tested"), &serde_json::json!(false)));
+    assert_eq!(
+        (state(&unread).as_deref(), &unread["verdict"]["valid"]),
+        (Some("not tested"), &serde_json::json!(false))
+    );
 }
 
 #[test]
@@ -419,7 +441,8 @@ fn a_record_that_cannot_be_written_is_an_error_after_its_result() {
     let bench = |more: &str| {
         // No file may become larger than 4 KiB, which is enough until there is a summary.
         let binary = env!("CARGO_BIN_EXE_graymark");
-        let script = format!("trap '' XFSZ; ulimit -f 8; exec {binary} bench --db simulated: --duration 2s --ramp-up 0s {more}");
+        let script =
+            format!("trap '' XFSZ; ulimit -f 8; exec {binary} bench --db simulated: --duration 2s --ramp-up 0s {more}");
         let mut command = std::process::Command::new("sh");
         command.args(["-c", &script]).current_dir(place.path()).env_remove("GRAYMARK_DB");
         support::command::end(command)
@@ -433,7 +456,10 @@ fn a_record_that_cannot_be_written_is_an_error_after_its_result() {
     let text = bench("--out record-2");
     assert_eq!(text.code, Some(4), "{text:?}");
     assert!(text.out.contains("New-Order"), "{text:?}");
-    assert!(text.err.lines().last().is_some_and(|line| line.starts_with("graymark: cannot write record-2/")), "{text:?}");
+    assert!(
+        text.err.lines().last().is_some_and(|line| line.starts_with("graymark: cannot write record-2/")),
+        "{text:?}"
+    );
     // A place that can take no record is found before anything is loaded or run.
     let nowhere = run(place.path(), &["bench", "--db", "simulated:", "--out", "/proc/graymark"]);
     nowhere.refused(4, &["cannot make the record /proc/graymark", "--out"]);

@@ -1,4 +1,5 @@
-//! A user runs a grid of buffers and clients, kills it at any moment and goes on, and reads what the models of sizing are made from.
+//! A user runs a grid of buffers and clients, kills it at any moment and goes on, and reads what the models of sizing
+//! are made from.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +19,8 @@ fn finished(sweep: &Path) -> BTreeMap<String, String> {
     let begun = points.filter_map(|entry| {
         let text = std::fs::read_to_string(entry.path().join("record.json")).ok()?;
         let header: Value = serde_json::from_str(&text).expect("written as a whole");
-        (header["status"] == "complete").then(|| (entry.file_name().into_string().unwrap(), header["started"].to_string()))
+        (header["status"] == "complete")
+            .then(|| (entry.file_name().into_string().unwrap(), header["started"].to_string()))
     });
     begun.collect()
 }
@@ -27,7 +29,8 @@ fn points(sweep: &Path) -> Vec<Observation> {
     observation::read(std::fs::File::open(sweep.join("points.csv")).unwrap()).unwrap()
 }
 
-/// Kills the command again and again after a time that grows and then falls back, until it ends by itself. What was finished stays.
+/// Kills the command again and again after a time that grows and then falls back, until it ends by itself. What was
+/// finished stays.
 fn killed_again_and_again(place: &Path, arguments: &[&str]) {
     let sweep = place.join("grid");
     let mut before = BTreeMap::new();
@@ -54,8 +57,21 @@ fn killed_again_and_again(place: &Path, arguments: &[&str]) {
 fn a_grid_killed_at_any_moment_repeats_no_finished_point_and_loses_none() {
     let place = TempDir::new().unwrap();
     let db = "simulated:service=2ms";
-    let arguments =
-        ["sweep", "grid", "clients=1,2,4", "--repeats", "2", "--db", db, "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
+    let arguments = [
+        "sweep",
+        "grid",
+        "clients=1,2,4",
+        "--repeats",
+        "2",
+        "--db",
+        db,
+        "--seed",
+        "5",
+        "--steady",
+        "0s",
+        "--ramp-up",
+        "0s",
+    ];
     killed_again_and_again(place.path(), &[&arguments[..], &["--duration", "1s", "--out", "grid"]].concat());
     let sweep = place.path().join("grid");
     let points = points(&sweep);
@@ -76,7 +92,8 @@ fn a_grid_killed_at_any_moment_repeats_no_finished_point_and_loses_none() {
 fn each_point_begins_with_the_same_database() {
     let place = open_directory();
     let db = "sqlite:tpcc.db?synchronous=off";
-    let arguments = ["sweep", "grid", "clients=1,2", "--db", db, "-w", "1", "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
+    let arguments =
+        ["sweep", "grid", "clients=1,2", "--db", db, "-w", "1", "--seed", "5", "--steady", "0s", "--ramp-up", "0s"];
     let arguments = [&arguments[..], &["--duration", "1s", "--check", "both", "--out", "grid"]].concat();
     // Someone else's, by names that a point's copy could have.
     std::fs::create_dir(place.path().join("tpcc-w1-point")).unwrap();
@@ -96,7 +113,8 @@ fn each_point_begins_with_the_same_database() {
     std::fs::copy(place.path().join("tpcc-w1.db"), place.path().join(format!("tpcc-w1-{ending}.db"))).unwrap();
     succeed(place.path(), &["sweep", "resume", "grid"]);
     assert_eq!(std::fs::read_to_string(&table).unwrap(), whole, "no point is lost");
-    let files = std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+    let files =
+        std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
     let mut files = files.filter(|name| name != "grid").collect::<Vec<_>>();
     files.sort();
     assert_eq!(files, ["tpcc-w1-point", "tpcc-w1-point.db", "tpcc-w1.db"], "the copies are gone, and only they");
@@ -120,9 +138,19 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
     let Some(()) = require_postgres() else { return };
     // The server's user has to reach it.
     let place = open_directory();
-    let dimensions =
-        ["sweep", "grid", "buffers=2MB,256MB", "cpus=1", "--bound-memory", "--db", "postgres:local?fsync=off", "-w", "1"];
-    let run = ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "4s", "--out", "grid"];
+    let dimensions = [
+        "sweep",
+        "grid",
+        "buffers=2MB,256MB",
+        "cpus=1",
+        "--bound-memory",
+        "--db",
+        "postgres:local?fsync=off",
+        "-w",
+        "1",
+    ];
+    let run =
+        ["--seed", "5", "--clients", "2", "--steady", "0s", "--ramp-up", "3s", "--duration", "4s", "--out", "grid"];
     let arguments = [&dimensions[..], &run].concat();
     // Someone else's, by the name that a point's copy could have.
     let letter = place.path().join("grid/databases/graymark-w1-point/letter");
@@ -140,7 +168,10 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
     let text = succeed(place.path(), &["sweep", "resume", "grid"]).out;
     assert!(text.contains("data hits"), "{text}");
     let after = finished(&sweep);
-    assert!(after.len() == 2 && before.iter().all(|(point, began)| after.get(point) == Some(began)), "{before:?} {after:?}");
+    assert!(
+        after.len() == 2 && before.iter().all(|(point, began)| after.get(point) == Some(began)),
+        "{before:?} {after:?}"
+    );
     let left = std::fs::read_dir(sweep.join("databases")).unwrap().count();
     assert_eq!(left, 1, "databases and copies are removed");
     assert_eq!(std::fs::read_to_string(&letter).unwrap(), "dear");
@@ -149,7 +180,10 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
     points.sort_by_key(|point| point.buffer_bytes);
     let [little, much] = &points[..] else { panic!("{points:?}") };
     assert_eq!((little.buffer_bytes, much.buffer_bytes), (Some(2 << 20), Some(256 << 20)));
-    assert!(points.iter().all(|point| (point.warehouses, point.cpus, point.clients) == (1, Some(1), Some(2))), "{points:?}");
+    assert!(
+        points.iter().all(|point| (point.warehouses, point.cpus, point.clients) == (1, Some(1), Some(2))),
+        "{points:?}"
+    );
     let record = |point: &Observation| sweep.join(point.record.as_ref().unwrap());
     let [few, all] = [little, much].map(|point| json_file(&record(point), "summary.json")["counters"].clone());
     let (little, much) = (&few["pages"], &all["pages"]);
@@ -187,7 +221,10 @@ fn bounded(sweep: &Path, pages: &Value) {
             assert!(text.contains("was bounded (auto)"), "{text}");
             // The kernel counts in batches of a page for each CPU.
             assert!(number("peak_bytes").is_none_or(|peak| peak <= limit + (1 << 20)), "{pages}");
-            assert!(number("page_cache_bytes") < Some(limit) && number("killed").is_none_or(|killed| killed == 0), "{pages}");
+            assert!(
+                number("page_cache_bytes") < Some(limit) && number("killed").is_none_or(|killed| killed == 0),
+                "{pages}"
+            );
         }
         None => {
             assert!(!nix::unistd::Uid::effective().is_root() && text.contains("cannot be bounded"), "{text}");

@@ -18,8 +18,20 @@ const INTERRUPTED: Option<i32> = Some(130);
 /// A run that is asked to stop ends, counts, and leaves a partial record.
 fn a_run_ends(signal: Signal) {
     let place = loaded();
-    let arguments =
-        ["run", "--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "1s", "--duration", "1h", "--out", "record", "--json"];
+    let arguments = [
+        "run",
+        "--db",
+        "sqlite:loaded.db",
+        "--clients",
+        "2",
+        "--ramp-up",
+        "1s",
+        "--duration",
+        "1h",
+        "--out",
+        "record",
+        "--json",
+    ];
     let mut run = start(graymark(place.path(), &arguments));
     run.wait_for("run: measurement");
     std::thread::sleep(std::time::Duration::from_millis(1_500));
@@ -141,7 +153,8 @@ fn left(place: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("graymark-postgres-")).collect()
 }
 
-const LONG: [&str; 9] = ["bench", "--db", "postgres:local?shared_buffers=64MB", "-w", "1", "--ramp-up", "1h", "--duration", "1h"];
+const LONG: [&str; 9] =
+    ["bench", "--db", "postgres:local?shared_buffers=64MB", "-w", "1", "--ramp-up", "1h", "--duration", "1h"];
 
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next_and_nothing_else_is() {
@@ -218,7 +231,8 @@ fn a_temporary_directory_is_the_servers_and_closed() {
     assert_eq!(left(place.path()), Vec::<PathBuf>::new());
 }
 
-/// A run that was asked to stop has this long at the most; it takes less than ten seconds on a machine that has nothing else to do.
+/// A run that was asked to stop has this long at the most; it takes less than ten seconds on a machine that has nothing
+/// else to do.
 const LONGEST: Duration = Duration::from_secs(40);
 
 /// A process and all that descend from it.
@@ -259,15 +273,17 @@ fn partial_without_a_count(summary: &Value, clients: u64) {
     assert!(summary["connections"]["ambiguous"].as_u64().unwrap() >= clients, "{}", summary["connections"]);
     assert_eq!(summary["database"]["agrees"], Value::Null, "{}", summary["database"]);
     assert!(!summary["database"]["uncounted"].as_str().unwrap().is_empty(), "{}", summary["database"]);
-    let completed = summary["outcomes"].as_object().unwrap().values().map(|of| of["completed"].as_u64().unwrap()).sum::<u64>();
+    let completed =
+        summary["outcomes"].as_object().unwrap().values().map(|of| of["completed"].as_u64().unwrap()).sum::<u64>();
     assert!(completed > 0, "{summary}");
 }
 
-/// A private server is stopped in the middle of a run, all its processes, and the run ends on one signal: with what it measured, and without its
-/// server.
+/// A private server is stopped in the middle of a run, all its processes, and the run ends on one signal: with what it
+/// measured, and without its server.
 fn a_run_without_answers_ends(db: &str, signal: Signal) {
     let place = TempDir::new().unwrap();
-    let arguments = ["bench", "--db", db, "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--check", "none"];
+    let arguments =
+        ["bench", "--db", db, "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--check", "none"];
     let mut run = start(graymark(place.path(), &[&arguments[..], &["--out", "record", "--json"]].concat()));
     run.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(2));
@@ -321,7 +337,8 @@ fn a_run_on_a_stopped_virtuoso_ends_on_sighup() {
 fn a_run_on_a_locked_sqlite_ends_on_sigint() {
     let place = loaded();
     let db = "sqlite:loaded.db?busy_timeout=3600000";
-    let arguments = ["run", "--db", db, "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--out", "record", "--json"];
+    let arguments =
+        ["run", "--db", db, "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--out", "record", "--json"];
     let mut run = start(graymark(place.path(), &arguments));
     run.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(2));
@@ -340,14 +357,16 @@ fn a_run_on_a_locked_sqlite_ends_on_sigint() {
     assert_eq!(json_file(&place.path().join("record"), file::SUMMARY), summary);
 }
 
-/// Another session locks a row that every transaction needs, and keeps it: the run ends by itself, and what it left under way is of unknown fate.
+/// Another session locks a row that every transaction needs, and keeps it: the run ends by itself, and what it left
+/// under way is of unknown fate.
 #[test]
 fn a_run_behind_a_locked_row_ends_by_itself() {
     let Some(()) = require_postgres() else { return };
     let server = small_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
-    let arguments = ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "5s", "--timeout", "2s", "--json"];
+    let arguments =
+        ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "5s", "--timeout", "2s", "--json"];
     let mut run = start(graymark(place.path(), &arguments));
     run.wait_for("run: measurement");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -359,7 +378,10 @@ fn a_run_behind_a_locked_row_ends_by_itself() {
         let summary = done.json();
         assert_eq!(summary["connections"]["abandoned"], 2, "{done:?}");
         assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
-        assert_eq!((&summary["interrupted"], &summary["consistency"]["failed"]), (&false.into(), &Value::Array(Vec::new())));
+        assert_eq!(
+            (&summary["interrupted"], &summary["consistency"]["failed"]),
+            (&false.into(), &Value::Array(Vec::new()))
+        );
         other.batch_execute("ROLLBACK").await.unwrap();
     });
 }
@@ -387,7 +409,8 @@ fn a_check_and_a_drop_behind_a_lock_end_by_themselves() {
     succeed(place.path(), &["check", "tpcc", "--db", &url]);
 }
 
-/// Without any `--timeout`: a load is not cut off as long as the server says anything, and it is when the server says nothing at all.
+/// Without any `--timeout`: a load is not cut off as long as the server says anything, and it is when the server says
+/// nothing at all.
 #[test]
 fn a_load_into_a_server_that_is_stopped_ends_by_itself() {
     let Some(()) = require_postgres() else { return };

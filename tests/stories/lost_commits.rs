@@ -1,5 +1,5 @@
-//! Commits that a lost connection makes doubtful are looked up one by one: those of unknown fate are known afterwards, and none that was
-//! acknowledged can be lost behind another that the counts take for it.
+//! Commits that a lost connection makes doubtful are looked up one by one: those of unknown fate are known afterwards,
+//! and none that was acknowledged can be lost behind another that the counts take for it.
 
 use std::time::Duration;
 
@@ -19,8 +19,21 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let worn = format!("{user}@127.0.0.1:{}{slash}{path}", wire.port);
     let place = TempDir::new().unwrap();
     succeed(place.path(), &["load", workload, "--db", url, "--seed", "5"]);
-    let run =
-        ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
+    let run = [
+        "run",
+        workload,
+        "--db",
+        &worn,
+        "--clients",
+        "8",
+        "--ramp-up",
+        "0s",
+        "--duration",
+        "12s",
+        "--out",
+        "record",
+        "--json",
+    ];
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     for what in [Swallowed::Replies, Swallowed::Requests, Swallowed::Replies, Swallowed::Requests] {
@@ -35,7 +48,10 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let text = succeed(place.path(), &["report", "record"]).out;
     let summary = done.json();
     let fate = &summary["connections"]["lookup"]["unknown_fate"];
-    assert!(text.contains(&format!("Of unknown fate: {} committed, {} not", fate["committed"], fate["not_committed"])), "{text}");
+    assert!(
+        text.contains(&format!("Of unknown fate: {} committed, {} not", fate["committed"], fate["not_committed"])),
+        "{text}"
+    );
     summary
 }
 
@@ -84,15 +100,16 @@ fn fates_of_debitcredit_become_known() {
     assert_eq!(rule(&summary, "acknowledged")["state"], "held");
 }
 
-/// The planted case: a database that loses acknowledged orders in a crash, and has others in their places that nobody was told of, as commits of
-/// unknown fate are. All counts agree, and all conditions hold.
+/// The planted case: a database that loses acknowledged orders in a crash, and has others in their places that nobody
+/// was told of, as commits of unknown fate are. All counts agree, and all conditions hold.
 #[test]
 fn commits_cannot_be_lost_behind_others() {
     let Some(()) = require_postgres() else { return };
     let server = small_server();
     let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
-    let run = ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
+    let run =
+        ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(3));
@@ -124,14 +141,21 @@ fn commits_cannot_be_lost_behind_others() {
     assert_eq!(summary["consistency"]["failed"], Value::from(vec!["acknowledged"]), "{}", summary["consistency"]);
     let told = &summary["connections"]["lookup"]["acknowledged"];
     let lost = told["lost"].as_u64().unwrap();
-    assert!((1..=10).contains(&lost) && told["found"].as_u64().unwrap() + lost == told["looked_up"].as_u64().unwrap(), "{told}");
+    assert!(
+        (1..=10).contains(&lost) && told["found"].as_u64().unwrap() + lost == told["looked_up"].as_u64().unwrap(),
+        "{told}"
+    );
     let broken = rule(&summary, "3.5.3");
-    assert!(broken["state"] == "broken" && broken["value"] == format!("{lost} of {} lost", told["looked_up"]), "{broken}");
+    assert!(
+        broken["state"] == "broken" && broken["value"] == format!("{lost} of {} lost", told["looked_up"]),
+        "{broken}"
+    );
     assert!(done.err.contains(&format!("{lost} commit")), "{}", done.err);
     let text = succeed(place.path(), &["report", "record"]).out;
     let first = text.lines().take(3).collect::<Vec<_>>().join(" ");
     assert!(first.contains(" LOST") && first.contains("that the database had acknowledged"), "{text}");
-    let page = std::fs::read_to_string(place.path().join("record").join(graymark::result::format::file::REPORT_HTML)).unwrap();
+    let page =
+        std::fs::read_to_string(place.path().join("record").join(graymark::result::format::file::REPORT_HTML)).unwrap();
     let header = page.split("</header>").next().unwrap();
     assert!(header.contains("that the database had acknowledged before a connection was lost"), "{header}");
 }

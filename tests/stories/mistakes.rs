@@ -59,7 +59,10 @@ fn arguments_that_make_no_sense() {
         (&["bench", "--duratoin", "5s"], &["--duratoin", "similar argument", "--duration"]),
         (&["bench", "--via", "procedure"], &["--via", "similar value", "procedures"]),
         (&["bench", "tpcx"], &["tpcx", "tpcc", "debitcredit"]),
-        (&["run", "debitcredit", "--db", "simulated:", "--profile", "grey"], &["no profile `grey`", "gray, tpc-b, tpc-a"]),
+        (
+            &["run", "debitcredit", "--db", "simulated:", "--profile", "grey"],
+            &["no profile `grey`", "gray, tpc-b, tpc-a"],
+        ),
         (&["run", "tpcc", "--db", "simulated:", "--profile", "gray"], &["tpcc has no profile `gray`"]),
         (&["bench", "debitcredit", "--profile", "grey"], &["no profile `grey`", "gray, tpc-b, tpc-a"]),
         (&["bench", "tpcc", "--profile", "gray"], &["tpcc has no profile `gray`"]),
@@ -69,12 +72,21 @@ fn arguments_that_make_no_sense() {
         (&["rows", "tpcc", "item", "--profile", "gray"], &["tpcc has no profile `gray`"]),
         (&["rows", "debitcredit", "tellers"], &["tellers", "branch, teller, account, history"]),
         (&["bench", "debitcredit", "--pace", "standard"], &["profile gray has no terminals", "--pace", "--profile"]),
-        (&["run", "debitcredit", "--db", "simulated:", "--pace", "think*2"], &["profile gray has no terminals", "--pace"]),
+        (
+            &["run", "debitcredit", "--db", "simulated:", "--pace", "think*2"],
+            &["profile gray has no terminals", "--pace"],
+        ),
         (&["bench", "debitcredit", "--profile", "tpc-b", "--pace", "standard"], &["profile tpc-b has no terminals"]),
         (&["bench", "debitcredit", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
         (&["load", "debitcredit", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
-        (&["load", "debitcredit", "-b", "21475", "--profile", "tpc-b"], &["21475 branches are too many", "at most 21474"]),
-        (&["run", "debitcredit", "--db", "simulated:", "-b", "1000000"], &["1000000 branches are too many", "at most 2148"]),
+        (
+            &["load", "debitcredit", "-b", "21475", "--profile", "tpc-b"],
+            &["21475 branches are too many", "at most 21474"],
+        ),
+        (
+            &["run", "debitcredit", "--db", "simulated:", "-b", "1000000"],
+            &["1000000 branches are too many", "at most 2148"],
+        ),
         (&["rows", "debitcredit", "account", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
         (&["load", "debitcredit", "-b", "0"], &["--warehouses", "from 1 to"]),
         (&["frobnicate"], &["frobnicate", "--help"]),
@@ -146,13 +158,15 @@ fn files_that_cannot_be_the_database() {
         on("sqlite:folder").refused(DATABASE, &["folder is a directory"]);
     }
     for command in ["check", "run"] {
-        run(place.path(), &[command, "--db", "sqlite:none.db"]).refused(DATABASE, &["no tpcc tables", "graymark load tpcc"]);
+        run(place.path(), &[command, "--db", "sqlite:none.db"])
+            .refused(DATABASE, &["no tpcc tables", "graymark load tpcc"]);
     }
     assert!(!place.path().join("none.db").exists(), "a question makes no file");
     // An empty database is one without the tables.
     rusqlite::Connection::open(place.path().join("other.db")).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
     for command in ["check", "run"] {
-        run(place.path(), &[command, "--db", "sqlite:other.db"]).refused(DATABASE, &["no tpcc tables", "graymark load tpcc"]);
+        run(place.path(), &[command, "--db", "sqlite:other.db"])
+            .refused(DATABASE, &["no tpcc tables", "graymark load tpcc"]);
     }
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 3, "a mistake leaves no record behind");
 }
@@ -191,7 +205,8 @@ fn a_bank_that_is_not_what_it_should_be() {
     succeed(place.path(), &["load", "debitcredit", "--db", "sqlite:bank.db", "-b", "2", "--profile", "gray"]);
     let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", "sqlite:bank.db"]].concat());
     for command in ["load", "bench", "run"] {
-        with(&[command, "debitcredit", "-b", "3"]).refused(USAGE, &["2 branches, not 3", "leave out -w", "graymark drop"]);
+        with(&[command, "debitcredit", "-b", "3"])
+            .refused(USAGE, &["2 branches, not 3", "leave out -w", "graymark drop"]);
         with(&[command, "debitcredit", "--profile", "tpc-b"])
             .refused(USAGE, &["profile gray, not tpc-b", "graymark drop debitcredit"]);
         with(&[command, "debitcredit", "--profile", "grey"]).refused(USAGE, &["no profile `grey`"]);
@@ -202,19 +217,24 @@ fn a_bank_that_is_not_what_it_should_be() {
     // A file has room for one workload; the other one's commands leave it alone.
     let before = fs::read(place.path().join("bank.db")).unwrap();
     for command in ["load", "bench", "check", "run", "restore", "drop"] {
-        with(&[command]).refused(USAGE, &["holds the workload debitcredit, not tpcc", "name debitcredit in the command"]);
+        with(&[command])
+            .refused(USAGE, &["holds the workload debitcredit, not tpcc", "name debitcredit in the command"]);
     }
     assert_eq!(fs::read(place.path().join("bank.db")).unwrap(), before);
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a mistake leaves no record behind");
     // A manifest that says what cannot be is no reason to fall over.
     let manifest = rusqlite::Connection::open(place.path().join("bank.db")).unwrap();
     manifest
-        .execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"scale\":2', '\"scale\":1000000000')")
+        .execute_batch(
+            "UPDATE graymark_manifest SET manifest = replace(manifest, '\"scale\":2', '\"scale\":1000000000')",
+        )
         .unwrap();
     for command in ["load", "run", "restore"] {
         with(&[command, "debitcredit"]).refused(USAGE, &["1000000000 branches are too many"]);
     }
-    manifest.execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"profile\":0', '\"profile\":9')").unwrap();
+    manifest
+        .execute_batch("UPDATE graymark_manifest SET manifest = replace(manifest, '\"profile\":0', '\"profile\":9')")
+        .unwrap();
     for command in ["load", "run", "restore"] {
         let done = with(&[command, "debitcredit"]);
         assert!(matches!(done.code, Some(USAGE | DATABASE)) && done.err.contains("graymark: "), "{command}: {done:?}");
@@ -230,7 +250,8 @@ fn a_load_that_has_not_ended() {
     let (_, done) = load.end();
     assert_eq!(done.code, None, "it was killed: {done:?}");
     for command in ["check", "run"] {
-        run(place.path(), &[command, "--db", "sqlite:half.db"]).refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
+        run(place.path(), &[command, "--db", "sqlite:half.db"])
+            .refused(DATABASE, &["has not ended", "graymark load tpcc goes on"]);
     }
     run(place.path(), &["load", "--db", "sqlite:half.db", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2"]);
     succeed(place.path(), &["load", "--db", "sqlite:half.db"]);
@@ -277,7 +298,9 @@ fn files_and_directories_that_are_read_only() {
     let binary = place.path().join("graymark");
     fs::copy(env!("CARGO_BIN_EXE_graymark"), &binary).unwrap();
     protect(&binary, 0o755);
-    let on = |directory: &str, arguments: &[&str]| end(as_nobody(program(&binary, &place.path().join(directory), arguments)));
+    let on = |directory: &str, arguments: &[&str]| {
+        end(as_nobody(program(&binary, &place.path().join(directory), arguments)))
+    };
 
     protect(&place.path().join("loaded.db"), 0o444);
     let read_only = &["read-only", "permission to write"];
@@ -290,9 +313,10 @@ fn files_and_directories_that_are_read_only() {
     fs::rename(place.path().join("loaded.db"), shut.join("loaded.db")).unwrap();
     protect(&shut.join("loaded.db"), 0o666);
     protect(&shut, 0o555);
-    for arguments in
-        [&["run", "--db", "sqlite:loaded.db", "--out", "/dev/shm/graymark-never"][..], &["load", "--db", "sqlite:new.db"]]
-    {
+    for arguments in [
+        &["run", "--db", "sqlite:loaded.db", "--out", "/dev/shm/graymark-never"][..],
+        &["load", "--db", "sqlite:new.db"],
+    ] {
         let done = on("shut", arguments);
         assert_eq!(done.code, Some(DATABASE), "{done:?}");
         let last = done.err.lines().last().unwrap();
@@ -397,7 +421,8 @@ fn a_password_in_a_url_shows_nowhere() {
         ] {
             hidden(&run(place.path(), arguments), &format!("{arguments:?}"));
         }
-        let mut by_environment = graymark(place.path(), &["sweep", "load", "-w", "1", "--out", &format!("{out}-environment")]);
+        let mut by_environment =
+            graymark(place.path(), &["sweep", "load", "-w", "1", "--out", &format!("{out}-environment")]);
         hidden(
             &end({
                 by_environment.env("GRAYMARK_DB", &url);
@@ -469,7 +494,8 @@ fn a_postgres_with_a_password() {
     let wrong = no_home(graymark(place.path(), &["run", "--db", &url(":tiger")]));
     wrong.refused(DATABASE, &["`ann`", "PGPASSWORD"]);
     assert!(!wrong.err.contains("tiger"), "{wrong:?}");
-    no_home(graymark(place.path(), &["run", "--db", &url("")])).refused(DATABASE, &["asks for the password", "PGPASSWORD"]);
+    no_home(graymark(place.path(), &["run", "--db", &url("")]))
+        .refused(DATABASE, &["asks for the password", "PGPASSWORD"]);
     let nowhere = support::with_database(&server.tcp_url(), "nowhere");
     run(place.path(), &["run", "--db", &nowhere]).refused(DATABASE, &["no database `nowhere`", "createdb nowhere"]);
 
@@ -497,7 +523,9 @@ fn a_postgres_with_a_password() {
     assert_eq!(third.code, Some(0), "{third:?}");
     assert_eq!(third.json()["engine"]["url"], second.json()["engine"]["url"]);
     // Whatever holds settings of the server is for its owner only.
-    for (name, mode) in [("plan.toml", 0o600), ("environment.json", 0o600), ("report.html", 0o600), ("summary.json", 0o644)] {
+    for (name, mode) in
+        [("plan.toml", 0o600), ("environment.json", 0o600), ("report.html", 0o600), ("summary.json", 0o644)]
+    {
         let metadata = fs::metadata(place.path().join("record-2").join(name)).unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777 & !0o022, mode, "{name}");
     }
@@ -505,7 +533,8 @@ fn a_postgres_with_a_password() {
         assert!(!said.contains("secret"), "{said}");
     }
     for record in ["record", "record-2", "record-3"] {
-        let files: Vec<_> = fs::read_dir(place.path().join(record)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let files: Vec<_> =
+            fs::read_dir(place.path().join(record)).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(files.len() >= 9, "{files:?}");
         for path in files {
             let content = fs::read(&path).unwrap();
@@ -533,7 +562,12 @@ fn postgres_tables_that_are_not_what_they_should_be() {
     }
     assert_eq!(with(&["load"]).code, Some(0));
     with(&["run", "-w", "2"]).refused(USAGE, &["1 warehouse, not 2", "graymark drop"]);
-    with(&["run", "--clients", "500"]).err.lines().last().map(|line| assert!(line.contains("fewer clients"), "{line}")).unwrap();
+    with(&["run", "--clients", "500"])
+        .err
+        .lines()
+        .last()
+        .map(|line| assert!(line.contains("fewer clients"), "{line}"))
+        .unwrap();
 
     block_on(async { client(&url).await.batch_execute("DROP TABLE tpcc.stock").await.unwrap() });
     for command in ["check", "run"] {
@@ -569,7 +603,8 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     )
     .unwrap();
     let content = || {
-        let names: String = shop.query_row("SELECT group_concat(sql) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        let names: String =
+            shop.query_row("SELECT group_concat(sql) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
         let name: String = shop.query_row("SELECT name FROM customer", [], |row| row.get(0)).unwrap();
         names + &name
     };
@@ -601,23 +636,33 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
         file.execute("INSERT INTO graymark_manifest VALUES ('tpcc', ?1, 1)", [&manifest]).unwrap();
     }
     // What hangs on the tables is told, and nothing is dropped.
-    file.execute_batch("CREATE VIEW low AS SELECT s_i_id FROM stock; CREATE TABLE mine (w REFERENCES warehouse (w_id))").unwrap();
+    file.execute_batch(
+        "CREATE VIEW low AS SELECT s_i_id FROM stock; CREATE TABLE mine (w REFERENCES warehouse (w_id))",
+    )
+    .unwrap();
     with(&["drop"]).refused(DATABASE, &["nothing was dropped", "the view low", "the table mine refers to warehouse"]);
     assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
     // A table of somebody else that has taken the name of one of ours.
-    file.execute_batch("DROP VIEW low; DROP TABLE mine; ALTER TABLE history RENAME TO kept; CREATE TABLE history (x)").unwrap();
+    file.execute_batch("DROP VIEW low; DROP TABLE mine; ALTER TABLE history RENAME TO kept; CREATE TABLE history (x)")
+        .unwrap();
     with(&["drop"]).refused(DATABASE, &["the table history has no column h_c_id"]);
     // A table of somebody else beside ours stays.
-    file.execute_batch("DROP TABLE history; ALTER TABLE kept RENAME TO history; CREATE TABLE mine AS SELECT 7 AS x").unwrap();
+    file.execute_batch("DROP TABLE history; ALTER TABLE kept RENAME TO history; CREATE TABLE mine AS SELECT 7 AS x")
+        .unwrap();
     assert_eq!(with(&["drop"]).code, Some(0));
-    let left: String =
-        file.query_row("SELECT group_concat(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'", [], |row| row.get(0)).unwrap();
-    assert_eq!((left.as_str(), file.query_row("SELECT x FROM mine", [], |row| row.get::<_, i64>(0)).unwrap()), ("mine", 7));
+    let left: String = file
+        .query_row("SELECT group_concat(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(
+        (left.as_str(), file.query_row("SELECT x FROM mine", [], |row| row.get::<_, i64>(0)).unwrap()),
+        ("mine", 7)
+    );
 }
 
 /// The rows of a query, as text.
 fn asked(url: &str, sql: &str) -> Vec<String> {
-    let messages = block_on(async { client(url).await.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}")) });
+    let messages =
+        block_on(async { client(url).await.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}")) });
     let row = |message: &tokio_postgres::SimpleQueryMessage| match message {
         tokio_postgres::SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("null").to_owned()),
         _ => None,
@@ -681,7 +726,10 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
             "{summary}"
         );
         assert_eq!(summary["database"]["agrees"], true, "{summary}");
-        assert!(summary["counters"]["pages"]["tables"].as_object().is_none_or(|tables| tables.contains_key("stock")), "{summary}");
+        assert!(
+            summary["counters"]["pages"]["tables"].as_object().is_none_or(|tables| tables.contains_key("stock")),
+            "{summary}"
+        );
         let shown = summary["engine"]["url"].as_str().unwrap();
         assert!(shown.ends_with("schema=My%20%22own%22%27s"), "{shown}");
         let plan = fs::read_to_string(place.path().join(via).join(file::PLAN)).unwrap();
@@ -704,12 +752,14 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     );
     let routines = "SELECT count(*) FROM pg_proc JOIN pg_namespace n ON n.oid = pronamespace WHERE nspname LIKE 'My%'";
     for _ in 0..2 {
-        on(&own, &["drop"]).refused(DATABASE, &["nothing was dropped", "view shop.low depends", "on table shop.site depends"]);
+        on(&own, &["drop"])
+            .refused(DATABASE, &["nothing was dropped", "view shop.low depends", "on table shop.site depends"]);
     }
     assert_eq!(asked(&url, &format!("SELECT count(*) FROM {quoted}.stock")), ["100000"]);
     assert_eq!(asked(&url, routines), ["6"]);
     succeed(place.path(), &["check", "--db", &own]);
-    // Somebody else's table beside ours stays, and its schema with it; so do routines with names of ours that take something else.
+    // Somebody else's table beside ours stays, and its schema with it; so do routines with names of ours that take
+    // something else.
     asked(
         &url,
         &format!(
@@ -742,7 +792,8 @@ fn a_schema_goes_only_with_whoever_made_it() {
     let text = asked(&url, "SELECT manifest FROM made.graymark_manifest").remove(0);
     for wrong in ["'x'", "'{}'"] {
         asked(&url, &format!("UPDATE made.graymark_manifest SET manifest = {wrong}"));
-        run(place.path(), &["drop", "debitcredit", "--db", &at("made")]).refused(DATABASE, &["cannot be read", "leaves alone"]);
+        run(place.path(), &["drop", "debitcredit", "--db", &at("made")])
+            .refused(DATABASE, &["cannot be read", "leaves alone"]);
     }
     assert_eq!(asked(&url, "SELECT count(*) FROM made.account"), ["10000"]);
     asked(&url, &format!("UPDATE made.graymark_manifest SET manifest = '{text}'; DROP TABLE made.teller"));

@@ -51,10 +51,12 @@ async fn broken(engine: &Mysql) -> Vec<String> {
     findings.into_iter().filter(|finding| !finding.held()).map(|finding| finding.id).collect()
 }
 
-/// Neither without a password nor with a wrong one does anyone get in, by the socket or by TCP, and nobody else sees the files.
+/// Neither without a password nor with a wrong one does anyone get in, by the socket or by TCP, and nobody else sees
+/// the files.
 fn is_closed(server: &Server) {
     let url = server.url();
-    let socket = percent_encoding::percent_decode_str(url.split_once("socket=").unwrap().1).decode_utf8().unwrap().into_owned();
+    let socket =
+        percent_encoding::percent_decode_str(url.split_once("socket=").unwrap().1).decode_utf8().unwrap().into_owned();
     let socket = std::path::PathBuf::from(socket);
     let port = server.port().to_string();
     let client = |how: &[&str], password: &str, words: &[&str]| {
@@ -92,8 +94,10 @@ fn is_closed(server: &Server) {
 fn no_one_else_gets_into_a_private_server() {
     let Some(()) = require_mariadb() else { return };
     let place = stranger::Plant::new();
-    let settings =
-        vec![("innodb_buffer_pool_size".to_owned(), "64M".to_owned()), ("innodb_log_file_size".to_owned(), "16M".to_owned())];
+    let settings = vec![
+        ("innodb_buffer_pool_size".to_owned(), "64M".to_owned()),
+        ("innodb_log_file_size".to_owned(), "16M".to_owned()),
+    ];
     let start = |data: &std::path::Path, tcp| {
         Server::start(&Options { data: Some(data.to_owned()), tcp, settings: settings.clone(), ..Default::default() })
     };
@@ -121,7 +125,8 @@ fn no_one_else_gets_into_a_private_server() {
         // Its SQL reaches no file but those of a directory of its own.
         assert_eq!(user.query_first::<Option<String>, _>("SELECT LOAD_FILE('/etc/passwd')").await.unwrap(), Some(None));
         let outside = place.data().parent().unwrap().join("outside");
-        let written = user.query_drop(format!("SELECT 1 INTO OUTFILE '{}'", outside.display())).await.unwrap_err().to_string();
+        let written =
+            user.query_drop(format!("SELECT 1 INTO OUTFILE '{}'", outside.display())).await.unwrap_err().to_string();
         assert!(written.contains("secure"), "{written}");
     });
     // The password is in its file, and in no other.
@@ -145,7 +150,8 @@ fn a_private_server_keeps_what_it_is_told_to_keep_and_leaves_nothing_else() {
     // The server's user has to get through.
     std::fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     let data = place.path().join("data");
-    let url = format!("mysql:local?tcp=on&data={}&innodb_buffer_pool_size=64M&innodb_log_file_size=16M", data.display());
+    let url =
+        format!("mysql:local?tcp=on&data={}&innodb_buffer_pool_size=64M&innodb_log_file_size=16M", data.display());
     runtime().block_on(async {
         let first = open_mysql(&url, Via::Procedures).await.unwrap();
         let server = first.server().unwrap();
@@ -175,7 +181,10 @@ fn a_private_server_keeps_what_it_is_told_to_keep_and_leaves_nothing_else() {
         assert_ne!(again, pid);
         drop(first);
         for pid in [pid, again] {
-            assert!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid as i32), None).is_err(), "process {pid} is still there");
+            assert!(
+                nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid as i32), None).is_err(),
+                "process {pid} is still there"
+            );
         }
         let second = open_mysql(&url, Via::Procedures).await.unwrap();
         let mut user = mysql_client(&second.server().unwrap().url(), Some("kept")).await;
@@ -188,8 +197,11 @@ fn a_private_server_keeps_what_it_is_told_to_keep_and_leaves_nothing_else() {
     std::fs::write(place.path().join("something"), "else").unwrap();
     let occupied = Options { data: Some(place.path().to_owned()), ..Default::default() };
     assert!(matches!(Server::start(&occupied), Err(Error::Usage(_))));
-    let wrong =
-        Options { data: Some(data), settings: vec![("innodb_page_count".to_owned(), "1".to_owned())], ..Default::default() };
+    let wrong = Options {
+        data: Some(data),
+        settings: vec![("innodb_page_count".to_owned(), "1".to_owned())],
+        ..Default::default()
+    };
     let error = Server::start(&wrong).unwrap_err().to_string();
     assert!(error.contains("innodb_page_count") && !error.contains('\n'), "{error}");
 }
@@ -275,12 +287,14 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
 
 /// The one line that a user gets when a connection fails.
 async fn refused(url: &str, environment: &[(&str, &str)]) -> String {
-    let environment = |name: &str| environment.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
+    let environment =
+        |name: &str| environment.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
     let target = match Target::parse(url, &environment) {
         Ok(target) => target,
         Err(error) => return error.to_string(),
     };
-    let error = target.connect(Some("mysql"), &[]).await.err().unwrap_or_else(|| panic!("{url} was let in")).to_string();
+    let error =
+        target.connect(Some("mysql"), &[]).await.err().unwrap_or_else(|| panic!("{url} was let in")).to_string();
     assert!(!error.contains('\n') && !error.contains("secret"), "{error}");
     error
 }
@@ -292,9 +306,11 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
     let home = tempfile::tempdir().unwrap();
     runtime().block_on(async {
         let mut user = mysql_client(&server.url(), None).await;
-        user.query_drop("CREATE USER ann@'127.0.0.1' IDENTIFIED BY 'open:secret'; GRANT SELECT ON mysql.* TO ann@'127.0.0.1'")
-            .await
-            .unwrap();
+        user.query_drop(
+            "CREATE USER ann@'127.0.0.1' IDENTIFIED BY 'open:secret'; GRANT SELECT ON mysql.* TO ann@'127.0.0.1'",
+        )
+        .await
+        .unwrap();
         let url = |user: &str| format!("mysql://{user}@127.0.0.1:{}/", server.port());
         let wrong = refused(&url("ann:secret"), &[]).await;
         assert!(wrong.contains("`ann`") && wrong.contains("MYSQL_PWD"), "{wrong}");
@@ -304,8 +320,13 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
         assert!(tls.contains("offers no TLS") && tls.contains("ssl-mode"), "{tls}");
         let roots = refused(&format!("{}?ssl-mode=VERIFY_IDENTITY&ssl-ca=/nowhere", url("ann")), &[]).await;
         assert!(roots.contains("ssl-ca /nowhere"), "{roots}");
-        let nowhere =
-            Target::parse(&server.url(), &|_| None).unwrap().connect(Some("nowhere"), &[]).await.err().unwrap().to_string();
+        let nowhere = Target::parse(&server.url(), &|_| None)
+            .unwrap()
+            .connect(Some("nowhere"), &[])
+            .await
+            .err()
+            .unwrap()
+            .to_string();
         assert!(nowhere.contains("CREATE DATABASE nowhere"), "{nowhere}");
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let port = refused(&format!("mysql://ann:secret@127.0.0.1:{free}/mysql"), &[]).await;
@@ -339,7 +360,8 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
         // Something else answers, or nothing does.
         let web = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = web.local_addr().unwrap().port();
-        let answer = std::thread::spawn(move || web.accept().unwrap().0.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap());
+        let answer =
+            std::thread::spawn(move || web.accept().unwrap().0.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap());
         let other = refused(&format!("mysql://ann:secret@127.0.0.1:{port}/mysql?connect_timeout=2"), &[]).await;
         assert!(other.contains("MySQL"), "{other}");
         answer.join().unwrap();
@@ -361,7 +383,8 @@ fn tls_is_verified_against_the_given_authority() {
     };
     let (good, unknown) = (authority("good"), authority("unknown"));
     let key = rcgen::KeyPair::generate().unwrap();
-    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &good).unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &good).unwrap();
     let place = tempfile::tempdir().unwrap();
     std::fs::set_permissions(place.path(), Permissions::from_mode(0o755)).unwrap();
     let write = |name: &str, text: String| {
@@ -396,7 +419,8 @@ fn tls_is_verified_against_the_given_authority() {
 /// Waits until so many transactions of the server wait for a lock; their connections.
 async fn waiting(user: &mut mysql_async::Conn, number: usize) -> Vec<u64> {
     loop {
-        // The server makes this table anew only when nobody has looked for a tenth of a second: without a pause it shows who waited before.
+        // The server makes this table anew only when nobody has looked for a tenth of a second: without a pause it
+        // shows who waited before.
         tokio::time::sleep(Duration::from_millis(150)).await;
         let sql = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
         let waiting: Vec<u64> = user.query(sql).await.unwrap();
@@ -429,8 +453,9 @@ fn what_a_database_refuses_is_told_apart() {
             let engine = open_mysql(&url, via).await.unwrap();
             let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
 
-            // Payment holds the customer and waits for the district; another holds the warehouse and waits for the customer. Set free, Payment
-            // closes the circle, and as the one who has changed less it is the one who gives way.
+            // Payment holds the customer and waits for the district; another holds the warehouse and waits for the
+            // customer. Set free, Payment closes the circle, and as the one who has changed less it is the one who
+            // gives way.
             user.query_drop(hold).await.unwrap();
             let holds =
                 "START TRANSACTION; INSERT INTO scratch SELECT i_id FROM item LIMIT 1000; UPDATE warehouse SET w_ytd = w_ytd + 1";
@@ -448,8 +473,8 @@ fn what_a_database_refuses_is_told_apart() {
             assert_eq!(reason(failure), RetryReason::Deadlock);
             session.execute(&payment).await.unwrap();
 
-            // InnoDB itself would keep what Payment did before it waited in vain. A session takes InnoDB's variables not when it connects but
-            // when it first meets InnoDB: they stay until it has worked.
+            // InnoDB itself would keep what Payment did before it waited in vain. A session takes InnoDB's variables
+            // not when it connects but when it first meets InnoDB: they stay until it has worked.
             user.query_drop(format!("SET GLOBAL innodb_lock_wait_timeout = 1; {hold}")).await.unwrap();
             let mut impatient = Engine::<Tpcc>::open_session(&engine).await.unwrap();
             assert_eq!(reason(impatient.execute(&payment).await), RetryReason::LockTimeout);
@@ -511,7 +536,8 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
     let server = small_mariadb(&[]);
     let place = tempfile::tempdir().unwrap();
     let url = server.url();
-    let command = |arguments: &[&str], url: &str| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
+    let command =
+        |arguments: &[&str], url: &str| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
     runtime().block_on(async {
         let mut user = mysql_client(&url, None).await;
         let setting =
@@ -574,7 +600,8 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
     let server = small_mariadb(&[]);
     let place = tempfile::tempdir().unwrap();
     let url = server.url();
-    let with = |url: &str, arguments: &[&str]| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
+    let with =
+        |url: &str, arguments: &[&str]| support::command::run(place.path(), &[arguments, &["--db", url]].concat());
     let run = ["run", "--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--json", "--check", "none"];
     let procedures = |url: &str| {
         let done = with(url, &run);

@@ -173,8 +173,8 @@ fn manifest<W: Workload>(population: &W::Population, foreign_keys: bool) -> Mani
     Manifest { format: 1, scale: 1, seed: 7, date: 0, foreign_keys, parameters: W::parameters(population) }
 }
 
-/// A load that ends at some moment is gone on with, what is loaded over ODBC is a database of the engine of its own, and a restore brings
-/// back what the load had made.
+/// A load that ends at some moment is gone on with, what is loaded over ODBC is a database of the engine of its own,
+/// and a restore brings back what the load had made.
 #[test]
 fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
     let Some(place) = Place::sqlite() else { return };
@@ -243,7 +243,9 @@ fn a_server_that_is_gone_is_a_lost_connection() {
             assert!(matches!(failure, Failure::Disconnected { ambiguous: false, .. }), "{failure:?}");
         }
         drop(session);
-        let Err(Error::Database(why)) = Engine::<DebitCredit>::database_state(&engine).await else { panic!("it is there") };
+        let Err(Error::Database(why)) = Engine::<DebitCredit>::database_state(&engine).await else {
+            panic!("it is there")
+        };
         assert!(why.contains("see that the server runs"), "{why}");
     });
 }
@@ -256,7 +258,9 @@ fn a_wrong_user_is_no_lost_server() {
     for (url, told) in
         [(url.clone(), "see to Database and UID"), (url.replace("127.0.0.1", "127.0.0.2"), "see that the server runs")]
     {
-        let Err(Error::Database(why)) = Odbc::open(support::options(&url, Via::Statements)) else { panic!("{url} was opened") };
+        let Err(Error::Database(why)) = Odbc::open(support::options(&url, Via::Statements)) else {
+            panic!("{url} was opened")
+        };
         assert!(why.contains(told) && !why.contains('\n'), "{why}");
     }
 }
@@ -281,23 +285,28 @@ fn mistakes_are_told_without_the_password() {
         };
         assert!(why.contains(told) && !why.contains("cret") && !why.contains('\n'), "{why}");
     }
-    let Err(Error::Usage(why)) = Odbc::open(support::options(&place.url(), Via::Procedures)) else { panic!("procedures") };
+    let Err(Error::Usage(why)) = Odbc::open(support::options(&place.url(), Via::Procedures)) else {
+        panic!("procedures")
+    };
     assert!(why.contains("--via statements"), "{why}");
 }
 
-/// Tables of somebody else, and what hangs on ours, are named; only what the manifest proves to be Graymark's is dropped.
+/// Tables of somebody else, and what hangs on ours, are named; only what the manifest proves to be Graymark's is
+/// dropped.
 fn only_what_is_ours_is_dropped(place: &Place) {
     let url = place.url();
     let directory = tempfile::tempdir().unwrap();
-    let command =
-        |arguments: &[&str]| support::command::run(directory.path(), &[arguments, &["debitcredit", "--db", &url]].concat());
+    let command = |arguments: &[&str]| {
+        support::command::run(directory.path(), &[arguments, &["debitcredit", "--db", &url]].concat())
+    };
     let user = connect(place);
     let schema = if matches!(place, Place::Postgres(_)) { "debitcredit." } else { "" };
     let sql = |text: &str| {
         let text = text.replace("{s}", schema);
         user.execute(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     };
-    let count = |table: &str| user.query(&format!("SELECT count(*) FROM {schema}{table}")).unwrap().rows[0].long(0).unwrap();
+    let count =
+        |table: &str| user.query(&format!("SELECT count(*) FROM {schema}{table}")).unwrap().rows[0].long(0).unwrap();
     if !schema.is_empty() {
         sql("CREATE SCHEMA debitcredit");
     }

@@ -1,5 +1,5 @@
-//! The database refuses work, is slow, or is away in the middle of a run: the run goes on, what was committed is accounted for, and nobody can
-//! read a figure without being told.
+//! The database refuses work, is slow, or is away in the middle of a run: the run goes on, what was committed is
+//! accounted for, and nobody can read a figure without being told.
 
 use crate::support;
 use std::path::Path;
@@ -113,13 +113,15 @@ fn a_crash(server: &impl Server, via: &str) {
     assert!(told.out.to_lowercase().contains("outage"), "{}", told.out);
 
     // Each of its users waited for the database to come back, and it is told where one looks.
-    let longest = summary["transactions"].as_object().unwrap().values().map(|of| of["response_ms"]["max"].as_f64().unwrap());
+    let longest =
+        summary["transactions"].as_object().unwrap().values().map(|of| of["response_ms"]["max"].as_f64().unwrap());
     assert!(longest.fold(0.0, f64::max) >= 1e3 * outage, "{outage} s: {}", summary["transactions"]);
     assert!(connections["longest_away_s"].as_f64().unwrap() >= outage, "{connections}");
     outputs_tell(place.path(), "record", "DATABASE AWAY", "The database was away for");
 }
 
-/// Text, page, table and comparison tell in their first lines what is wrong with a run: `mark` beside the figure, and a sentence with `words`.
+/// Text, page, table and comparison tell in their first lines what is wrong with a run: `mark` beside the figure, and a
+/// sentence with `words`.
 fn outputs_tell(place: &Path, record: &str, mark: &str, words: &str) {
     let first = |text: &str| text.lines().take(5).collect::<Vec<_>>().join(" ");
     let text = succeed(place, &["report", record]).out;
@@ -146,13 +148,16 @@ fn runtime() -> tokio::runtime::Runtime {
 fn refusing(trigger: &str) -> TempDir {
     let place = loaded();
     let database = Connection::open(place.path().join("loaded.db")).unwrap();
-    database.execute_batch(&format!("CREATE TRIGGER refuse BEFORE {trigger} BEGIN SELECT RAISE(ABORT, 'not today'); END")).unwrap();
+    database
+        .execute_batch(&format!("CREATE TRIGGER refuse BEFORE {trigger} BEGIN SELECT RAISE(ABORT, 'not today'); END"))
+        .unwrap();
     place
 }
 
 /// A run on a database of SQLite, with its summary and exit code.
 fn ran(place: &Path, seconds: &str, more: &[&str]) -> (Done, Value) {
-    let arguments = ["run", "--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "0s", "--duration", seconds, "--json"];
+    let arguments =
+        ["run", "--db", "sqlite:loaded.db", "--clients", "2", "--ramp-up", "0s", "--duration", seconds, "--json"];
     let done = run(place, &[&arguments[..], more].concat());
     let summary = done.json();
     (done, summary)
@@ -172,32 +177,48 @@ fn a_type_that_always_fails_is_told_before_any_figure() {
     assert_eq!(summary["failed"]["new_order"], 0.0, "{}", summary["failed"]);
     let delivery = &summary["transactions"]["delivery"];
     assert_eq!(delivery["completed"], 0, "{delivery}");
-    assert!(delivery["errors"].as_u64().unwrap() > 0 && delivery["response_ms"]["p90"].as_f64().unwrap() > 0.0, "{delivery}");
+    assert!(
+        delivery["errors"].as_u64().unwrap() > 0 && delivery["response_ms"]["p90"].as_f64().unwrap() > 0.0,
+        "{delivery}"
+    );
     assert!(summary["new_orders_per_minute"].as_f64().unwrap() > 0.0);
     let rule = clause(&summary, "2.3.6");
-    assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains("no delivery was completed"), "{rule}");
+    assert!(
+        rule["state"] == "broken" && rule["note"].as_str().unwrap().contains("no delivery was completed"),
+        "{rule}"
+    );
     outputs_tell(place.path(), "record", "NO Delivery COMPLETED", &told_failures(&summary));
 
     // A type that was asked for and completed nothing is never allowed.
     let (done, summary) = ran(place.path(), "1s", &["--allow-errors", "100%", "--out", "allowed"]);
     assert_eq!((done.code, &summary["allowed_errors"]), (Some(1), &Value::from(1.0)), "{}", done.err);
-    assert!(std::fs::read_to_string(place.path().join("allowed").join(file::PLAN)).unwrap().contains("allow_errors = \"1\""));
+    assert!(
+        std::fs::read_to_string(place.path().join("allowed").join(file::PLAN))
+            .unwrap()
+            .contains("allow_errors = \"1\"")
+    );
 
     // Nor does a sweep rest on it.
-    let sweep = ["sweep", "max", "--of", "clients", "--to", "2", "--until", "p90(new_order)<60s", "--db", "sqlite:loaded.db"];
+    let sweep =
+        ["sweep", "max", "--of", "clients", "--to", "2", "--until", "p90(new_order)<60s", "--db", "sqlite:loaded.db"];
     let swept = run(place.path(), &[&sweep[..], &["--ramp-up", "0s", "--duration", "1s", "--out", "sweep"]].concat());
     assert_eq!(swept.code, Some(1), "{swept:?}");
     assert!(swept.out.starts_with("! Transactions failed beyond what was allowed at 1 of 1 points."), "{}", swept.out);
     let page = std::fs::read_to_string(place.path().join("sweep/sweep.html")).unwrap();
     assert!(page.contains("<p class=\"banner bad\">Transactions failed beyond"), "{page}");
     let first = swept.out.lines().take(5).collect::<Vec<_>>().join(" ");
-    assert!(first.contains("FAILED; NO delivery COMPLETED") && swept.out.contains("Not even the smallest"), "{}", swept.out);
+    assert!(
+        first.contains("FAILED; NO delivery COMPLETED") && swept.out.contains("Not even the smallest"),
+        "{}",
+        swept.out
+    );
     assert!(!swept.out.contains("The highest throughput"), "{}", swept.out);
 }
 
 /// How the sentence on a run's failures begins.
 fn told_failures(summary: &Value) -> String {
-    let failed = summary["outcomes"].as_object().unwrap().values().map(|of| of["failed"].as_u64().unwrap()).sum::<u64>();
+    let failed =
+        summary["outcomes"].as_object().unwrap().values().map(|of| of["failed"].as_u64().unwrap()).sum::<u64>();
     format!("{} transactions of ", graymark::report::format::count(failed))
 }
 
@@ -213,7 +234,11 @@ fn a_few_failures_fail_the_run_unless_they_are_allowed() {
     let payment = &summary["transactions"]["payment"];
     // Users waited for those that failed, too; but only those that completed are throughput.
     let outcomes = &summary["outcomes"]["payment"];
-    assert_eq!(summary["database"]["effects"]["payments"]["database"], outcomes["completed"], "{}", summary["database"]);
+    assert_eq!(
+        summary["database"]["effects"]["payments"]["database"], outcomes["completed"],
+        "{}",
+        summary["database"]
+    );
     assert!(payment["completed"].as_u64() <= outcomes["completed"].as_u64(), "{payment} {outcomes}");
     assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
 
@@ -245,7 +270,8 @@ fn a_database_that_only_reads_is_not_fast() {
     assert!(done.err.contains("No Delivery and no New-Order and no Payment was completed"), "{}", done.err);
 }
 
-/// A database whose New-Orders are slow for half of the users; a limit on the time of statements makes them fail instead.
+/// A database whose New-Orders are slow for half of the users; a limit on the time of statements makes them fail
+/// instead.
 #[test]
 fn a_database_gets_no_faster_by_giving_up() {
     let Some(()) = require_postgres() else { return };
@@ -262,7 +288,8 @@ fn a_database_gets_no_faster_by_giving_up() {
         user.batch_execute(slow).await.unwrap();
         user.batch_execute(&format!("ALTER DATABASE \"{name}\" SET statement_timeout = {LIMIT_MS}")).await.unwrap();
     });
-    let run = ["run", "--db", &url, "--clients", "8", "--ramp-up", "0s", "--duration", "10s", "--check", "none", "--json"];
+    let run =
+        ["run", "--db", &url, "--clients", "8", "--ramp-up", "0s", "--duration", "10s", "--check", "none", "--json"];
     let done = support::command::run(place.path(), &run);
     assert_eq!(done.code, Some(1), "{done:?}");
     let summary = done.json();
@@ -277,7 +304,10 @@ fn a_database_gets_no_faster_by_giving_up() {
     let seconds = summary["interval_s"].as_f64().unwrap();
     let rate = 60.0 * new_order["completed"].as_f64().unwrap() / seconds;
     assert!((summary["new_orders_per_minute"].as_f64().unwrap() - rate).abs() < 1e-6, "{summary}");
-    assert_eq!(summary["database"]["effects"]["new_orders"]["client"], summary["database"]["effects"]["new_orders"]["database"]);
+    assert_eq!(
+        summary["database"]["effects"]["new_orders"]["client"],
+        summary["database"]["effects"]["new_orders"]["database"]
+    );
 }
 
 /// One session of several is away: there is no outage, but its user waits.
@@ -287,7 +317,8 @@ fn a_session_that_is_away_alone_is_told() {
     let server = small_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
-    let run = ["run", "--db", &url, "--clients", "3", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
+    let run =
+        ["run", "--db", &url, "--clients", "3", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(2));
@@ -314,19 +345,24 @@ fn a_session_that_is_away_alone_is_told() {
     assert_eq!(connections["outage_s"], 0.0, "{connections}");
     let away = connections["longest_away_s"].as_f64().unwrap();
     assert!(away >= 3.9, "{connections}");
-    let longest = summary["transactions"].as_object().unwrap().values().map(|of| of["response_ms"]["max"].as_f64().unwrap());
+    let longest =
+        summary["transactions"].as_object().unwrap().values().map(|of| of["response_ms"]["max"].as_f64().unwrap());
     assert!(longest.fold(0.0, f64::max) >= 1e3 * away, "{}", summary["transactions"]);
     let rule = clause(&summary, "6.6.2");
     assert_eq!(rule["value"], format!("1 lost, 1 restored, one was away for {away:.1} s"), "{rule}");
     let text = succeed(place.path(), &["report", "record"]).out;
-    assert!(text.lines().nth(1).unwrap().starts_with("! The database was away for some: 1 connection was lost, one for"), "{text}");
+    assert!(
+        text.lines().nth(1).unwrap().starts_with("! The database was away for some: 1 connection was lost, one for"),
+        "{text}"
+    );
 }
 
 /// A run whose server is killed in the interval, up to the moment at which it waits for it in order to count.
 fn without_its_server(server: &server::postgres::Server, place: &Path, patience: &str) -> support::command::Working {
     let url = server.url();
     succeed(place, &["load", "--db", &url, "-w", "1", "--seed", "5"]);
-    let run = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "5s", "--out", "record", "--reconnect-for", patience];
+    let run =
+        ["run", "--db", &url, "--ramp-up", "0s", "--duration", "5s", "--out", "record", "--reconnect-for", patience];
     let mut working = start(graymark(place, &[&run[..], &["--json"]].concat()));
     working.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(2));
@@ -345,7 +381,8 @@ fn an_uncounted_result(place: &Path, done: &Done, why: &str) {
     assert_eq!(clause(&summary, "5.1.2")["state"], "not tested");
     // Users waited for a database that did not come back, and their time counts.
     let away = summary["connections"]["outage_s"].as_f64().unwrap();
-    let waited = summary["transactions"].as_object().unwrap().values().map(|of| of["response_ms"]["max"].as_f64().unwrap());
+    let waited =
+        summary["transactions"].as_object().unwrap().values().map(|of| of["response_ms"]["max"].as_f64().unwrap());
     let waited = waited.fold(0.0, f64::max);
     assert!(away > 1.0 && waited >= 1e3, "{away} s, {waited} ms: {summary}");
     assert_eq!(json_file(&place.join("record"), file::HEADER)["status"], "complete");
@@ -406,15 +443,17 @@ fn a_run_on_mariadb_outlives_a_crash() {
     a_crash(&small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]), "procedures");
 }
 
-/// A database that says that work is committed and has lost it after a crash: in each district the last order goes, as if it had never been. The
-/// number of the next one goes back, so that no condition sees it, and another order may get the number.
+/// A database that says that work is committed and has lost it after a crash: in each district the last order goes, as
+/// if it had never been. The number of the next one goes back, so that no condition sees it, and another order may get
+/// the number.
 #[test]
 fn commits_that_a_crash_has_lost_are_found_one_by_one() {
     let Some(()) = require_postgres() else { return };
     let server = small_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
-    let run = ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
+    let run =
+        ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(3));
@@ -435,10 +474,15 @@ fn commits_that_a_crash_has_lost_are_found_one_by_one() {
     assert_eq!(done.code, Some(1), "{done:?}");
     let summary = done.json();
     let findings = summary["consistency"]["after"].as_array().unwrap();
-    let finding = findings.iter().find(|finding| finding["id"] == "acknowledged").unwrap_or_else(|| panic!("{findings:?}"));
+    let finding =
+        findings.iter().find(|finding| finding["id"] == "acknowledged").unwrap_or_else(|| panic!("{findings:?}"));
     let lost = finding["offending"].as_u64().unwrap();
     assert!((1..=10).contains(&lost), "{finding}");
     assert!(finding["examples"][0].as_str().unwrap().starts_with("o_w_id=1 o_d_id="), "{finding}");
-    assert!(summary["consistency"]["failed"].as_array().unwrap().contains(&"acknowledged".into()), "{}", summary["consistency"]);
+    assert!(
+        summary["consistency"]["failed"].as_array().unwrap().contains(&"acknowledged".into()),
+        "{}",
+        summary["consistency"]
+    );
     assert!(done.err.contains("acknowledged"), "{done:?}");
 }

@@ -17,7 +17,9 @@ use graymark::engine::sql::script;
 use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
 use graymark::result::Isolation;
 use graymark::result::{LoadStep, Manifest, Via};
-use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
+use graymark::workload::tpcc::input::{
+    Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel,
+};
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::{Tpcc, UNUSED_ITEM};
 use graymark::workload::value::{Money, Timestamp};
@@ -41,7 +43,8 @@ async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymar
     engine.load(manifest, &population, 2, &|_| ()).await
 }
 
-/// Neither without a password nor with a wrong one does anyone get in, by the socket or by TCP, and nobody else sees the files.
+/// Neither without a password nor with a wrong one does anyone get in, by the socket or by TCP, and nobody else sees
+/// the files.
 fn is_closed(server: &Server) {
     let url = server.url();
     let directory = percent_encoding::percent_decode_str(url.split_once("host=").unwrap().1.split('&').next().unwrap());
@@ -68,7 +71,10 @@ fn is_closed(server: &Server) {
         let socket = url.replace(server.password(), "wrong");
         let mut doors = vec![socket.clone(), socket.replace(":wrong@", "@")];
         if listens {
-            doors.extend([server.tcp_url().replace(server.password(), "wrong"), server.tcp_url().replace(server.password(), "")]);
+            doors.extend([
+                server.tcp_url().replace(server.password(), "wrong"),
+                server.tcp_url().replace(server.password(), ""),
+            ]);
         }
         for door in doors {
             let refused = Target::parse(&door, &|_| None).unwrap().connect(&[]).await.err().unwrap().to_string();
@@ -87,7 +93,11 @@ fn no_one_else_gets_into_a_private_server() {
     is_closed(&first);
     let password = first.password().to_owned();
     runtime().block_on(async {
-        client(&first.url()).await.batch_execute("CREATE TABLE kept (); ALTER ROLE postgres PASSWORD NULL").await.unwrap();
+        client(&first.url())
+            .await
+            .batch_execute("CREATE TABLE kept (); ALTER ROLE postgres PASSWORD NULL")
+            .await
+            .unwrap();
     });
     let mode = std::fs::metadata(first.data()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
@@ -125,7 +135,11 @@ fn a_private_server_leaves_nothing_behind() {
     let (pid, data) = (server.pid().unwrap(), server.data().to_owned());
     assert!(data.join("PG_VERSION").is_file());
     runtime().block_on(async {
-        client(&server.url()).await.batch_execute("CREATE TABLE kept (x integer); INSERT INTO kept VALUES (7)").await.unwrap();
+        client(&server.url())
+            .await
+            .batch_execute("CREATE TABLE kept (x integer); INSERT INTO kept VALUES (7)")
+            .await
+            .unwrap();
         // CPU time is counted in hundredths of a second: this takes a good many of them.
         client(&server.url()).await.batch_execute("SELECT count(*) FROM generate_series(1, 2000000)").await.unwrap();
         assert!(server.cpu_seconds().is_none_or(|seconds| seconds > 0.0));
@@ -141,7 +155,10 @@ fn a_private_server_leaves_nothing_behind() {
     drop(server);
     assert!(!data.parent().unwrap().exists());
     for pid in [pid, again] {
-        assert!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid as i32), None).is_err(), "process {pid} is still there");
+        assert!(
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid as i32), None).is_err(),
+            "process {pid} is still there"
+        );
     }
 }
 
@@ -264,7 +281,8 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
     let engine = open(url, via).await.unwrap();
     let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
     let user = client(url).await;
-    let number = async |sql: &str| user.query_one(&format!("SELECT ({sql})::bigint"), &[]).await.unwrap().get::<_, i64>(0);
+    let number =
+        async |sql: &str| user.query_one(&format!("SELECT ({sql})::bigint"), &[]).await.unwrap().get::<_, i64>(0);
     let before = Engine::<Tpcc>::effects(&engine).await.unwrap();
     let mut shown = Vec::new();
 
@@ -277,7 +295,11 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
     assert_eq!([quantities[0], quantities[2], quantities[4]], [15, 96, 86]);
     let sum = details.lines.iter().fold(Money(0), |sum, line| sum + line.ol_amount);
     assert_eq!(
-        number(&format!("SELECT 100 * sum(ol_amount) FROM tpcc.order_line WHERE ol_d_id = 3 AND ol_o_id = {}", placed.o_id)).await,
+        number(&format!(
+            "SELECT 100 * sum(ol_amount) FROM tpcc.order_line WHERE ol_d_id = 3 AND ol_o_id = {}",
+            placed.o_id
+        ))
+        .await,
         sum.0
     );
     assert_eq!(number("SELECT s_order_cnt FROM tpcc.stock WHERE s_i_id = 7").await % 3, 0);
@@ -301,7 +323,9 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
     for customer in [Customer::LastName(LastName::from(&last_name).unwrap()), Customer::Id(bad_credit)] {
         let h_amount = Money::new(1234, 5);
         let pay = Payment { w_id: 1, d_id: 2, c_w_id: 1, c_d_id: 5, customer, h_amount };
-        let Output::Payment(mut paid) = execute(&mut session, &Input::Payment(pay)).await else { panic!("another output") };
+        let Output::Payment(mut paid) = execute(&mut session, &Input::Payment(pay)).await else {
+            panic!("another output")
+        };
         match customer {
             Customer::Id(c_id) => {
                 assert_eq!(paid.c_id, c_id);
@@ -324,7 +348,8 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
 
     // Two deliveries; the second finds one district empty.
     for carrier in [4, 5] {
-        let Output::Delivery(delivery) = execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: carrier })).await
+        let Output::Delivery(delivery) =
+            execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: carrier })).await
         else {
             panic!("another output")
         };
@@ -340,7 +365,8 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
     // A customer that is not there is an error, and leaves the session in order.
     let nobody = Input::OrderStatus(OrderStatus { w_id: 1, d_id: 5, customer: Customer::Id(9_999) });
     assert!(matches!(session.execute(&nobody).await, Err(Failure::Invalid(_))));
-    let nobody = Payment { w_id: 1, d_id: 2, c_w_id: 1, c_d_id: 5, customer: Customer::Id(9_999), h_amount: Money(100) };
+    let nobody =
+        Payment { w_id: 1, d_id: 2, c_w_id: 1, c_d_id: 5, customer: Customer::Id(9_999), h_amount: Money(100) };
     assert!(matches!(session.execute(&Input::Payment(nobody)).await, Err(Failure::Invalid(_))));
     execute(&mut session, &level).await;
     shown
@@ -354,7 +380,8 @@ fn both_ways_of_speaking_do_and_show_the_same() {
     let manifest = Manifest { foreign_keys: true, ..manifest };
     runtime().block_on(async {
         let mut shown = Vec::new();
-        for (via, pooler) in [(Via::Procedures, false), (Via::Statements, false), (Via::Procedures, true), (Via::Statements, true)]
+        for (via, pooler) in
+            [(Via::Procedures, false), (Via::Statements, false), (Via::Procedures, true), (Via::Statements, true)]
         {
             let url = if pooler { format!("{}&pooler=on", server.url()) } else { server.url() };
             let engine = open(&url, via).await.unwrap();
@@ -412,10 +439,13 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
     let names = |via, pooler: &str| {
         runtime().block_on(async {
             let (port, relay) = relay(server.port());
-            let url = server.tcp_url().replace(&server.port().to_string(), &port.to_string()) + "?sslmode=disable&pooler=" + pooler;
+            let url = server.tcp_url().replace(&server.port().to_string(), &port.to_string())
+                + "?sslmode=disable&pooler="
+                + pooler;
             let target = Target::parse(&url, &|_| None).unwrap();
             let commands = <Tpcc as Port>::commands(via).unwrap();
-            let connection = Connection::open(&target, &target.schema("tpcc"), &commands, "read committed").await.unwrap();
+            let connection =
+                Connection::open(&target, &target.schema("tpcc"), &commands, "read committed").await.unwrap();
             let mut session = <Tpcc as Port>::session(connection, via);
             execute(&mut session, &new_order(1, &[line(1, 1), line(2, 1), line(3, 1), line(4, 1), line(5, 1)])).await;
             execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: 1 })).await;
@@ -434,14 +464,16 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
         assert!(!unnamed.is_empty() && unnamed.iter().all(String::is_empty), "{unnamed:?}");
     }
     let through = format!("{}&pooler=on", server.url());
-    let stricter = graymark::engine::Options { isolation: Isolation::Serializable, ..options(&through, Via::Procedures) };
+    let stricter =
+        graymark::engine::Options { isolation: Isolation::Serializable, ..options(&through, Via::Procedures) };
     let error = runtime().block_on(Postgres::open(stricter)).unwrap_err();
     assert!(matches!(&error, Error::Usage(text) if text.contains("default_transaction_isolation")), "{error}");
 }
 
 /// The one line that a user gets when a connection fails.
 async fn refused(url: &str, environment: &[(&str, &str)]) -> String {
-    let environment = |name: &str| environment.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
+    let environment =
+        |name: &str| environment.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned());
     let target = match Target::parse(url, &environment) {
         Ok(target) => target,
         Err(error) => return error.to_string(),
@@ -522,7 +554,8 @@ fn tls_is_verified_against_the_given_authority() {
     };
     let (good, unknown) = (authority("good"), authority("unknown"));
     let key = rcgen::KeyPair::generate().unwrap();
-    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &good).unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &good).unwrap();
     let place = tempfile::tempdir().unwrap();
     let root = |name: &str, authority: &rcgen::CertifiedIssuer<'_, rcgen::KeyPair>| {
         let file = place.path().join(name);
@@ -570,7 +603,8 @@ fn tls_is_verified_against_the_given_authority() {
         let error = refused(&require, &environment).await;
         assert!(error.contains("not of an authority"), "{error}");
         std::fs::copy(&good, home.path().join(".postgresql/root.crt")).unwrap();
-        let look_up = |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let look_up =
+            |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         Target::parse(&require, &look_up).unwrap().connect(&[]).await.unwrap();
 
         let name = refused(&url("127.0.0.1", "verify-full", &good), &[]).await;
@@ -591,8 +625,14 @@ fn what_a_database_refuses_is_told_apart() {
     let Some(()) = require_postgres() else { return };
     let server = small_server();
     let (manifest, _) = manifest(1);
-    let payment =
-        Input::Payment(Payment { w_id: 1, d_id: 2, c_w_id: 1, c_d_id: 5, customer: Customer::Id(3), h_amount: Money(100) });
+    let payment = Input::Payment(Payment {
+        w_id: 1,
+        d_id: 2,
+        c_w_id: 1,
+        c_d_id: 5,
+        customer: Customer::Id(3),
+        h_amount: Money(100),
+    });
     runtime().block_on(async {
         let url = server.url();
         load(&open(&url, Via::Procedures).await.unwrap(), &manifest).await.unwrap();
@@ -603,8 +643,9 @@ fn what_a_database_refuses_is_told_apart() {
                 Err(Failure::Retry { reason, .. }) => reason,
                 other => panic!("{other:?}"),
             };
-            // Payment holds the customer and waits for the district; another holds the warehouse and waits for the customer. Set free,
-            // Payment closes the circle, and as the one who looks first it is the one who gives way.
+            // Payment holds the customer and waits for the district; another holds the warehouse and waits for the
+            // customer. Set free, Payment closes the circle, and as the one who looks first it is the one who gives
+            // way.
             user.batch_execute("ALTER DATABASE postgres SET deadlock_timeout = '20ms'").await.unwrap();
             let engine = open(&url, via).await.unwrap();
             let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
@@ -613,7 +654,8 @@ fn what_a_database_refuses_is_told_apart() {
             other.batch_execute(holds).await.unwrap();
             let meet = async {
                 waiting(&watcher, 1).await;
-                let asks = other.batch_execute("UPDATE tpcc.customer SET c_ytd_payment = c_ytd_payment WHERE c_d_id = 5; COMMIT");
+                let asks = other
+                    .batch_execute("UPDATE tpcc.customer SET c_ytd_payment = c_ytd_payment WHERE c_d_id = 5; COMMIT");
                 let frees = async {
                     waiting(&watcher, 2).await;
                     user.batch_execute("COMMIT").await
@@ -650,7 +692,10 @@ fn what_a_database_refuses_is_told_apart() {
             let (failure, ()) = tokio::join!(session.execute(&payment), end);
             // The client's own commit had not been sent; that of a procedure may have come about.
             let expected = via == Via::Procedures;
-            assert!(matches!(&failure, Err(Failure::Disconnected { ambiguous, .. }) if *ambiguous == expected), "{failure:?}");
+            assert!(
+                matches!(&failure, Err(Failure::Disconnected { ambiguous, .. }) if *ambiguous == expected),
+                "{failure:?}"
+            );
             let lost = session.execute(&payment).await;
             assert!(matches!(&lost, Err(Failure::Disconnected { ambiguous: false, .. })), "{lost:?}");
             user.batch_execute("ROLLBACK").await.unwrap();
@@ -664,7 +709,10 @@ fn what_a_database_refuses_is_told_apart() {
         user.batch_execute("ALTER PROCEDURE tpcc.new_order RENAME TO older").await.unwrap();
         let engine = open(&url, Via::Procedures).await.unwrap();
         let older = Engine::<Tpcc>::open_session(&engine).await.err().expect("no session").to_string();
-        assert!(older.contains("load --procedures-only, or run with --via statements") && !older.contains('\n'), "{older}");
+        assert!(
+            older.contains("load --procedures-only, or run with --via statements") && !older.contains('\n'),
+            "{older}"
+        );
     });
 }
 
@@ -677,7 +725,9 @@ fn a_database_that_may_not_be_written_says_so() {
         let user = client(&server.url()).await;
         user.batch_execute("CREATE ROLE bob LOGIN PASSWORD 'open'").await.unwrap();
         let bob =
-            open(&server.url().replace(&format!("postgres:{}@", server.password()), "bob:open@"), Via::Procedures).await.unwrap();
+            open(&server.url().replace(&format!("postgres:{}@", server.password()), "bob:open@"), Via::Procedures)
+                .await
+                .unwrap();
         let denied = load(&bob, &manifest).await.unwrap_err().to_string();
         assert!(denied.contains("permission denied") && denied.contains("CREATE granted"), "{denied}");
         user.batch_execute("ALTER DATABASE postgres SET default_transaction_read_only = on").await.unwrap();
@@ -699,7 +749,8 @@ fn a_database_that_may_not_be_written_says_so() {
 fn amounts_are_the_same_to_the_server() {
     let Some(()) = require_postgres() else { return };
     let server = small_server();
-    let mut amounts: Vec<Money> = [0, 1, 99, 100, 9_999, 10_000, 999_999, 1_000_000, 100_000_000, i64::MAX].map(Money).into();
+    let mut amounts: Vec<Money> =
+        [0, 1, 99, 100, 9_999, 10_000, 999_999, 1_000_000, 100_000_000, i64::MAX].map(Money).into();
     amounts.extend((0..2_000).map(|power| Money(7_i64.wrapping_pow(power))));
     amounts.extend(amounts.clone().into_iter().map(|amount| Money(amount.0.saturating_neg())));
     runtime().block_on(async {

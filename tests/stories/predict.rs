@@ -1,4 +1,5 @@
-//! A user sizes a system: fits models to a sweep's points, predicts, looks for the cheapest configuration, and reads the figures.
+//! A user sizes a system: fits models to a sweep's points, predicts, looks for the cheapest configuration, and reads
+//! the figures.
 
 use std::fs;
 use std::path::Path;
@@ -21,8 +22,8 @@ fn pages(thousands: f64) -> u64 {
     (thousands * 1e3 * PAGE as f64) as u64
 }
 
-/// The paper's grid, as if measured without errors: Equation 1 as published, an Equation 2 of our own, and Equation 3 with 0.93. The two
-/// largest buffers of scale 100 are on a plateau.
+/// The paper's grid, as if measured without errors: Equation 1 as published, an Equation 2 of our own, and Equation 3
+/// with 0.93. The two largest buffers of scale 100 are on a plateau.
 fn sweep() -> Vec<Observation> {
     let mut points = Vec::new();
     for cpus in [4, 8, 12] {
@@ -73,7 +74,8 @@ fn the_papers_facts_from_the_published_coefficients() {
     let hit = json(&["hit", &paper, "-w", "375", "--buffer", "815000pages"]);
     near(&hit["hit_percent"]["value"], 95.3, 0.3);
     assert_eq!(hit["outside"], Value::Array(Vec::new()));
-    // The paper's 3.21 GB are 9.82 % of the database, but with the printed coefficients they have 95.6 %; 96.3 % needs 3.50 GB.
+    // The paper's 3.21 GB are 9.82 % of the database, but with the printed coefficients they have 95.6 %; 96.3 % needs
+    // 3.50 GB.
     let printed = json(&["hit", &paper, "-w", "375", "--buffer", "3.21GB"]);
     near(&printed["percent_of_database"], 9.82, 0.02);
     near(&printed["hit_percent"]["value"], 95.62, 0.01);
@@ -91,7 +93,8 @@ fn the_papers_facts_from_the_published_coefficients() {
     near(&geometric["ratios"][0]["ratio"], 1.79, 0.04 * 1.79);
     near(&geometric["ratios"][1]["ratio"], 1.31, 0.04 * 1.31);
     // Table 3, scale 375 with 8 CPUs: 22 % for each doubling.
-    let quick = json(&["double", "--measured", "203750pages=100", "--measured", "407500pages=122", "--to", "815000pages"]);
+    let quick =
+        json(&["double", "--measured", "203750pages=100", "--measured", "407500pages=122", "--to", "815000pages"]);
     near(&quick["doublings"][0]["throughput"], 144.0, 1e-6);
     assert!(quick["doublings"][0]["outside"][0].as_str().unwrap().contains("not between"), "{quick}");
     run(place.path(), &["predict", "run", &paper, "-w", "375", "--buffer", "3GB", "--ratio", "12"])
@@ -122,8 +125,9 @@ fn from_a_sweep_to_a_prediction() {
     near(&model["scaling"][0]["parameter"], 0.93, 1e-6);
 
     // A point that was measured: the step from 8 to 12 CPUs by the law is the step that was measured.
-    let measured =
-        sweep().into_iter().find(|point| (point.warehouses, point.cpus, point.buffer_bytes) == (375, Some(12), Some(pages(407.5))));
+    let measured = sweep()
+        .into_iter()
+        .find(|point| (point.warehouses, point.cpus, point.buffer_bytes) == (375, Some(12), Some(pages(407.5))));
     let rate = measured.unwrap().new_orders_per_minute;
     let at = |more: &[&str]| json(&[&["run", "model.toml", "-w", "375", "--buffer", "407500pages"], more].concat());
     near(&at(&["--cpus", "12"])["point"]["throughput"]["value"], rate, 1e-3 * rate);
@@ -165,14 +169,17 @@ fn the_cheapest_configuration() {
     let all = answer["candidates"].as_array().unwrap();
     assert_eq!(all.len(), 5 * 16);
     let price = |candidate: &Value| candidate["price"].as_u64().unwrap();
-    assert!(all.iter().filter(|candidate| price(candidate) < price(found)).all(|candidate| candidate["meets"] == false));
+    assert!(
+        all.iter().filter(|candidate| price(candidate) < price(found)).all(|candidate| candidate["meets"] == false)
+    );
     let inside = &answer["cheapest_inside_measured_range"];
     assert!(inside["outside"] == Value::Array(Vec::new()) && price(inside) >= price(found), "{inside}");
     let missed = run(place.path(), &[cheapest.as_slice(), &["1000000"]].concat());
     assert_eq!(missed.code, Some(1));
     assert!(missed.out.contains("No system reaches the target"), "{missed:?}");
     let fixed = example("price.toml");
-    let done = run(place.path(), &["predict", "cheapest", "model.toml", "--price", &fixed, "-w", "375", "--target", "1"]);
+    let done =
+        run(place.path(), &["predict", "cheapest", "model.toml", "--price", &fixed, "-w", "375", "--target", "1"]);
     done.refused(USAGE, &["price.toml", "memory_gib"]);
 }
 
@@ -192,7 +199,10 @@ fn a_report_has_the_papers_figures_and_tables() {
     assert_eq!(figures.len(), 10);
     for figure in figures {
         let svg = fs::read_to_string(place.path().join(figure.as_str().unwrap())).unwrap();
-        assert!(svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>") && svg.contains("<circle"), "{figure}");
+        assert!(
+            svg.starts_with("<svg xmlns=") && svg.trim_end().ends_with("</svg>") && svg.contains("<circle"),
+            "{figure}"
+        );
     }
     assert!(
         succeed(place.path(), &["predict", "hit", "sizing/model.toml", "-w", "375", "--buffer", "1GB"])
@@ -200,7 +210,8 @@ fn a_report_has_the_papers_figures_and_tables() {
             .contains("data hit rate")
     );
 
-    // One number of CPUs, no counts of reads, one buffer size of which none is twice another: what is missing is said, with why.
+    // One number of CPUs, no counts of reads, one buffer size of which none is twice another: what is missing is said,
+    // with why.
     let few = sweep().into_iter().filter(|point| point.cpus == Some(12) && point.buffer_bytes == Some(pages(102.0)));
     let few = few.map(|point| Observation { data_logical_reads: None, ..point }).collect::<Vec<_>>();
     put(place.path(), &few);
@@ -223,21 +234,25 @@ fn mistakes_are_told_in_one_line() {
     run(place.path(), &["predict", "fit", "nowhere"]).refused(USAGE, &["nowhere", "points.csv"]);
     run(place.path(), &["predict", "fit", "."]).refused(USAGE, &["points.csv", "sweep"]);
     table("warehouses,new_orders_per_minute,buffer_bytes\n10,100,1 GB\n");
-    run(place.path(), &["predict", "fit", "points.csv"]).refused(USAGE, &["points.csv: line 2, column buffer_bytes: `1 GB`"]);
+    run(place.path(), &["predict", "fit", "points.csv"])
+        .refused(USAGE, &["points.csv: line 2, column buffer_bytes: `1 GB`"]);
     table("warehouses,new_orders_per_minute,buffer_bytes\n10,100,1000000\n");
     run(place.path(), &["predict", "fit", "points.csv"]).refused(USAGE, &["data_hit_percent"]);
     run(place.path(), &["predict", "run", "nowhere.toml", "-w", "1", "--buffer", "1GB"])
         .refused(USAGE, &["nowhere.toml", "predict fit"]);
     run(place.path(), &["predict", "run", "points.csv", "-w", "1", "--buffer", "1GB"])
         .refused(USAGE, &["points.csv is not a model file", "line 1"]);
-    run(place.path(), &["predict", "run", &paper, "-w", "1", "--buffer", "large"]).refused(USAGE, &["--buffer", "815000pages"]);
-    run(place.path(), &["predict", "run", &paper, "-w", "0", "--buffer", "1GB"]).refused(USAGE, &["--warehouses", "at least 1"]);
+    run(place.path(), &["predict", "run", &paper, "-w", "1", "--buffer", "large"])
+        .refused(USAGE, &["--buffer", "815000pages"]);
+    run(place.path(), &["predict", "run", &paper, "-w", "0", "--buffer", "1GB"])
+        .refused(USAGE, &["--warehouses", "at least 1"]);
     run(place.path(), &["predict", "hit", &paper, "-w", "10"]).refused(USAGE, &["--buffer"]);
     run(place.path(), &["predict", "hit", &paper, "-w", "10", "--rate", "90", "--buffer", "1GB"])
         .refused(USAGE, &["cannot be used with"]);
     run(place.path(), &["predict", "double"]).refused(USAGE, &["<MODEL>"]);
     run(place.path(), &["predict", "hit", &paper, "-w", "10", "--rate", "101"]).refused(USAGE, &["--rate", "0 to 100"]);
     run(place.path(), &["predict", "double", &paper]).refused(USAGE, &["--warehouses"]);
-    run(place.path(), &["predict", "double", "--measured", "1GB=5", "--to", "2GB"]).refused(USAGE, &["--measured twice"]);
+    run(place.path(), &["predict", "double", "--measured", "1GB=5", "--to", "2GB"])
+        .refused(USAGE, &["--measured twice"]);
     run(place.path(), &["predict", "ratios", &paper, "--cpus", "0,1"]).refused(USAGE, &["--cpus"]);
 }

@@ -1,4 +1,5 @@
-//! A user reads the report of a run: a whole one, one with a failed check, one that was interrupted or killed, one with an outage.
+//! A user reads the report of a run: a whole one, one with a failed check, one that was interrupted or killed, one with
+//! an outage.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -148,7 +149,8 @@ impl Run {
                 .iter()
                 .zip(&sum.transactions)
                 .map(|(name, measured)| {
-                    let outcomes = Outcomes { completed: measured.completed, failed: measured.errors, unknown: measured.unknown };
+                    let outcomes =
+                        Outcomes { completed: measured.completed, failed: measured.errors, unknown: measured.unknown };
                     (name.to_string(), outcomes)
                 })
                 .collect(),
@@ -203,7 +205,9 @@ impl Run {
         let mut sum = Interval::new(TYPES.len(), 0);
         (self.ramp_up..self.ramp_up + self.measured).for_each(|second| sum.add(&self.second(second)));
         let pacing = sum.pacing.filter(|_| self.paced)?;
-        let ranges = |times: &[Times]| TYPES.iter().zip(times).map(|(name, times)| (name.to_string(), Range::of(times))).collect();
+        let ranges = |times: &[Times]| {
+            TYPES.iter().zip(times).map(|(name, times)| (name.to_string(), Range::of(times))).collect()
+        };
         Some(PacingSummary {
             keying_s: ranges(&pacing.keying),
             think_s: ranges(&pacing.think),
@@ -225,7 +229,10 @@ impl Run {
         writer.put_json(file::SUMMARY, &summary).unwrap();
         writer.put_json(file::ENVIRONMENT, &environment()).unwrap();
         writer
-            .put_text(file::PLAN, "workload = \"tpcc\"\nwarehouses = 10\nclients = 8\npace = \"none\"\nduration = \"270s\"\n")
+            .put_text(
+                file::PLAN,
+                "workload = \"tpcc\"\nwarehouses = 10\nclients = 8\npace = \"none\"\nduration = \"270s\"\n",
+            )
             .unwrap();
         writer.put_json(file::LOAD, &load()).unwrap();
         let status = if self.interrupted { Status::Partial } else { Status::Complete };
@@ -284,7 +291,11 @@ fn environment() -> Environment {
         memory_bytes: Some(32 << 30),
         file_system: Some("ext4".into()),
         engine: None,
-        settings: BTreeMap::from([setting("shared_buffers", "8GB"), setting("synchronous_commit", "on"), setting("fsync", "on")]),
+        settings: BTreeMap::from([
+            setting("shared_buffers", "8GB"),
+            setting("synchronous_commit", "on"),
+            setting("fsync", "on"),
+        ]),
     }
 }
 
@@ -292,7 +303,12 @@ fn load() -> LoadReport {
     LoadReport {
         seconds: 61.5,
         phases: vec![("schema".into(), 0.2), ("rows".into(), 44.0), ("keys".into(), 15.3), ("statistics".into(), 2.0)],
-        tables: vec![("warehouse".into(), 10), ("district".into(), 100), ("customer".into(), 300_000), ("stock".into(), 1_000_000)],
+        tables: vec![
+            ("warehouse".into(), 10),
+            ("district".into(), 100),
+            ("customer".into(), 300_000),
+            ("stock".into(), 1_000_000),
+        ],
         rows: 4_990_110,
         resumed_rows: 0,
         bytes: 812 << 20,
@@ -365,7 +381,9 @@ fn skeleton(page: &str) -> String {
             skeleton.push_str(part);
             continue;
         };
-        let titles = chart.lines().filter(|line| line.contains("time") || line.contains("minute") || line.contains("transactions"));
+        let titles = chart
+            .lines()
+            .filter(|line| line.contains("time") || line.contains("minute") || line.contains("transactions"));
         skeleton.push_str(&format!("[chart: {}]", titles.collect::<Vec<_>>().join("; ")));
         skeleton.push_str(after);
     }
@@ -379,9 +397,11 @@ fn a_whole_run() {
     insta::assert_snapshot!("whole_page", skeleton(&page));
 }
 
-/// The course of a run that had a dip at its checkpoint and a blackout later on, and whose log nobody counted for a while.
+/// The course of a run that had a dip at its checkpoint and a blackout later on, and whose log nobody counted for a
+/// while.
 fn course(summary: &mut Summary) {
-    let dip = |start_s, length_s, depth, blackout_s, checkpoint_s| Dip { start_s, length_s, depth, blackout_s, checkpoint_s };
+    let dip =
+        |start_s, length_s, depth, blackout_s, checkpoint_s| Dip { start_s, length_s, depth, blackout_s, checkpoint_s };
     summary.peaks = Some(Peaks { one_second: 230.0, ten_seconds: Some(204.5) });
     summary.dips = Some(vec![dip(121.0, 9.0, 0.62, 0.0, Some(120.4)), dip(200.0, 25.0, 0.98, 24.0, None)]);
     summary.maintenance = vec![Maintenance {
@@ -392,8 +412,13 @@ fn course(summary: &mut Summary) {
         rows: None,
     }];
     let grown = |total: f64, seconds: f64| Grown { total, seconds, per_second: total / seconds };
-    let counters =
-        [("commits", 54_200.0), ("log_flushes", 21_000.0), ("log_bytes", 3e8), ("device_writes", 9e4), ("checkpoints", 2.0)];
+    let counters = [
+        ("commits", 54_200.0),
+        ("log_flushes", 21_000.0),
+        ("log_bytes", 3e8),
+        ("device_writes", 9e4),
+        ("checkpoints", 2.0),
+    ];
     summary.counters = Some(CountersSummary {
         grown: counters.map(|(name, total)| (name.to_owned(), grown(total, 250.0))).into(),
         transactions_per_log_flush: Some(2.58),
@@ -417,19 +442,22 @@ fn a_run_with_its_course() {
         format!("{second}.002,{:.2},{:.2},{log}\n", f64::from(second) * 0.25, f64::from(second) * 8.0)
     };
     let rows: String = (0..=300).map(row).collect();
-    fs::write(place.path().join(file::COUNTERS), format!("at_s,client_cpu_s,machine_cpu_s,log_flushes\n{rows}")).unwrap();
+    fs::write(place.path().join(file::COUNTERS), format!("at_s,client_cpu_s,machine_cpu_s,log_flushes\n{rows}"))
+        .unwrap();
     let (text, page) = told(place.path());
     let course = text.split_once("Course of the run\n").and_then(|(_, rest)| rest.split_once("\n\n")).unwrap().0;
     insta::assert_snapshot!("course_text", course);
 
-    let figure = page.split_once("and log over time</h3>").and_then(|(_, rest)| rest.split_once("</figure>")).unwrap().0;
+    let figure =
+        page.split_once("and log over time</h3>").and_then(|(_, rest)| rest.split_once("</figure>")).unwrap().0;
     assert!(
         figure.contains("Dips have an amber one.") && figure.contains("Shorter grey lines are starts of checkpoints."),
         "{figure}"
     );
     let panels = ["transactions/s", "CPU, %", "I/O a second", "bytes a second", "log flushes/s"];
     assert_eq!(panels.map(|panel| figure.matches(panel).count()), [2, 2, 0, 0, 2]);
-    // The checkpoint that was asked for is marked once, and the one that the server made by itself too, in each of three panels.
+    // The checkpoint that was asked for is marked once, and the one that the server made by itself too, in each of
+    // three panels.
     let wide = figure.split_once("<svg").and_then(|(_, rest)| rest.split_once("</svg>")).unwrap().0;
     assert_eq!(wide.matches("stroke=\"#808080\"").count(), 2 * 3);
     // A gap breaks the line of the log in two.
@@ -440,7 +468,8 @@ fn a_run_with_its_course() {
 
 /// A paced run of 500 warehouses, judged.
 fn pace_summary(summary: &mut Summary) {
-    let upkeep = |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into(), rows: None };
+    let upkeep =
+        |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into(), rows: None };
     summary.pace = "standard".into();
     summary.metric = "tpmC-gm".into();
     summary.scale = 500;
@@ -473,8 +502,12 @@ fn a_paced_run() {
     insta::assert_snapshot!("paced_text", text);
     let last = text.trim_end().rsplit_once("\n\n").unwrap().1;
     assert!(last.starts_with("FAILED: clauses ") && last.contains("; not tested: 2.1.6.1"), "{last}");
-    for figure in ["Think time after New-Order", "Throughput over time", "Delivery from queueing to end", "Lateness of the driver"]
-    {
+    for figure in [
+        "Think time after New-Order",
+        "Throughput over time",
+        "Delivery from queueing to end",
+        "Lateness of the driver",
+    ] {
         assert!(page.contains(figure), "{figure}");
     }
     assert!(page.contains("checkpoint") && page.contains("2026-03-01T10:06:00Z"));
@@ -543,8 +576,10 @@ fn a_run_after_which_a_check_fails() {
     let (text, page) = reports(&WHOLE, |summary| {
         let bad = &mut summary.consistency.after[1];
         bad.offending = 3;
-        bad.examples =
-            vec!["w_id=1 d_id=4 d_next_o_id=3100 max_o_id=3098".into(), "w_id=2 d_id=1 d_next_o_id=3055 max_o_id=3053".into()];
+        bad.examples = vec![
+            "w_id=1 d_id=4 d_next_o_id=3100 max_o_id=3098".into(),
+            "w_id=2 d_id=1 d_next_o_id=3055 max_o_id=3053".into(),
+        ];
         summary.consistency.failed = vec!["3.3.2.2".into()];
         summary.consistency.held = 3;
         summary.database.agrees = Some(false);
@@ -568,7 +603,8 @@ fn a_run_that_was_interrupted() {
 #[test]
 fn a_run_that_was_interrupted_before_it_measured_anything() {
     for ramp_up in [0, 3] {
-        let (text, page) = reports(&Run { ramp_up, measured: 0, outage: None, interrupted: true, paced: false }, |_| {});
+        let (text, page) =
+            reports(&Run { ramp_up, measured: 0, outage: None, interrupted: true, paced: false }, |_| {});
         assert!(text.contains("it came to no measurement at all") && !text.contains("NOPM"), "{text}");
         assert!(page.contains("No result"));
     }

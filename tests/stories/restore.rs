@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::command::{graymark, run, start, succeed};
 use crate::support::{
-    checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server,
+    checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb,
+    small_server,
 };
 use graymark::workload::Workload;
 use graymark::workload::debitcredit::DebitCredit;
@@ -66,7 +67,10 @@ fn story(url: &str, again: &str, options: &[&str], sums: impl Fn() -> Sums, stra
     assert_eq!(fresh.len(), Tpcc::TABLES.len());
 
     let out = done(&["restore", "tpcc", "--db", url]);
-    assert!(out.contains("nothing: no transaction has left anything behind") && out.contains("as it was loaded"), "{out}");
+    assert!(
+        out.contains("nothing: no transaction has left anything behind") && out.contains("as it was loaded"),
+        "{out}"
+    );
     assert_eq!(sums(), fresh);
 
     work(url, "3s");
@@ -95,8 +99,14 @@ fn story(url: &str, again: &str, options: &[&str], sums: impl Fn() -> Sums, stra
 
     // Columns that no transaction changes, and that no undoing puts back.
     for (fault, told) in [
-        ("UPDATE customer SET c_last = 'NOBODY' WHERE c_d_id = 3 AND c_id = 9", "c_w_id=1 c_d_id=3 c_id=9 c_last=NOBODY loaded="),
-        ("UPDATE stock SET s_dist_05 = 'elsewhere' WHERE s_i_id = 77", "s_w_id=1 s_i_id=77 s_dist_05=elsewhere loaded="),
+        (
+            "UPDATE customer SET c_last = 'NOBODY' WHERE c_d_id = 3 AND c_id = 9",
+            "c_w_id=1 c_d_id=3 c_id=9 c_last=NOBODY loaded=",
+        ),
+        (
+            "UPDATE stock SET s_dist_05 = 'elsewhere' WHERE s_i_id = 77",
+            "s_w_id=1 s_i_id=77 s_dist_05=elsewhere loaded=",
+        ),
         (
             "UPDATE orders SET o_carrier_id = 11 - o_carrier_id WHERE o_d_id = 1 AND o_id = 5",
             "o_w_id=1 o_d_id=1 o_id=5 o_carrier_id=",
@@ -118,7 +128,8 @@ fn sqlite_sums<W: Workload>(file: &Path) -> Sums {
         } else {
             table.primary_key.to_vec()
         };
-        let mut select = connection.prepare(&format!("SELECT * FROM {} ORDER BY {}", table.name, order.join(", "))).unwrap();
+        let mut select =
+            connection.prepare(&format!("SELECT * FROM {} ORDER BY {}", table.name, order.join(", "))).unwrap();
         let (columns, mut hasher) = (select.column_count(), DefaultHasher::new());
         let mut rows = select.query([]).unwrap();
         while let Some(row) = rows.next().unwrap() {
@@ -157,7 +168,13 @@ fn postgres_is_as_it_was_loaded_row_by_row() {
     let stranger = |sql: &str| {
         block_on(async { client(&url).await.batch_execute(&format!("SET search_path TO tpcc; {sql}")).await.unwrap() });
     };
-    story(&url, &format!("{url}&pooler=on"), &["--foreign-keys"], || block_on(checksums(&url)).into_iter().collect(), stranger);
+    story(
+        &url,
+        &format!("{url}&pooler=on"),
+        &["--foreign-keys"],
+        || block_on(checksums(&url)).into_iter().collect(),
+        stranger,
+    );
 }
 
 #[test]
@@ -165,7 +182,8 @@ fn mariadb_is_as_it_was_loaded_row_by_row() {
     let Some(()) = require_mariadb() else { return };
     let server = small_mariadb(&[]);
     let url = server.url();
-    let stranger = |sql: &str| block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
+    let stranger =
+        |sql: &str| block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
     story(&url, &url, &["--foreign-keys"], || block_on(mysql_checksums::<Tpcc>(&url)).into_iter().collect(), stranger);
 }
 
@@ -174,16 +192,33 @@ fn bank_story(url: &str, profile: &str, sums: impl Fn() -> Sums) {
     done(&["load", "debitcredit", "--db", url, "-b", "1", "--profile", profile, "--seed", "7"]);
     let fresh = sums();
     let out = done(&["restore", "debitcredit", "--db", url]);
-    assert!(out.contains("nothing: no transaction has left anything behind") && out.contains("as it was loaded"), "{out}");
+    assert!(
+        out.contains("nothing: no transaction has left anything behind") && out.contains("as it was loaded"),
+        "{out}"
+    );
     assert_eq!(sums(), fresh);
 
     let place = tempfile::tempdir().unwrap();
-    let run =
-        ["run", "debitcredit", "--db", url, "--clients", "2", "--ramp-up", "0s", "--duration", "2s", "--pace", "none", "--json"];
+    let run = [
+        "run",
+        "debitcredit",
+        "--db",
+        url,
+        "--clients",
+        "2",
+        "--ramp-up",
+        "0s",
+        "--duration",
+        "2s",
+        "--pace",
+        "none",
+        "--json",
+    ];
     let summary = succeed(place.path(), &run).json();
     let worked = sums();
     assert!(worked.iter().all(|(table, sum)| *sum != fresh[table]), "{worked:?}");
-    let report: serde_json::Value = serde_json::from_str(&done(&["restore", "debitcredit", "--db", url, "--json"])).unwrap();
+    let report: serde_json::Value =
+        serde_json::from_str(&done(&["restore", "debitcredit", "--db", url, "--json"])).unwrap();
     assert_eq!(sums(), fresh);
     let undone = report["restore"]["undone"].as_array().unwrap();
     assert_eq!(undone[3], serde_json::json!(["history", summary["database"]["effects"]["history_rows"]["database"]]));
@@ -232,9 +267,11 @@ fn what_others_did_to_a_bank_is_not_called_restored() {
     stranger("DELETE FROM account WHERE account_id = 5; DELETE FROM teller WHERE teller_id = 5");
     let done = run(Path::new("."), &["restore", "debitcredit", "--db", &url]);
     assert_eq!(done.code, Some(1), "{done:?}");
-    for name in
-        ["FAILED: the database is not as it was loaded", "table=teller rows=9 loaded=10", "table=account rows=9999 loaded=10000"]
-    {
+    for name in [
+        "FAILED: the database is not as it was loaded",
+        "table=teller rows=9 loaded=10",
+        "table=account rows=9999 loaded=10000",
+    ] {
         assert!(done.out.contains(name), "{name} is not named: {}", done.out);
     }
 }
@@ -266,7 +303,11 @@ fn a_bank_that_strangers_changed_is_told_by_a_check() {
     let usual = ["check", "debitcredit", "--db", &url];
     told(
         &usual,
-        &["seed_teller         FAILED in 2 rows:", "teller_id=5 branch_id=1 loaded=0", "teller_id=15 branch_id=0 loaded=1"],
+        &[
+            "seed_teller         FAILED in 2 rows:",
+            "teller_id=5 branch_id=1 loaded=0",
+            "teller_id=15 branch_id=0 loaded=1",
+        ],
     );
 }
 
@@ -282,7 +323,10 @@ fn what_others_did_is_not_called_restored() {
         let done = run(Path::new("."), &["restore", "tpcc", "--db", &url]);
         assert_eq!(done.code, Some(1), "{done:?}");
         let out = done.out;
-        assert!(out.contains("FAILED: the database is not as it was loaded") && !out.contains("held: the database"), "{out}");
+        assert!(
+            out.contains("FAILED: the database is not as it was loaded") && !out.contains("held: the database"),
+            "{out}"
+        );
         for name in names {
             assert!(out.contains(name), "{name} is not named: {out}");
         }
@@ -311,7 +355,10 @@ fn a_database_that_is_in_use_is_left_alone() {
     let url = format!("sqlite:{}?synchronous=off", file.display());
     let refused = |workload: &str, url: &str, code: i32, words: &str| {
         let done = run(Path::new("."), &["restore", workload, "--db", url]);
-        assert!(done.code == Some(code) && done.err.lines().last().is_some_and(|last| last.contains(words)), "{done:?}");
+        assert!(
+            done.code == Some(code) && done.err.lines().last().is_some_and(|last| last.contains(words)),
+            "{done:?}"
+        );
     };
     refused("tpcc", &url, 3, "graymark load tpcc");
     refused("tpcc", "simulated:service=1ms", 2, "just run");

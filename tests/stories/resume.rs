@@ -11,8 +11,8 @@ use nix::sys::signal::Signal;
 
 use crate::support::command::{graymark, start, succeed};
 use crate::support::{
-    checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server,
-    with_database,
+    checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb,
+    small_server, with_database,
 };
 use mysql_async::prelude::Queryable;
 use rand::{RngExt, SeedableRng};
@@ -41,12 +41,15 @@ fn in_one_go(place: &Path, arguments: &[&str]) -> Duration {
     took
 }
 
-/// Kills the loader up to three times, twice while it writes rows and once while it makes keys; then lets it end. The first two moments lie in
-/// the first half of what a load in one go takes, so that rows are left for the next.
+/// Kills the loader up to three times, twice while it writes rows and once while it makes keys; then lets it end. The
+/// first two moments lie in the first half of what a load in one go takes, so that rows are left for the next.
 fn killed_three_times(place: &Path, arguments: &[&str], rows: Duration) {
     let mut moments = moments();
-    let slices =
-        [("load: rows", rows.mul_f64(0.25)), ("load: rows", rows.mul_f64(0.25)), ("load: keys", Duration::from_millis(50))];
+    let slices = [
+        ("load: rows", rows.mul_f64(0.25)),
+        ("load: rows", rows.mul_f64(0.25)),
+        ("load: keys", Duration::from_millis(50)),
+    ];
     for (kills, (phase, most)) in slices.into_iter().enumerate() {
         let mut load = start(graymark(place, arguments));
         load.wait_for(phase);
@@ -54,7 +57,8 @@ fn killed_three_times(place: &Path, arguments: &[&str], rows: Duration) {
         std::thread::sleep(moment);
         load.signal(Signal::SIGKILL);
         let (_, done) = load.end();
-        // On a machine that was busy during the load in one go, and is no more, a later one can end before its moment has come.
+        // On a machine that was busy during the load in one go, and is no more, a later one can end before its moment
+        // has come.
         if done.code == Some(0) && kills > 0 {
             println!("the load after {kills} kills ended before the next one");
             return;
@@ -86,7 +90,8 @@ fn killed_while_it_fills(place: &Path, arguments: &[&str], rows: Duration) {
 /// The schema and every row of every table in the order of its primary key.
 fn digest<W: Workload>(file: &Path) -> Vec<(String, u64, u64)> {
     let connection = rusqlite::Connection::open(file).unwrap();
-    let schema = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name".to_owned();
+    let schema =
+        "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name".to_owned();
     let mut queries = vec![("schema".to_owned(), schema)];
     for table in W::TABLES {
         let key = table.primary_key.to_vec();
@@ -125,7 +130,8 @@ fn a_killed_load_goes_on_in_a_file() {
     let load = |db| [&["load", "--db", db], &POPULATION[..]].concat();
     let rows = in_one_go(place.path(), &load("sqlite:whole.db"));
     killed_three_times(place.path(), &load("sqlite:killed.db"), rows);
-    let (whole, killed) = (digest::<Tpcc>(&place.path().join("whole.db")), digest::<Tpcc>(&place.path().join("killed.db")));
+    let (whole, killed) =
+        (digest::<Tpcc>(&place.path().join("whole.db")), digest::<Tpcc>(&place.path().join("killed.db")));
     assert!(whole.iter().all(|(_, rows, _)| *rows > 0), "{whole:?}");
     assert_eq!(whole, killed);
     succeed(place.path(), &["check", "--deep", "--db", "sqlite:killed.db"]);
@@ -148,8 +154,9 @@ fn a_killed_load_goes_on_in_postgres() {
     let load = |db| [&["load", "--db", db, "--jobs", "2"], &POPULATION[..]].concat();
     let rows = in_one_go(place.path(), &load(&whole));
     killed_three_times(place.path(), &load(&killed), rows);
-    let (one, other) = runtime
-        .block_on(async { ((checksums(&whole).await, indexes(&whole).await), (checksums(&killed).await, indexes(&killed).await)) });
+    let (one, other) = runtime.block_on(async {
+        ((checksums(&whole).await, indexes(&whole).await), (checksums(&killed).await, indexes(&killed).await))
+    });
     assert!(one.1.len() >= 8, "{one:?}");
     assert_eq!(one, other);
     succeed(place.path(), &["check", "--deep", "--db", &killed]);
@@ -169,14 +176,20 @@ fn a_killed_load_goes_on_in_mariadb() {
     let url = |database: &str| with_database(&server.tcp_url(), database);
     let (whole, killed) = (url("whole"), url("killed"));
     runtime.block_on(async {
-        mysql_client(&server.url(), None).await.query_drop("CREATE DATABASE whole; CREATE DATABASE killed").await.unwrap();
+        mysql_client(&server.url(), None)
+            .await
+            .query_drop("CREATE DATABASE whole; CREATE DATABASE killed")
+            .await
+            .unwrap();
     });
     let place = TempDir::new().unwrap();
     let load = |db| [&["load", "--db", db, "-w", "1", "--jobs", "2"], &POPULATION[2..]].concat();
     let rows = in_one_go(place.path(), &load(&whole));
     killed_three_times(place.path(), &load(&killed), rows);
     let seen = |database: &'static str| {
-        runtime.block_on(async { (mysql_checksums::<Tpcc>(&url(database)).await, mysql_tables(&server.url(), database).await) })
+        runtime.block_on(async {
+            (mysql_checksums::<Tpcc>(&url(database)).await, mysql_tables(&server.url(), database).await)
+        })
     };
     let (one, other) = (seen("whole"), seen("killed"));
     assert!(one.1.iter().any(|table| table.contains("  KEY ")), "{one:?}");
@@ -189,7 +202,8 @@ async fn mysql_tables(url: &str, database: &str) -> Vec<String> {
     let mut client = mysql_client(url, Some(database)).await;
     let mut tables = Vec::new();
     for table in Tpcc::TABLES {
-        let made: Option<(String, String)> = client.query_first(format!("SHOW CREATE TABLE {}", table.name)).await.unwrap();
+        let made: Option<(String, String)> =
+            client.query_first(format!("SHOW CREATE TABLE {}", table.name)).await.unwrap();
         tables.push(made.unwrap().1);
     }
     tables

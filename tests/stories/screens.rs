@@ -3,8 +3,15 @@
 use assert_cmd::Command;
 
 fn screens(arguments: &[&str]) -> String {
-    let output =
-        Command::cargo_bin("graymark").unwrap().arg("screens").args(arguments).assert().success().get_output().stdout.clone();
+    let output = Command::cargo_bin("graymark")
+        .unwrap()
+        .arg("screens")
+        .args(arguments)
+        .assert()
+        .success()
+        .get_output()
+        .stdout
+        .clone();
     String::from_utf8(output).unwrap()
 }
 
@@ -15,7 +22,9 @@ fn all_five_screens_are_printed_in_the_order_of_the_standard() {
     assert_eq!(lines.len(), 5 * 24 + 4, "24 lines each, and an empty line between two");
     let one_by_one = ["new-order", "payment", "order-status", "delivery", "stock-level"].map(|name| screens(&[name]));
     assert_eq!(text, one_by_one.join("\n"));
-    assert!(one_by_one.iter().all(|screen| screen.lines().count() == 24 && screen.lines().all(|line| line.len() == 80)));
+    assert!(
+        one_by_one.iter().all(|screen| screen.lines().count() == 24 && screen.lines().all(|line| line.len() == 80))
+    );
     for (screen, title) in one_by_one.iter().zip(["New Order", "Payment", "Order-Status", "Delivery", "Stock-Level"]) {
         assert_eq!(screen.lines().next().map(str::trim), Some(title));
     }
@@ -29,7 +38,14 @@ fn a_transaction_may_be_named_as_in_a_record() {
 
 #[test]
 fn an_unknown_transaction_is_refused_in_one_line() {
-    let output = Command::cargo_bin("graymark").unwrap().args(["screens", "refund"]).assert().code(2).get_output().stderr.clone();
+    let output = Command::cargo_bin("graymark")
+        .unwrap()
+        .args(["screens", "refund"])
+        .assert()
+        .code(2)
+        .get_output()
+        .stderr
+        .clone();
     let message = String::from_utf8(output).unwrap();
     assert!(message.lines().count() == 1 && message.contains("refund") && message.contains("new-order"), "{message}");
 }

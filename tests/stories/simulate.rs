@@ -1,4 +1,5 @@
-//! Someone sizes a machine that is not there yet: what would a buffer of some size find? The answer is held against a database that is there.
+//! Someone sizes a machine that is not there yet: what would a buffer of some size find? The answer is held against a
+//! database that is there.
 
 use crate::support;
 use crate::support::command::{run, succeed};
@@ -18,9 +19,23 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
     // The server's user has to reach the data directory.
     let place = support::command::open_directory();
     for buffer in ["16MB", "64MB"] {
-        let db = format!("postgres:local?data={}&shared_buffers={buffer}&fsync=off", place.path().join(buffer).display());
-        let arguments =
-            ["bench", "--db", &db, "-w", "1", "--set", "autovacuum=off", "--clients", "2", "--seed", "3", "--check", "none"];
+        let db =
+            format!("postgres:local?data={}&shared_buffers={buffer}&fsync=off", place.path().join(buffer).display());
+        let arguments = [
+            "bench",
+            "--db",
+            &db,
+            "-w",
+            "1",
+            "--set",
+            "autovacuum=off",
+            "--clients",
+            "2",
+            "--seed",
+            "3",
+            "--check",
+            "none",
+        ];
         succeed(
             place.path(),
             &[&arguments[..], &["--ramp-up", "3s", "--duration", "5s", "--out", &format!("of-{buffer}")]].concat(),
@@ -28,11 +43,23 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
         let record = Record::open(&place.path().join(format!("of-{buffer}"))).unwrap();
         let summary = serde_json::to_value(record.summary.as_ref().unwrap()).unwrap();
         let measured = &summary["counters"]["pages"];
-        let completed = |phase| record.series.iter().filter(|row| row.phase == phase).map(|row| row.completed).sum::<u64>();
+        let completed =
+            |phase| record.series.iter().filter(|row| row.phase == phase).map(|row| row.completed).sum::<u64>();
         let (warm_up, counted) = (completed(Phase::RampUp).to_string(), completed(Phase::Measurement).to_string());
 
-        let arguments =
-            ["predict", "simulate", "-w", "1", "--buffer", buffer, "--policy", "clock-sweep", "--clients", "2", "--from-empty"];
+        let arguments = [
+            "predict",
+            "simulate",
+            "-w",
+            "1",
+            "--buffer",
+            buffer,
+            "--policy",
+            "clock-sweep",
+            "--clients",
+            "2",
+            "--from-empty",
+        ];
         let rest = ["--seed", "4", "--warm-up", &warm_up, "--transactions", &counted, "--json"];
         let simulated = succeed(place.path(), &[&arguments[..], &rest].concat()).json();
         for kind in ["data", "index", "overall"] {
@@ -45,12 +72,16 @@ fn a_private_postgresql_finds_what_the_simulation_says() {
 #[test]
 fn ten_thousand_warehouses_are_simulated_on_a_desk() {
     let place = TempDir::new().unwrap();
-    let arguments = ["predict", "simulate", "-w", "10000", "--buffer", "32GB..512GB", "--sample", "10", "--transactions", "10000"];
+    let arguments =
+        ["predict", "simulate", "-w", "10000", "--buffer", "32GB..512GB", "--sample", "10", "--transactions", "10000"];
     let simulation = succeed(place.path(), &[&arguments[..], &["--json"]].concat()).json();
     let sizes = simulation["sizes"].as_array().unwrap();
     let overall: Vec<f64> = sizes.iter().map(|size| rate(size, "overall")).collect();
     assert!(overall.len() >= 13 && overall.is_sorted() && overall[0] > 80.0, "{overall:?}");
-    assert_eq!((simulation["warehouses"].as_u64(), simulation["simulated_warehouses"].as_u64()), (Some(10_000), Some(10)));
+    assert_eq!(
+        (simulation["warehouses"].as_u64(), simulation["simulated_warehouses"].as_u64()),
+        (Some(10_000), Some(10))
+    );
     let database = rate(&simulation, "database_bytes");
     assert!((0.9e12..1.5e12).contains(&database), "{database}");
 
@@ -74,9 +105,13 @@ fn the_skew_is_shown() {
 #[test]
 fn sizes_that_make_no_sense_are_refused_in_one_line() {
     let place = TempDir::new().unwrap();
-    for (buffer, told) in
-        [("much", "64MB"), ("8GB..1GB", "smaller size"), ("0", "no size"), ("1GB,,2GB", "no size"), ("1..2..3", "no size")]
-    {
+    for (buffer, told) in [
+        ("much", "64MB"),
+        ("8GB..1GB", "smaller size"),
+        ("0", "no size"),
+        ("1GB,,2GB", "no size"),
+        ("1..2..3", "no size"),
+    ] {
         run(place.path(), &["predict", "simulate", "--buffer", buffer]).refused(2, &["--buffer", told]);
     }
     run(place.path(), &["predict", "simulate", "-w", "100000", "--buffer", "1MB"]).refused(2, &["no page", "--buffer"]);

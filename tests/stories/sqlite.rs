@@ -100,7 +100,8 @@ fn a_load_tells_its_steps_and_leaves_a_complete_database() {
     let expected: Vec<_> = TABLES.iter().map(|table| table.name.to_owned()).zip(population().table_rows()).collect();
     assert_eq!(report.tables, expected);
     let total: u64 = population().table_rows().iter().sum();
-    let told: u64 = steps.iter().map(|step| if let LoadStep::Rows { rows, resumed: false, .. } = step { *rows } else { 0 }).sum();
+    let told: u64 =
+        steps.iter().map(|step| if let LoadStep::Rows { rows, resumed: false, .. } = step { *rows } else { 0 }).sum();
     assert_eq!((report.rows, told, report.resumed_rows), (total, total, 0));
     assert_eq!(report.database_bytes, Some(std::fs::metadata(file).unwrap().len()));
 
@@ -164,16 +165,24 @@ fn kill_load(file: &Path, step: &str, count: usize) {
 fn a_killed_load_goes_on_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options::new(directory.path().join("killed.db"));
-    for (step, count) in [("Phase(\"rows\")", 1), ("resumed: false", 3), ("resumed: false", 10), ("Phase(\"keys\")", 1)] {
+    for (step, count) in [("Phase(\"rows\")", 1), ("resumed: false", 3), ("resumed: false", 10), ("Phase(\"keys\")", 1)]
+    {
         kill_load(&options.file, step, count);
-        assert_eq!(database_state(&open(&options)), DatabaseState::Unfinished(manifest(false)), "after a kill at {step}");
+        assert_eq!(
+            database_state(&open(&options)),
+            DatabaseState::Unfinished(manifest(false)),
+            "after a kill at {step}"
+        );
     }
     let engine = open(&options);
     let Err(Error::Usage(why)) = load(&engine, &Manifest { seed: 5, ..manifest(false) }, &|_| {}) else {
         panic!("another load went on")
     };
     assert!(why.contains("unfinished load of scale 1, seed 1998") && why.contains("not of scale 1, seed 5"), "{why}");
-    assert!(block_on(Engine::<Tpcc>::open_session(&engine)).is_err_and(|error| error.to_string().contains("load has not ended")));
+    assert!(
+        block_on(Engine::<Tpcc>::open_session(&engine))
+            .is_err_and(|error| error.to_string().contains("load has not ended"))
+    );
 
     let report = load(&engine, &manifest(false), &|_| {}).unwrap();
     let total: u64 = population().table_rows().iter().sum();
@@ -193,8 +202,7 @@ fn a_killed_load_goes_on_where_it_was() {
 
 /// Foreign keys that the tables of a file declare (clause 1.3).
 fn foreign_keys(file: &Path) -> i64 {
-    let sql =
-        "SELECT count(DISTINCT t.name || k.id) FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) k WHERE t.type = 'table'";
+    let sql = "SELECT count(DISTINCT t.name || k.id) FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) k WHERE t.type = 'table'";
     rusqlite::Connection::open(file).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
@@ -208,7 +216,9 @@ fn foreign_keys_are_declared_if_asked_for_and_hold_in_transactions() {
     // A session refuses an order that refers to stock of an item that is gone.
     let connection = rusqlite::Connection::open(&options.file).unwrap();
     connection.pragma_update(None, "foreign_keys", false).unwrap();
-    connection.execute_batch("CREATE TRIGGER lose AFTER INSERT ON orders BEGIN DELETE FROM stock WHERE s_i_id = 4; END").unwrap();
+    connection
+        .execute_batch("CREATE TRIGGER lose AFTER INSERT ON orders BEGIN DELETE FROM stock WHERE s_i_id = 4; END")
+        .unwrap();
     let Err(Failure::Invalid(why)) = execute(&open(&options), Input::NewOrder(an_order())) else {
         panic!("a line refers to nothing")
     };
@@ -222,11 +232,16 @@ fn a_missing_row_leaves_nothing_behind() {
     connection.pragma_update(None, "foreign_keys", false).unwrap();
     let engine = open(&options);
     let totals = || block_on(Engine::<Tpcc>::effects(&engine)).unwrap();
-    let open_orders = || connection.query_row("SELECT count(*) FROM new_order", [], |row| row.get::<_, i64>(0)).unwrap();
+    let open_orders =
+        || connection.query_row("SELECT count(*) FROM new_order", [], |row| row.get::<_, i64>(0)).unwrap();
     let sold = || connection.query_row("SELECT sum(s_ytd) FROM stock", [], |row| row.get::<_, i64>(0)).unwrap();
     for (damage, input, told) in [
         ("DELETE FROM stock WHERE s_i_id = 4".to_owned(), Input::NewOrder(an_order()), "no stock of item 4"),
-        ("DELETE FROM warehouse".to_owned(), one_of_each()[1].clone(), "Payment: district 1 of warehouse 1 is missing, or"),
+        (
+            "DELETE FROM warehouse".to_owned(),
+            one_of_each()[1].clone(),
+            "Payment: district 1 of warehouse 1 is missing, or",
+        ),
         (
             format!(
                 "DELETE FROM customer WHERE c_d_id = 3 AND c_id = (SELECT o_c_id FROM orders WHERE o_d_id = 3 AND o_id = {FIRST_OPEN_ORDER})"
@@ -297,7 +312,10 @@ fn what_cannot_be_used_is_refused_in_one_line_that_says_what_to_do() {
 fn tables_of_somebody_else_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let options = Options::new(directory.path().join("foreign.db"));
-    rusqlite::Connection::open(&options.file).unwrap().execute_batch("CREATE TABLE stock (x); CREATE TABLE t (x)").unwrap();
+    rusqlite::Connection::open(&options.file)
+        .unwrap()
+        .execute_batch("CREATE TABLE stock (x); CREATE TABLE t (x)")
+        .unwrap();
     let engine = open(&options);
     let DatabaseState::Foreign { why } = database_state(&engine) else { panic!("not seen") };
     assert!(why.contains("it has stock but no manifest of Graymark's"), "{why}");
@@ -327,7 +345,9 @@ fn tables_of_somebody_else_are_left_alone() {
     let nothing = "CREATE TABLE other AS SELECT workload, NULL AS manifest, complete FROM graymark_manifest; DROP TABLE graymark_manifest; \
                    ALTER TABLE other RENAME TO graymark_manifest";
     rusqlite::Connection::open(&options.file).unwrap().execute_batch(nothing).unwrap();
-    let DatabaseState::Foreign { why } = database_state(&open(&options)) else { panic!("a manifest of nothing is not seen") };
+    let DatabaseState::Foreign { why } = database_state(&open(&options)) else {
+        panic!("a manifest of nothing is not seen")
+    };
     assert!(why.contains("graymark_manifest cannot be read"), "{why}");
 
     let (_directory, options) = loaded();

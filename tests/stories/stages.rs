@@ -49,7 +49,9 @@ fn add_up(summary: &Value, clients: &[u64]) {
     for key in ["completed", "errors", "retries"] {
         assert_eq!(sum(key), of_types(key), "{key}");
     }
-    let minutes = stages.iter().map(|stage| stage["new_orders_per_minute"].as_f64().unwrap() * stage["seconds"].as_f64().unwrap());
+    let minutes = stages
+        .iter()
+        .map(|stage| stage["new_orders_per_minute"].as_f64().unwrap() * stage["seconds"].as_f64().unwrap());
     let orders = summary["transactions"]["new_order"]["completed"].as_f64().unwrap();
     assert!((minutes.sum::<f64>() / 60.0 - orders).abs() < 1e-6);
     for (stage, number) in stages.iter().zip(0..) {
@@ -88,21 +90,25 @@ fn clients_come_and_go() {
     let text = fs::read_to_string(record.join(file::REPORT_TEXT)).unwrap();
     let page = fs::read_to_string(record.join(file::REPORT_HTML)).unwrap();
     let unfolded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["over all stages, with 1 to 8 clients: no rate of a steady state", "4 stages of 2 s, 1 to 8 clients"] {
+    for words in ["over all stages, with 1 to 8 clients: no rate of a steady state", "4 stages of 2 s, 1 to 8 clients"]
+    {
         assert!(unfolded.contains(words), "{text}");
         assert!(page.contains(words), "{words}");
     }
     let (_, table) = text.split_once("Stages of the measurement interval\n").unwrap();
     let rows: Vec<&str> = table.lines().skip(1).take(4).map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(rows, ["1", "4", "8", "2"], "{table}");
-    for figure in ["Throughput against clients", "Response time against clients", "Numbers are the clients of each stage"] {
+    for figure in
+        ["Throughput against clients", "Response time against clients", "Numbers are the clients of each stage"]
+    {
         assert!(page.contains(figure), "{figure}");
     }
     // The plan of the record is one that can be run again.
     let again = ["run", "--plan", "record/plan.toml", "--stage-duration", "1s", "--ramp-up", "0s", "--json"];
     let summary = succeed(place.path(), &again).json();
     assert_eq!((&summary["interval_s"], summary["stages"].as_array().unwrap().len()), (&4.0.into(), 4));
-    run(place.path(), &["run", "--plan", "record/plan.toml", "--clients", "3"]).refused(USAGE, &["leave --clients out"]);
+    run(place.path(), &["run", "--plan", "record/plan.toml", "--clients", "3"])
+        .refused(USAGE, &["leave --clients out"]);
     // A file's clients and duration give way to stages on the command line.
     fs::write(place.path().join("plan.toml"), "db = \"simulated:\"\nclients = 3\nduration = \"1h\"\n").unwrap();
     let flags = ["run", "--plan", "plan.toml", "--stages", "2", "--stage-duration", "1s", "--ramp-up", "0s", "--json"];
@@ -214,7 +220,10 @@ fn warm(place: &Path, db: &str, population: u64) {
             assert!(rows >= population && told.contains("from end to end"), "{work}");
         } else {
             // Two tenths at least, and no more reads than there are rows.
-            assert!((population / 6..=population).contains(&rows) && told.contains("8 tables read at random"), "{work}");
+            assert!(
+                (population / 6..=population).contains(&rows) && told.contains("8 tables read at random"),
+                "{work}"
+            );
         }
         let text = fs::read_to_string(place.join(how).join(file::REPORT_TEXT)).unwrap();
         let line = text.lines().find(|line| line.starts_with("Warm-up")).unwrap_or_else(|| panic!("{text}"));
@@ -230,8 +239,20 @@ fn warm_ups_on_sqlite() {
     let place = loaded();
     warm(place.path(), "sqlite:loaded.db", ROWS);
     // The rows that are read are those that are there: nothing is written, and nothing is missed.
-    let again =
-        ["run", "--db", "sqlite:loaded.db", "--warm", "random", "--seed", "3", "--duration", "1s", "--ramp-up", "0s", "--json"];
+    let again = [
+        "run",
+        "--db",
+        "sqlite:loaded.db",
+        "--warm",
+        "random",
+        "--seed",
+        "3",
+        "--duration",
+        "1s",
+        "--ramp-up",
+        "0s",
+        "--json",
+    ];
     assert_eq!(succeed(place.path(), &again).json()["consistency"]["failed"], Value::Array(Vec::new()));
 }
 
@@ -308,11 +329,15 @@ const PRICE: &str = "currency = \"EUR\"\n[[parts]]\nname = \"box\"\nprice = 999.
 fn a_run_is_priced() {
     let place = TempDir::new().unwrap();
     fs::write(place.path().join("price.toml"), PRICE).unwrap();
-    let arguments = ["run", "--db", "simulated:service=5ms", "--ramp-up", "0s", "--duration", "1s", "--out", "record", "--json"];
+    let arguments =
+        ["run", "--db", "simulated:service=5ms", "--ramp-up", "0s", "--duration", "1s", "--out", "record", "--json"];
     let summary = succeed(place.path(), &[&arguments[..], &["--price", "price.toml"]].concat()).json();
     let price = &summary["price"];
     // 2 × (999.99 + 3 × 0.01) is 2,000.04.
-    assert_eq!((&price["total"], &price["currency"], &price["metric"]), (&2_001.into(), &"EUR".into(), &"EUR/NOPM".into()));
+    assert_eq!(
+        (&price["total"], &price["currency"], &price["metric"]),
+        (&2_001.into(), &"EUR".into(), &"EUR/NOPM".into())
+    );
     let rate = summary["new_orders_per_minute"].as_f64().unwrap().trunc();
     let each = price["per_metric"].as_f64().unwrap();
     assert!(each >= 2_001.0 / rate && each < 2_001.0 / rate * 1.01, "{each} for {rate}");
@@ -366,15 +391,15 @@ fn price_files_that_make_no_sense() {
         ("currency = \"EUR\"\n".to_owned(), "parts"),
     ] {
         fs::write(&list, text).unwrap();
-        run(place.path(), &["bench", "--price", "price.toml"]).refused(USAGE, &["price.toml is not a price file", word]);
+        run(place.path(), &["bench", "--price", "price.toml"])
+            .refused(USAGE, &["price.toml is not a price file", word]);
     }
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1, "a mistake leaves nothing behind");
     fs::write(&list, PRICE).unwrap();
     run(place.path(), &["report", "nowhere", "--price", "price.toml"]).refused(USAGE, &["nowhere", "not a record"]);
     // A record of a run that was killed has nothing to price.
     fs::create_dir(place.path().join("killed")).unwrap();
-    let header =
-        r#"{"format":1,"graymark":"0","command":"run","workload":"tpcc","transactions":[],"status":"running","started":""}"#;
+    let header = r#"{"format":1,"graymark":"0","command":"run","workload":"tpcc","transactions":[],"status":"running","started":""}"#;
     fs::write(place.path().join("killed").join(file::HEADER), header).unwrap();
     run(place.path(), &["report", "killed", "--price", "price.toml"]).refused(USAGE, &["killed", "nothing to price"]);
 }

@@ -8,10 +8,20 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const GRAYMARK: &str = env!("CARGO_BIN_EXE_graymark");
-/// Two sessions of 20 ms serve 100 transactions a second, which are 100 × 10/23 × 60 = 2,609 New-Orders a minute. At a hundredth of the
-/// standard's times a warehouse asks for about 1,286 of them, so that 70 % of this are 2.9 warehouses.
-const CAPACITY: [&str; 10] =
-    ["--db", "simulated:service=20ms", "--clients", "2", "--pace", "standard*0.01", "--ramp-up", "1s", "--duration", "2s"];
+/// Two sessions of 20 ms serve 100 transactions a second, which are 100 × 10/23 × 60 = 2,609 New-Orders a minute. At a
+/// hundredth of the standard's times a warehouse asks for about 1,286 of them, so that 70 % of this are 2.9 warehouses.
+const CAPACITY: [&str; 10] = [
+    "--db",
+    "simulated:service=20ms",
+    "--clients",
+    "2",
+    "--pace",
+    "standard*0.01",
+    "--ramp-up",
+    "1s",
+    "--duration",
+    "2s",
+];
 
 fn graymark(arguments: &[&str], directory: &Path) -> Command {
     let mut command = Command::new(GRAYMARK);
@@ -52,13 +62,16 @@ fn the_largest_number_of_warehouses_is_what_the_capacity_allows() {
     let out = place.path().join("sweep");
     let dry = run(&search(&["--dry-run"]), &out);
     let text = String::from_utf8(dry.stdout).unwrap();
-    assert!(dry.status.success() && text.contains("1 warehouse: simulated:") && text.contains("16 warehouses"), "{text}");
+    assert!(
+        dry.status.success() && text.contains("1 warehouse: simulated:") && text.contains("16 warehouses"),
+        "{text}"
+    );
     assert!(!out.exists());
 
     let sweep = json(&run(&search(&["--json"]), &out));
     let largest = sweep["series"][0]["largest"].as_u64().unwrap();
-    // Two sessions of 20 ms carry 2,609 New-Orders a minute, which is enough for 2.07 such warehouses at full pace and 2.95 at 70 % of it.
-    // A busy machine may carry less; none can carry more.
+    // Two sessions of 20 ms carry 2,609 New-Orders a minute, which is enough for 2.07 such warehouses at full pace and
+    // 2.95 at 70 % of it. A busy machine may carry less; none can carry more.
     assert!((1..=3).contains(&largest), "{sweep}");
     assert_eq!(sweep["finished"], true);
     let points = sweep["series"][0]["points"].as_array().unwrap();
@@ -193,8 +206,20 @@ fn each_scale_gets_a_file_that_goes_with_its_point() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
     let db = format!("sqlite:{}?synchronous=off", place.path().join("tpcc.db").display());
-    let arguments =
-        ["sweep", "warehouses", "--to", "1", "--db", &db, "--pace", "standard*0.01", "--ramp-up", "1s", "--duration", "2s"];
+    let arguments = [
+        "sweep",
+        "warehouses",
+        "--to",
+        "1",
+        "--db",
+        &db,
+        "--pace",
+        "standard*0.01",
+        "--ramp-up",
+        "1s",
+        "--duration",
+        "2s",
+    ];
     let sweep = json(&run(&[&arguments[..], &["--efficiency", "0", "--json"]].concat(), &out));
     let point = &sweep["series"][0]["points"][0];
     assert!(point["throughput"].as_f64().unwrap() > 0.0, "{sweep}");

@@ -1,5 +1,5 @@
-//! A user asks whether the number is honest: every rule is broken once and seen broken, and the driver is held against a database
-//! whose behaviour is known.
+//! A user asks whether the number is honest: every rule is broken once and seen broken, and the driver is held against
+//! a database whose behaviour is known.
 
 use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +18,13 @@ use mysql_async::prelude::Queryable;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const TYPES: [(&str, u64); 5] =
-    [("new_order", 300_000), ("payment", 300_000), ("order_status", 30_000), ("delivery", 30_000), ("stock_level", 30_000)];
+const TYPES: [(&str, u64); 5] = [
+    ("new_order", 300_000),
+    ("payment", 300_000),
+    ("order_status", 30_000),
+    ("delivery", 30_000),
+    ("stock_level", 30_000),
+];
 
 fn map<T>(values: impl IntoIterator<Item = (&'static str, T)>) -> BTreeMap<String, T> {
     values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -43,12 +48,24 @@ fn valid() -> Summary {
     let spread = LatencySummary { mean: 20.0, p50: 15.0, p90: 40.0, p95: 60.0, p99: 90.0, p999: 120.0, max: 500.0 };
     let transaction = |(name, completed): (&'static str, u64)| {
         let rolled_back = if name == "new_order" { completed / 100 } else { 0 };
-        (name, TransactionSummary { completed, rolled_back, response_ms: spread, service_ms: spread, ..Default::default() })
+        (
+            name,
+            TransactionSummary {
+                completed,
+                rolled_back,
+                response_ms: spread,
+                service_ms: spread,
+                ..Default::default()
+            },
+        )
     };
     let range = |count, mean| Range { count, min: 0.0, mean, max: 10.0 * mean };
     let constant = |count, time| Range { count, min: time, mean: time, max: time };
     let pacing = PacingSummary {
-        keying_s: map(TYPES.iter().zip([18.0, 3.0, 2.0, 2.0, 2.0]).map(|((name, count), time)| (*name, constant(*count, time)))),
+        keying_s: map(TYPES
+            .iter()
+            .zip([18.0, 3.0, 2.0, 2.0, 2.0])
+            .map(|((name, count), time)| (*name, constant(*count, time)))),
         think_s: map(TYPES
             .iter()
             .zip([12.0, 12.0, 10.0, 5.0, 5.0])
@@ -269,7 +286,10 @@ fn breaches() -> Vec<(Told, Change)> {
         (("2.7.2.2", "result file"), pacing(|pacing| pacing.result_lines = Some(30_001))),
         (("2.7.2.2", "result file"), pacing(|pacing| pacing.result_lines = Some(0))),
         (("5.3.4", "the driver is not the limit"), pacing(|pacing| pacing.driver_limited = true)),
-        (("2.3.6", "transactions that failed"), outcomes("payment", Outcomes { completed: 300_000, failed: 1, unknown: 0 })),
+        (
+            ("2.3.6", "transactions that failed"),
+            outcomes("payment", Outcomes { completed: 300_000, failed: 1, unknown: 0 }),
+        ),
         (
             ("2.3.6", "transactions that failed"),
             change(|summary| {
@@ -290,13 +310,15 @@ fn breaches() -> Vec<(Told, Change)> {
         (
             ("6.6.2", "lost sessions"),
             change(|summary| {
-                summary.connections = Connections { lost: 1, restored: 1, longest_away_s: 97.0, ..Connections::default() };
+                summary.connections =
+                    Connections { lost: 1, restored: 1, longest_away_s: 97.0, ..Connections::default() };
             }),
         ),
         (
             ("6.6.2", "lost sessions"),
             change(|summary| {
-                summary.connections = Connections { lost: 1, restored: 1, outages: vec![(10.0, 91.0)], ..Connections::default() };
+                summary.connections =
+                    Connections { lost: 1, restored: 1, outages: vec![(10.0, 91.0)], ..Connections::default() };
             }),
         ),
         (("5.5.1.2", "transactions that were still queued"), pacing(|pacing| pacing.unfinished = 1)),
@@ -315,7 +337,10 @@ fn breaches() -> Vec<(Told, Change)> {
             }),
         ),
         (checkpoint("checkpoints in steady state before"), checkpoints(&[1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0])),
-        (checkpoint("checkpoints in steady state before"), checkpoints(&[-60.0, 1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0])),
+        (
+            checkpoint("checkpoints in steady state before"),
+            checkpoints(&[-60.0, 1_200.0, 2_700.0, 4_200.0, 5_700.0, 7_200.0]),
+        ),
         // The fourth is still at work when the interval ends.
         (
             checkpoint("checkpoints in the interval"),
@@ -336,8 +361,11 @@ fn breaches() -> Vec<(Told, Change)> {
         (
             ("3.5", "survive a loss of power"),
             change(|summary| {
-                summary.durability =
-                    Durability { class: DurabilityClass::MayLoseCommits, risks: vec!["fsync=off".into()], ..Durability::default() };
+                summary.durability = Durability {
+                    class: DurabilityClass::MayLoseCommits,
+                    risks: vec!["fsync=off".into()],
+                    ..Durability::default()
+                };
             }),
         ),
         (
@@ -362,7 +390,11 @@ fn of_state(verdict: &Verdict, state: State) -> Vec<&Clause> {
 }
 
 fn find<'a>(verdict: &'a Verdict, id: &str, rule: &str) -> &'a Clause {
-    verdict.clauses.iter().find(|clause| clause.id == id && clause.rule.contains(rule)).unwrap_or_else(|| panic!("{id} {rule}"))
+    verdict
+        .clauses
+        .iter()
+        .find(|clause| clause.id == id && clause.rule.contains(rule))
+        .unwrap_or_else(|| panic!("{id} {rule}"))
 }
 
 /// Ids of rules that were not tested, but for durability, which no run alone can test.
@@ -407,7 +439,8 @@ fn every_rule_can_be_broken_alone() {
         assert!(!verdict.valid && untested(&verdict).is_empty(), "{id} {rule}");
         seen.insert((only.id.clone(), only.rule.clone()));
     }
-    let all = judge::judge(&valid()).clauses.into_iter().map(|clause| (clause.id, clause.rule)).collect::<BTreeSet<_>>();
+    let all =
+        judge::judge(&valid()).clauses.into_iter().map(|clause| (clause.id, clause.rule)).collect::<BTreeSet<_>>();
     assert_eq!(seen, all, "a rule is without a breach");
 }
 
@@ -473,7 +506,10 @@ fn a_run_in_which_nothing_happened_is_judged_without_a_panic() {
     summary.scale = 0;
     let verdict = judge::judge(&summary);
     assert!(!verdict.valid);
-    assert!(verdict.clauses.iter().all(|clause| !clause.value.contains("NaN") && !clause.note.contains("NaN")), "{verdict:#?}");
+    assert!(
+        verdict.clauses.iter().all(|clause| !clause.value.contains("NaN") && !clause.note.contains("NaN")),
+        "{verdict:#?}"
+    );
 }
 
 #[test]
@@ -525,7 +561,11 @@ fn run(arguments: &[&str]) -> (Summary, String) {
     let place = TempDir::new().unwrap();
     let record = place.path().join("record");
     let mut command = Command::cargo_bin("graymark").unwrap();
-    command.env_remove("GRAYMARK_DB").args(["run", "tpcc", "--json", "--seed", "7", "--out"]).arg(&record).args(arguments);
+    command
+        .env_remove("GRAYMARK_DB")
+        .args(["run", "tpcc", "--json", "--seed", "7", "--out"])
+        .arg(&record)
+        .args(arguments);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let summary = serde_json::from_slice(&output.stdout).unwrap();
@@ -536,8 +576,20 @@ fn run(arguments: &[&str]) -> (Summary, String) {
 #[test]
 fn a_stall_is_seen_by_everyone_who_would_have_met_it() {
     let stalling = "simulated:service=5ms&stall=2s&every=5s";
-    let (summary, report) =
-        run(&["--db", stalling, "-w", "500", "--pace", "standard", "--clients", "20", "--ramp-up", "1s", "--duration", "10s"]);
+    let (summary, report) = run(&[
+        "--db",
+        stalling,
+        "-w",
+        "500",
+        "--pace",
+        "standard",
+        "--clients",
+        "20",
+        "--ramp-up",
+        "1s",
+        "--duration",
+        "10s",
+    ]);
     // Two fifths of all moments are in a stall, so the 90th percentile waits for three quarters of one.
     for name in ["new_order", "payment", "order_status", "stock_level"] {
         let transaction = &summary.transactions[name];
@@ -594,7 +646,8 @@ fn a_short_paced_run_breaks_what_it_is_too_short_for() {
 fn a_run_without_think_time_is_judged_by_the_same_rules() {
     let (summary, report) =
         run(&["--db", "simulated:service=2ms", "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"]);
-    let broken = of_state(&summary.verdict, State::Broken).into_iter().map(|clause| clause.id.as_str()).collect::<BTreeSet<_>>();
+    let broken =
+        of_state(&summary.verdict, State::Broken).into_iter().map(|clause| clause.id.as_str()).collect::<BTreeSet<_>>();
     for id in ["4.2.2", "4.1.3", "5.2.5.2", "5.2.5.4", "2.7.2.2", "5.5.2.1"] {
         assert!(broken.contains(id), "{id}: {broken:?}");
     }
@@ -606,7 +659,21 @@ fn a_run_without_think_time_is_judged_by_the_same_rules() {
 
 /// A run of a second: what it says of durability, its first lines of text and its rule.
 fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
-    let run = ["run", "--db", url, "--clients", "1", "--ramp-up", "0s", "--duration", "1s", "--check", "none", "--out", record];
+    let run = [
+        "run",
+        "--db",
+        url,
+        "--clients",
+        "1",
+        "--ramp-up",
+        "0s",
+        "--duration",
+        "1s",
+        "--check",
+        "none",
+        "--out",
+        record,
+    ];
     let text = succeed(place, &run).out;
     let summary = support::command::json_file(&place.join(record), "summary.json");
     let clauses = summary["verdict"]["clauses"].as_array().unwrap();
@@ -622,8 +689,12 @@ fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Val
 fn loses(found: (Value, Vec<String>, Value), why: &str) {
     let (durability, first, rule) = found;
     assert_eq!(durability["class"], "may lose commits", "{durability}");
-    assert!(durability["risks"].as_array().unwrap().iter().any(|risk| risk.as_str().unwrap().contains(why)), "{durability}");
-    let warned = first.iter().position(|line| line.starts_with("! A loss of power may lose commits")).expect("a warning");
+    assert!(
+        durability["risks"].as_array().unwrap().iter().any(|risk| risk.as_str().unwrap().contains(why)),
+        "{durability}"
+    );
+    let warned =
+        first.iter().position(|line| line.starts_with("! A loss of power may lose commits")).expect("a warning");
     assert!(warned <= 5 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
     assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
 }
@@ -650,13 +721,15 @@ fn sqlite_that_does_not_wait_at_each_commit_is_told() {
     loses(durability(place.path(), "sqlite:loaded.db?journal=delete", "delete"), "journal_mode=delete");
 }
 
-/// What matters is what the run's own sessions have: a role may be set otherwise than the server, and a table otherwise than all.
+/// What matters is what the run's own sessions have: a role may be set otherwise than the server, and a table otherwise
+/// than all.
 #[test]
 fn postgresql_that_does_not_wait_for_the_disk_is_told() {
     let Some(()) = require_postgres() else { return };
     let start = |more: &[(&str, &str)]| {
         let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
-        let settings = settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let settings =
+            settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         postgres::Server::start(&postgres::Options { settings, ..Default::default() }).unwrap()
     };
     let server = start(&[]);

@@ -28,8 +28,9 @@ fn writes_beside_a_reader(target: &Target, isolation: Isolation) -> bool {
     let reader = target.connect().unwrap();
     reader.set_isolation(isolation).unwrap();
     reader.set_autocommit(false).unwrap();
-    let read =
-        |connection: &Connection| connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1").unwrap().rows[0].int(0).unwrap();
+    let read = |connection: &Connection| {
+        connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1").unwrap().rows[0].int(0).unwrap()
+    };
     let before = read(&reader);
     std::thread::scope(|scope| {
         let (told, heard) = mpsc::channel();
@@ -89,7 +90,9 @@ fn does_not_pass_for_the_rollback_of_the_standard(place: &Path, url: &str) {
     let stock = format!("s_w_id, s_quantity, {districts}, s_ytd, s_order_cnt, s_remote_cnt, s_data");
     let item = "INSERT INTO tpcc.DBA.item (i_id, i_im_id, i_name, i_price, i_data) \
                 SELECT 200000, i_im_id, i_name, i_price, i_data FROM tpcc.DBA.item WHERE i_id = 1";
-    let stock = format!("INSERT INTO tpcc.DBA.stock (s_i_id, {stock}) SELECT 200000, {stock} FROM tpcc.DBA.stock WHERE s_i_id = 1");
+    let stock = format!(
+        "INSERT INTO tpcc.DBA.stock (s_i_id, {stock}) SELECT 200000, {stock} FROM tpcc.DBA.stock WHERE s_i_id = 1"
+    );
     works(&[item, &stock], "New-Order: committed, although an unused item was named");
     works(
         &["DELETE FROM tpcc.DBA.item WHERE i_id = 200000 OR mod (i_id, 10) > 0"],
@@ -103,10 +106,14 @@ fn the_experiment_runs_and_its_counts_agree() {
     let place = open_directory();
     let data = place.path().join("data");
     let url = format!("virtuoso:local?buffers=24000&checkpoint=0&stripes=2&data={}", data.display());
-    let bench = ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "3s", "--seed", "7", "--json"];
+    let bench =
+        ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "3s", "--seed", "7", "--json"];
     let summary = succeed(place.path(), &bench).json();
     assert_eq!((&summary["clients"], &summary["via"]), (&Value::from(2), &Value::from("procedures")));
-    assert_eq!((&summary["database"]["agrees"], &summary["consistency"]["failed"]), (&Value::Bool(true), &Value::Array(vec![])));
+    assert_eq!(
+        (&summary["database"]["agrees"], &summary["consistency"]["failed"]),
+        (&Value::Bool(true), &Value::Array(vec![]))
+    );
     assert_eq!(summary["durability"]["class"], "may lose commits");
     assert!(summary["database"]["new_orders"].as_i64() > Some(0), "{}", summary["database"]);
     let pages = &summary["counters"]["pages"];
@@ -120,7 +127,10 @@ fn the_experiment_runs_and_its_counts_agree() {
     let record = new_record(place.path(), &[]);
     let settings = &json_file(&record, "environment.json")["settings"];
     assert_eq!((&settings["NumberOfBuffers"], &settings["stripes"]), (&Value::from("24000"), &Value::from("2")));
-    assert_eq!((&settings["MaxDirtyBuffers"], &settings["CheckpointInterval"]), (&Value::from("18000"), &Value::from("0")));
+    assert_eq!(
+        (&settings["MaxDirtyBuffers"], &settings["CheckpointInterval"]),
+        (&Value::from("18000"), &Value::from("0"))
+    );
     assert!(data.join("stripe2.db").is_file());
 
     // The data is kept: it is read from end to end, cold and warm, and checked again.
@@ -167,10 +177,14 @@ fn the_experiment_runs_and_its_counts_agree() {
         "CREATE VIEW DB.DBA.low AS SELECT s_i_id FROM tpcc.DBA.stock",
         "CREATE TABLE DB.DBA.site (w INTEGER PRIMARY KEY, FOREIGN KEY (w) REFERENCES tpcc.DBA.warehouse (w_id))",
     ]);
-    let hanging = ["nothing was dropped", "DB.DBA.low names tpcc.DBA.stock", "DB.DBA.site refers to tpcc.DBA.warehouse"];
+    let hanging =
+        ["nothing was dropped", "DB.DBA.low names tpcc.DBA.stock", "DB.DBA.site refers to tpcc.DBA.warehouse"];
     run(place.path(), &["drop", "--db", &url]).refused(3, &hanging);
     with(&["DROP VIEW DB.DBA.low", "DROP TABLE DB.DBA.site", "CREATE TABLE tpcc.DBA.mine (x INTEGER)"]);
-    with(&["CREATE TABLE DB.DBA.kept (m VARCHAR)", "INSERT INTO DB.DBA.kept SELECT manifest FROM tpcc.DBA.graymark_manifest"]);
+    with(&[
+        "CREATE TABLE DB.DBA.kept (m VARCHAR)",
+        "INSERT INTO DB.DBA.kept SELECT manifest FROM tpcc.DBA.graymark_manifest",
+    ]);
     with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = 'x'"]);
     run(place.path(), &["drop", "--db", &url]).refused(3, &["cannot be read", "leaves alone"]);
     with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = (SELECT m FROM DB.DBA.kept)"]);
@@ -182,7 +196,10 @@ fn the_experiment_runs_and_its_counts_agree() {
     run(place.path(), &["check", "--db", &url]).refused(3, &["holds no tpcc tables"]);
 
     // Tables and procedures of somebody else.
-    with(&["CREATE TABLE tpcc.DBA.customer (id INTEGER)", "CREATE PROCEDURE tpcc.DBA.payment (IN due INTEGER) { RETURN due; }"]);
+    with(&[
+        "CREATE TABLE tpcc.DBA.customer (id INTEGER)",
+        "CREATE PROCEDURE tpcc.DBA.payment (IN due INTEGER) { RETURN due; }",
+    ]);
     for command in ["check", "run", "load", "bench", "drop"] {
         let done = run(place.path(), &[command, "--db", &url]);
         done.refused(3, &["customer, payment", "SYS_KEYS", "virtuoso:local"]);
@@ -195,11 +212,16 @@ fn the_experiment_runs_and_its_counts_agree() {
 fn is_closed(engine: &Virtuoso) {
     let server = engine.server().unwrap();
     for password in ["dba", "wrong"] {
-        let Some(command) = stranger::try_it("isql-vt", &[&server.address(), "dba", password, "exec=SELECT 1;"]) else { break };
+        let Some(command) = stranger::try_it("isql-vt", &[&server.address(), "dba", password, "exec=SELECT 1;"]) else {
+            break;
+        };
         stranger::fails(command, &["CL034"]);
     }
     let data = server.data();
-    stranger::sees_nothing(&[data], &[&data.join("graymark.password"), &data.join("graymark.ini"), &data.join("graymark.db")]);
+    stranger::sees_nothing(
+        &[data],
+        &[&data.join("graymark.password"), &data.join("graymark.ini"), &data.join("graymark.db")],
+    );
     assert_eq!(engine.target().connect().unwrap().query("SELECT 1").unwrap().rows.len(), 1);
     for password in ["dba", "wrong"] {
         let url = format!("virtuoso://dba:{password}@{}", server.address());
@@ -261,7 +283,8 @@ fn no_one_else_gets_into_a_private_server() {
 #[test]
 fn mistakes_are_told_in_one_line() {
     let place = open_directory();
-    let refused = |url: &str, code: i32, words: &[&str]| run(place.path(), &["check", "--db", url]).refused(code, words);
+    let refused =
+        |url: &str, code: i32, words: &[&str]| run(place.path(), &["check", "--db", url]).refused(code, words);
     refused("virtuoso:local?buffers=few", 2, &["buffers=few", "whole number"]);
     refused("virtuoso:local?buffers=64MB", 2, &["at least 20000 buffers", "157 MB"]);
     refused("virtuoso:local?colour=red", 2, &["`colour`", "stripes="]);
@@ -283,7 +306,8 @@ fn a_server_that_still_ends_is_waited_for() {
     let first = open().unwrap();
     let (looked, end) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        // As one that Graymark has left behind, and that recovers first. Without a wait the other one is refused long before.
+        // As one that Graymark has left behind, and that recovers first. Without a wait the other one is refused long
+        // before.
         scope.spawn(move || {
             let _ = end.recv_timeout(Duration::from_secs(3));
             drop(first);

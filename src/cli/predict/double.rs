@@ -77,7 +77,8 @@ pub(super) fn double(args: &DoubleArgs) -> Result<Ended, Error> {
 
 /// From the larger of two measured buffers to the one that is sought.
 fn by_measurements(args: &DoubleArgs) -> Result<Doubling, Error> {
-    let usage = || Error::Usage("give --measured twice, with two different sizes, and --to with a third one".to_owned());
+    let usage =
+        || Error::Usage("give --measured twice, with two different sizes, and --to with a third one".to_owned());
     let ([one, other], Some(to)) = (args.measured.as_slice(), args.to) else { return Err(usage()) };
     let (smaller, larger) = if one.0 <= other.0 { (one, other) } else { (other, one) };
     let throughput = quick(*smaller, *larger, to).ok_or_else(usage)?;

@@ -12,7 +12,8 @@ pub(super) fn points(path: &Path) -> Result<Vec<Observation>, Error> {
     let table = if path.is_dir() { path.join(observation::FILE) } else { path.to_owned() };
     let shown = table.display();
     let file = fs::File::open(&table).map_err(|error| {
-        let wanted = "give a table of points such as the points.csv of `graymark sweep grid`, or the directory of such a sweep";
+        let wanted =
+            "give a table of points such as the points.csv of `graymark sweep grid`, or the directory of such a sweep";
         Error::Usage(format!("cannot read {shown}: {error}; {wanted}"))
     })?;
     observation::read(std::io::BufReader::new(file)).map_err(|why| Error::Usage(format!("{shown}: {why}")))

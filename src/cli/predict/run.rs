@@ -54,7 +54,9 @@ pub(super) fn run(args: &RunArgs) -> Result<Ended, Error> {
     let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
     let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(told)?;
     let run = match args.ratio {
-        Some(ratio) => Some(predict::run(&predictor, args.warehouses, args.buffer, ratio, args.tolerance / 100.0).map_err(told)?),
+        Some(ratio) => {
+            Some(predict::run(&predictor, args.warehouses, args.buffer, ratio, args.tolerance / 100.0).map_err(told)?)
+        }
         None => None,
     };
     let point = || predictor.at(args.warehouses, args.buffer);

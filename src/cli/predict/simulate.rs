@@ -23,7 +23,8 @@ pub(super) struct SimulateArgs {
     /// Warehouses
     #[arg(short = 'w', long, value_name = "N", default_value = "10", value_parser = crate::plan::parse_scale)]
     warehouses: u32,
-    /// Sizes of the buffer: a range such as 8GB..512GB, or sizes with commas; GB counts as GiB, as PostgreSQL's settings do
+    /// Sizes of the buffer: a range such as 8GB..512GB, or sizes with commas; GB counts as GiB, as PostgreSQL's
+    /// settings do
     #[arg(long, value_name = "SIZES", value_parser = parse_sizes)]
     buffer: Sizes,
     /// Which page goes when another one needs its place
@@ -41,7 +42,8 @@ pub(super) struct SimulateArgs {
     /// Warehouses that are simulated and stand for all [default: 40 to 200, as the smallest buffer needs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=2_000))]
     sample: Option<u32>,
-    /// Transactions before those that count [default: until the largest buffer is full, at most 4,000 a simulated warehouse]
+    /// Transactions before those that count [default: until the largest buffer is full, at most 4,000 a simulated
+    /// warehouse]
     #[arg(long, value_name = "N")]
     warm_up: Option<u64>,
     /// Transactions that count [default: 2,000 a simulated warehouse, at least 100,000]
@@ -144,7 +146,15 @@ fn show(simulation: &Simulation, relations: bool) {
         answer!("Interrupted: these are the figures until then.");
     }
     answer!("");
-    answer!("{:>12} {:>12} {:>8} {:>8} {:>8} {:>18}", "buffer", "of database", "overall", "data", "index", "misses/transaction");
+    answer!(
+        "{:>12} {:>12} {:>8} {:>8} {:>8} {:>18}",
+        "buffer",
+        "of database",
+        "overall",
+        "data",
+        "index",
+        "misses/transaction"
+    );
     for at in &simulation.sizes {
         answer!(
             "{:>12} {:>10.2} % {:>8} {:>8} {:>8} {:>18.3}{}",
@@ -164,7 +174,9 @@ fn show(simulation: &Simulation, relations: bool) {
     answer!("Pages made by the transactions are missed at any size, as PostgreSQL counts them.");
     let unknown = simulation.sizes.iter().map(|size| size.unknown).fold(0.0, f64::max);
     if unknown > 0.0 {
-        answer!("First uses of a page while a buffer had room are left out: up to {unknown:.2} % of what was asked for.");
+        answer!(
+            "First uses of a page while a buffer had room are left out: up to {unknown:.2} % of what was asked for."
+        );
     }
 }
 
@@ -176,6 +188,10 @@ fn show_relations(simulation: &Simulation) {
     for (name, relation) in &simulation.relations {
         let rates: String =
             shown.iter().map(|size| format!("{:>11}", percent(size.relations.get(name).copied().flatten()))).collect();
-        answer!("{name:16}{:>10.3} {:>8.4}{rates}", relation.references_per_transaction, relation.created_per_transaction);
+        answer!(
+            "{name:16}{:>10.3} {:>8.4}{rates}",
+            relation.references_per_transaction,
+            relation.created_per_transaction
+        );
     }
 }

@@ -43,10 +43,15 @@ pub(super) fn skew(args: &SkewArgs) -> Result<Ended, Error> {
             serde_json::json!({ "what": name, "points": points })
         });
         let shares: Vec<_> = shares.collect();
-        answer!("{}", serde_json::json!({ "page_bytes": args.page, "row_bytes": args.row, "c": args.c, "skew": shares }));
+        answer!(
+            "{}",
+            serde_json::json!({ "page_bytes": args.page, "row_bytes": args.row, "c": args.c, "skew": shares })
+        );
         return Ok(Ended::Held);
     }
-    answer!("Of all accesses, so many percent go to the hottest part of a table (exact, from the distribution of clause 2.1.6):");
+    answer!(
+        "Of all accesses, so many percent go to the hottest part of a table (exact, from the distribution of clause 2.1.6):"
+    );
     let width = columns.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let heads = FRACTIONS.map(|fraction| format!("{:>6}%", 100.0 * fraction)).concat();
     answer!("{:width$}{heads}", "hottest");

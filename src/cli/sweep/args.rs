@@ -41,7 +41,8 @@ Examples:
   graymark sweep warehouses --db postgres:local --to 64 --data-directory /mnt/ext4 --data-directory /mnt/xfs
   graymark sweep warehouses --db postgres:local --to 64 --cpus 0 --cpus 0-1")]
     Warehouses(WarehousesArgs),
-    /// Find the largest number of warehouses or clients that keeps constraints of your own, by doubling and then bisection
+    /// Find the largest number of warehouses or clients that keeps constraints of your own, by doubling and then
+    /// bisection
     #[command(after_help = "\
 Constraints are separated by commas: p90(new_order)<5s (mean, p50, p90, p95, p99, p999 or max of new_order, payment, order_status, delivery or \
 stock_level), efficiency>0.95, tpm>1000, tps>50, errors<=0, retries<100, hits(data)>90% (data, index or overall). That client and database count \
@@ -84,7 +85,8 @@ pub(super) struct Base {
     /// Take what the flags leave open from a file, such as the plan.toml of an earlier record
     #[arg(long = "plan", value_name = "FILE")]
     pub(super) plan_file: Option<PathBuf>,
-    /// Directory of the sweep; one that holds the same sweep already is gone on with [default: graymark-runs/TIME-sweep-KIND-ENGINE]
+    /// Directory of the sweep; one that holds the same sweep already is gone on with [default:
+    /// graymark-runs/TIME-sweep-KIND-ENGINE]
     #[arg(long, value_name = "DIR")]
     pub(super) out: Option<PathBuf>,
     /// Print the sweep as one JSON object on standard output
@@ -170,7 +172,8 @@ pub(super) struct GridArgs {
     /// Runs of each point
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
     pub(super) repeats: u32,
-    /// Bound the memory of the server, its page cache included: auto suits the buffers of each point (Linux, control groups)
+    /// Bound the memory of the server, its page cache included: auto suits the buffers of each point (Linux, control
+    /// groups)
     #[arg(long, value_name = "SIZE|auto", num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
     pub(super) bound_memory: Option<Bound>,
     /// Where the databases are, such as a file system to be measured; may be given several times, a series each
@@ -199,5 +202,8 @@ pub(super) struct ResumeArgs {
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| "give a number from 0 to 100".to_owned())
+    text.parse()
+        .ok()
+        .filter(|percent| (0.0..=100.0).contains(percent))
+        .ok_or_else(|| "give a number from 0 to 100".to_owned())
 }

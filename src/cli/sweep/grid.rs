@@ -129,7 +129,12 @@ pub(super) struct Grid {
 
 impl Grid {
     /// From the command line; what it leaves open comes from the plan.
-    pub(super) fn of(dimensions: Vec<Dimension>, repeats: u32, bound_memory: Option<Bound>, plan: &Plan) -> Result<Grid, Error> {
+    pub(super) fn of(
+        dimensions: Vec<Dimension>,
+        repeats: u32,
+        bound_memory: Option<Bound>,
+        plan: &Plan,
+    ) -> Result<Grid, Error> {
         let usage = |text: &str| Err(Error::Usage(text.to_owned()));
         let mut grid = Grid { repeats, bound_memory, ..Grid::default() };
         for dimension in dimensions {
@@ -140,7 +145,9 @@ impl Grid {
                 Dimension::Clients(values) => std::mem::replace(&mut grid.clients, values).len(),
             };
             if before > 0 {
-                return usage("a dimension of the grid is there twice: give all its values at once, such as buffers=64MB,128MB");
+                return usage(
+                    "a dimension of the grid is there twice: give all its values at once, such as buffers=64MB,128MB",
+                );
             }
         }
         match (grid.warehouses.is_empty(), plan.scale) {
@@ -159,7 +166,9 @@ impl Grid {
             )));
         }
         if bound_memory == Some(Bound::Auto) && grid.buffers.is_empty() {
-            return usage("--bound-memory=auto follows the buffers: add buffers=SIZE, or give a size, such as --bound-memory=1GB");
+            return usage(
+                "--bound-memory=auto follows the buffers: add buffers=SIZE, or give a size, such as --bound-memory=1GB",
+            );
         }
         Ok(grid)
     }
@@ -188,11 +197,13 @@ impl Grid {
     }
 }
 
-/// All points in the order in which they are run: repeat after repeat, each with all combinations, shuffled by the plan's seed. So a drift of
-/// the machine does not look like an effect, and a grid that ends early has whole repeats.
+/// All points in the order in which they are run: repeat after repeat, each with all combinations, shuffled by the
+/// plan's seed. So a drift of the machine does not look like an effect, and a grid that ends early has whole repeats.
 pub(super) fn order(settings: &Settings) -> Vec<PointKey> {
     let Some(grid) = &settings.grid else { return Vec::new() };
-    let some = |values: &[u32]| if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect::<Vec<_>>() };
+    let some = |values: &[u32]| {
+        if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect::<Vec<_>>() }
+    };
     let buffers = if grid.buffers.is_empty() { vec![None] } else { grid.buffers.iter().copied().map(Some).collect() };
     let mut all = Vec::new();
     for repeat in 1..=grid.repeats {
@@ -202,7 +213,15 @@ pub(super) fn order(settings: &Settings) -> Vec<PointKey> {
                 for buffers in buffers.iter().copied() {
                     for cpus in some(&grid.cpus) {
                         for clients in some(&grid.clients) {
-                            points.push(PointKey { series, warehouses, at: None, buffers, cpus, clients, repeat: Some(repeat) });
+                            points.push(PointKey {
+                                series,
+                                warehouses,
+                                at: None,
+                                buffers,
+                                cpus,
+                                clients,
+                                repeat: Some(repeat),
+                            });
                         }
                     }
                 }
@@ -236,7 +255,9 @@ impl Visitor for Fill {
         // What a first reader would otherwise write in each point: row states known, no page to be written back.
         for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
             match runtime.block_on(self.interrupt.or(engine.maintain(kind))) {
-                Some(Ok(MaintenanceOutcome::Absent(_) | MaintenanceOutcome::Done(_) | MaintenanceOutcome::Read { .. })) => {}
+                Some(Ok(
+                    MaintenanceOutcome::Absent(_) | MaintenanceOutcome::Done(_) | MaintenanceOutcome::Read { .. },
+                )) => {}
                 Some(Err(error)) => return Err(error),
                 None => return Ok(false),
             }
@@ -254,7 +275,8 @@ mod tests {
 
     fn grid(dimensions: &[&str]) -> Result<Grid, String> {
         let parsed = dimensions.iter().map(|text| text.parse()).collect::<Result<Vec<Dimension>, String>>()?;
-        Grid::of(parsed, 2, Some(Bound::Auto), &Plan { clients: Some(3), ..Plan::default() }).map_err(|error| error.to_string())
+        Grid::of(parsed, 2, Some(Bound::Auto), &Plan { clients: Some(3), ..Plan::default() })
+            .map_err(|error| error.to_string())
     }
 
     fn settings(seed: u64) -> Settings {
@@ -276,7 +298,10 @@ mod tests {
     #[test]
     fn dimensions_are_read_and_mistakes_told() {
         let read = grid(&["warehouses=2,5", "buffers=64MB"]).unwrap();
-        assert_eq!((read.warehouses, read.buffers, read.clients, read.cpus), (vec![2, 5], vec![64 << 20], vec![3], vec![]));
+        assert_eq!(
+            (read.warehouses, read.buffers, read.clients, read.cpus),
+            (vec![2, 5], vec![64 << 20], vec![3], vec![])
+        );
         for (wrong, why) in [
             (&["warehouses=2,2", "buffers=1MB"][..], "twice"),
             (&["buffers=1MB", "buffers=2MB"], "twice"),
@@ -312,7 +337,8 @@ mod tests {
         let aim = |buffers| PointKey { buffers: Some(buffers), clients: Some(8), ..PointKey::default() };
         assert!(grid.memory(aim(64 << 20), &"postgres:local".into()).unwrap() > 96 << 20);
         assert_eq!(
-            grid.memory(aim(1 << 30), &"mysql:local".into()).unwrap() - grid.memory(aim(1 << 29), &"mysql:local".into()).unwrap(),
+            grid.memory(aim(1 << 30), &"mysql:local".into()).unwrap()
+                - grid.memory(aim(1 << 29), &"mysql:local".into()).unwrap(),
             (1 << 29) + (1 << 26)
         );
         let fixed = Grid { bound_memory: Some("512MB".parse().unwrap()), ..grid };

@@ -1,5 +1,5 @@
-//! `graymark sweep`: runs with one thing varied, each with a record of its own below the sweep's directory. A sweep can be interrupted at
-//! any moment and gone on with.
+//! `graymark sweep`: runs with one thing varied, each with a record of its own below the sweep's directory. A sweep can
+//! be interrupted at any moment and gone on with.
 
 mod args;
 mod grid;
@@ -90,8 +90,10 @@ fn series(places: &Places) -> Vec<Series> {
     let some = |all: usize| all.max(1);
     let (directories, cpus) = (&places.data_directory, &places.cpus);
     let of = |directory: usize| {
-        (0..some(cpus.len()))
-            .map(move |set| Series { data_directory: directories.get(directory).cloned(), cpus: cpus.get(set).cloned() })
+        (0..some(cpus.len())).map(move |set| Series {
+            data_directory: directories.get(directory).cloned(),
+            cpus: cpus.get(set).cloned(),
+        })
     };
     (0..some(directories.len())).flat_map(of).collect()
 }
@@ -247,10 +249,14 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
         return whole_grid(plan);
     }
     if plan.pace == Some(Pace::None) && settings.sweep != Kind::Max {
-        return Err(Error::Usage("a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned()));
+        return Err(Error::Usage(
+            "a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned(),
+        ));
     }
     if !plan.stages.is_empty() || plan.stage_duration.is_some() {
-        return Err(Error::Usage("--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned()));
+        return Err(Error::Usage(
+            "--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned(),
+        ));
     }
     let think = settings.max.as_ref().is_none_or(|max| max.of == Of::Warehouses);
     Ok(plan.or(Plan {
@@ -264,11 +270,14 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
     }))
 }
 
-/// The same of a grid, which runs without think time: each point finds its database at work as long as it takes to be steady.
+/// The same of a grid, which runs without think time: each point finds its database at work as long as it takes to be
+/// steady.
 fn whole_grid(plan: Plan) -> Result<Plan, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     if plan.pace.is_some_and(|pace| pace != Pace::None) {
-        return usage("a grid runs without think time: leave --pace out, or take graymark sweep load or sweep warehouses");
+        return usage(
+            "a grid runs without think time: leave --pace out, or take graymark sweep load or sweep warehouses",
+        );
     }
     if !plan.stages.is_empty() || plan.stage_duration.is_some() {
         return usage("--stages is for run and bench: vary clients=N,N instead");

@@ -40,16 +40,24 @@ pub(super) enum Place {
 
 impl Place {
     /// For a number of warehouses, or for all points of a sweep that does not vary it. `directory` is the sweep's own.
-    pub(super) fn of(url: &DatabaseUrl, series: &Series, warehouses: Option<u32>, directory: &Path) -> Result<Place, Error> {
+    pub(super) fn of(
+        url: &DatabaseUrl,
+        series: &Series,
+        warehouses: Option<u32>,
+        directory: &Path,
+    ) -> Result<Place, Error> {
         let (place, query) = url.reveal().split_once('?').unwrap_or((url.reveal(), ""));
         let scheme = url.scheme();
         let private = place.ends_with(":local");
         if series.cpus.is_some() && !private {
-            return Err(Error::Usage("--cpus bind a private server only: give --db postgres:local, or leave them out".to_owned()));
+            return Err(Error::Usage(
+                "--cpus bind a private server only: give --db postgres:local, or leave them out".to_owned(),
+            ));
         }
         if series.data_directory.is_some() && !private && scheme != "sqlite" {
             return Err(Error::Usage(
-                "--data-directory is for SQLite and for private servers: give --db sqlite:FILE or postgres:local".to_owned(),
+                "--data-directory is for SQLite and for private servers: give --db sqlite:FILE or postgres:local"
+                    .to_owned(),
             ));
         }
         if scheme == "simulated" {
@@ -60,7 +68,9 @@ impl Place {
             let (mut data, mut pairs) = (None, Vec::new());
             for pair in query.split('&').filter(|pair| !pair.is_empty()) {
                 match pair.split_once('=') {
-                    Some(("data", path)) => data = Some(PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned())),
+                    Some(("data", path)) => {
+                        data = Some(PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned()))
+                    }
                     Some(("cpus", _)) if series.cpus.is_some() => {}
                     _ => pairs.push(pair.to_owned()),
                 }
@@ -94,8 +104,8 @@ impl Place {
         Ok(Place::Server { url: url.clone() })
     }
 
-    /// Where a point works that begins with a copy of this database, its server given these options. `ending` is the sweep's own, see
-    /// [`super::state::State::copies`].
+    /// Where a point works that begins with a copy of this database, its server given these options. `ending` is the
+    /// sweep's own, see [`super::state::State::copies`].
     pub(super) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
         match self {
             Place::Private { url, directory } => {
@@ -109,7 +119,9 @@ impl Place {
                 };
                 let mut pairs = query.split('&').filter(given).map(str::to_owned).collect::<Vec<_>>();
                 pairs.push(format!("data={}", utf8_percent_encode(&directory.to_string_lossy(), VALUE)));
-                pairs.extend(options.iter().map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, VALUE))));
+                pairs.extend(
+                    options.iter().map(|(name, value)| format!("{name}={}", utf8_percent_encode(value, VALUE))),
+                );
                 Place::Private { url: format!("{place}?{}", pairs.join("&")).into(), directory }
             }
             Place::File { url, file } => {
@@ -129,7 +141,8 @@ impl Place {
         match (self, working) {
             (Place::Private { directory: from, .. }, Place::Private { directory: to, .. })
             | (Place::File { file: from, .. }, Place::File { file: to, .. }) => {
-                let cannot = |error| Error::Usage(format!("cannot copy {} to {}: {error}", from.display(), to.display()));
+                let cannot =
+                    |error| Error::Usage(format!("cannot copy {} to {}: {error}", from.display(), to.display()));
                 files::copy(from, to).map(|_| ()).map_err(cannot)
             }
             _ => Ok(()),
@@ -139,7 +152,9 @@ impl Place {
     /// The URL to open it by.
     pub(super) fn url(&self) -> &DatabaseUrl {
         match self {
-            Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => url,
+            Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => {
+                url
+            }
         }
     }
 
@@ -151,7 +166,8 @@ impl Place {
         }
     }
 
-    /// Makes it ready to be loaded. Tables of a server are dropped, but for those of the same scale when the point is gone on with.
+    /// Makes it ready to be loaded. Tables of a server are dropped, but for those of the same scale when the point is
+    /// gone on with.
     pub(super) fn prepare(&self, plan: &Plan, again: bool) -> Result<(), Error> {
         match self {
             Place::File { file, .. } => match file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -208,10 +224,12 @@ pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     match Place::of(url, &Series::default(), Some(1), Path::new(""))? {
         Place::Private { .. } => Ok(()),
-        Place::Server { .. } => {
-            usage("a grid starts each point with a copy of its database: give --db postgres:local, sqlite:FILE or simulated:")
+        Place::Server { .. } => usage(
+            "a grid starts each point with a copy of its database: give --db postgres:local, sqlite:FILE or simulated:",
+        ),
+        _ if grid.is_private() => {
+            usage("buffers=, cpus= and --bound-memory are for private servers: give --db postgres:local")
         }
-        _ if grid.is_private() => usage("buffers=, cpus= and --bound-memory are for private servers: give --db postgres:local"),
         _ => Ok(()),
     }
 }
@@ -228,7 +246,9 @@ impl Visitor for MakeWay {
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<(), Error> {
         let stays = match runtime.block_on(engine.database_state())? {
             DatabaseState::Nothing => true,
-            DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => Some(manifest.scale) == self.keep,
+            DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => {
+                Some(manifest.scale) == self.keep
+            }
             DatabaseState::Other { workload } => return Err(check::other::<W>(&workload, &engine.identity().url)),
             DatabaseState::Foreign { why } => return Err(check::foreign(&engine.identity().url, &why)),
             DatabaseState::Damaged { .. } => false,
@@ -256,7 +276,10 @@ mod tests {
         assert_eq!(place("sqlite:x/tpcc.db?cache=64", &here, Some(8)).url().reveal(), "sqlite:x/tpcc-w8.db?cache=64");
         assert_eq!(place("sqlite:tpcc.db", &there, Some(8)).url().reveal(), "sqlite:/mnt/a b/tpcc-w8.db");
         assert_eq!(place("sqlite:tpcc.db", &here, None).url().reveal(), "sqlite:tpcc.db");
-        assert_eq!(place("postgres:local", &here, Some(8)).url().reveal(), "postgres:local?data=out/databases/graymark-w8");
+        assert_eq!(
+            place("postgres:local", &here, Some(8)).url().reveal(),
+            "postgres:local?data=out/databases/graymark-w8"
+        );
         assert_eq!(place("postgres:local?data=/d", &here, None).url().reveal(), "postgres:local?data=/d");
         let bound = Series { cpus: Some("0,2-3".to_owned()), ..there };
         let url = "postgres:local?data=/d&fsync=off&cpus=7";
@@ -264,7 +287,8 @@ mod tests {
             place(url, &bound, Some(2)).url().reveal(),
             "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3&cpus=0,2-3"
         );
-        let point = place(url, &bound, Some(2)).working("point-7", &[("cpus", "0".to_owned()), ("buffers", "64MB".to_owned())]);
+        let point =
+            place(url, &bound, Some(2)).working("point-7", &[("cpus", "0".to_owned()), ("buffers", "64MB".to_owned())]);
         assert_eq!(
             point.url().reveal(),
             "postgres:local?fsync=off&data=/mnt/a%20b/graymark-w2-cpus0,2-3-point-7&cpus=0&buffers=64MB"

@@ -94,7 +94,11 @@ impl Points {
 
     fn stopped(&self) -> Result<Ended, Error> {
         told::write(&self.directory, &study(&self.state))?;
-        tell!("sweep: stopped, {}; go on with: graymark sweep resume {}", progress(&self.state), self.directory.display());
+        tell!(
+            "sweep: stopped, {}; go on with: graymark sweep resume {}",
+            progress(&self.state),
+            self.directory.display()
+        );
         Ok(Ended::Interrupted)
     }
 
@@ -150,8 +154,9 @@ impl Points {
                     remove(&out)?;
                     return Ok(false);
                 }
-                whole(&out)
-                    .ok_or_else(|| Error::Usage(format!("the record {} is not whole: start the sweep again", out.display())))?
+                whole(&out).ok_or_else(|| {
+                    Error::Usage(format!("the record {} is not whole: start the sweep again", out.display()))
+                })?
             }
         };
         let entry = self.entry(entry, &record, began.elapsed().as_secs_f64())?;
@@ -177,8 +182,8 @@ impl Points {
         Ok(true)
     }
 
-    /// Where a point works: of a grid on a copy of the database, made anew, by a server with the point's own options, and why its memory is not
-    /// bounded if it should be. None if loading the database was interrupted.
+    /// Where a point works: of a grid on a copy of the database, made anew, by a server with the point's own options,
+    /// and why its memory is not bounded if it should be. None if loading the database was interrupted.
     fn copied(&mut self, aim: PointKey, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
         let Some(grid) = self.state.settings.grid.clone() else { return Ok(Some((database.clone(), None))) };
         if !self.loaded(aim, database)? {
@@ -209,7 +214,8 @@ impl Points {
     /// Loads the database that points are copied from, if that has not been done; false if it was interrupted.
     fn loaded(&mut self, aim: PointKey, database: &Place) -> Result<bool, Error> {
         let (series, warehouses) = (aim.series, aim.warehouses.unwrap_or(1));
-        let known = self.state.databases.iter().position(|there| (there.series, there.warehouses) == (series, warehouses));
+        let known =
+            self.state.databases.iter().position(|there| (there.series, there.warehouses) == (series, warehouses));
         let index = known.unwrap_or(self.state.databases.len());
         if known.is_none() {
             self.state.databases.push(Database { series, warehouses, own: database.is_free(), ready: false });
@@ -219,7 +225,8 @@ impl Points {
             return Ok(true);
         }
         if !matches!(database, Place::Nowhere { .. }) {
-            let plan = Plan { scale: Some(warehouses), db: Some(database.url().clone()), ..self.state.settings.plan.clone() };
+            let plan =
+                Plan { scale: Some(warehouses), db: Some(database.url().clone()), ..self.state.settings.plan.clone() };
             database.prepare(&plan, known.is_some())?;
             if !grid::fill(plan, self.interrupt.clone())? {
                 return Ok(false);
@@ -240,7 +247,11 @@ impl Points {
             let mut text = Vec::new();
             let written = observation::write(&mut text, &points);
             written.map_err(|error| Error::Output(format!("cannot write {}: {error}", observation::FILE)))?;
-            let name = if index == 0 { observation::FILE.to_owned() } else { format!("series{}-{}", index + 1, observation::FILE) };
+            let name = if index == 0 {
+                observation::FILE.to_owned()
+            } else {
+                format!("series{}-{}", index + 1, observation::FILE)
+            };
             writer::put(&self.directory, &name, &text)?;
         }
         Ok(())
@@ -276,7 +287,8 @@ impl Points {
         let aim = entry.aim;
         let cpus = aim.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
         let place = entry.record.clone();
-        let observation = Observation { cpus, repeat: aim.repeat, record: Some(place), ..point::observed(summary, aim.buffers) };
+        let observation =
+            Observation { cpus, repeat: aim.repeat, record: Some(place), ..point::observed(summary, aim.buffers) };
         let mut point = Point { observation: Some(observation), ..Point::measured(summary) };
         point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not bounded: {why}")));
         point
@@ -325,7 +337,9 @@ pub(super) fn study(state: &State) -> Study {
         );
     }
     if settings.series.iter().any(|series| series.data_directory.is_some()) {
-        notes.push("Directories on one device share that device: compare them only if no other load uses it.".to_owned());
+        notes.push(
+            "Directories on one device share that device: compare them only if no other load uses it.".to_owned(),
+        );
     }
     if let Some(grid) = &settings.grid {
         notes.extend(grid_notes(state, grid));
@@ -411,7 +425,10 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
         (_, Some(why)) => notes.push(format!("In {} of the points {why}.", unbounded.len())),
         (Some(bound), None) => notes.push(format!("The server's memory with its page cache was bounded ({bound}).")),
         (None, None) if grid.is_private() => {
-            notes.push("Memory was not bounded: the page cache of the whole machine answers what misses the buffers.".to_owned());
+            notes.push(
+                "Memory was not bounded: the page cache of the whole machine answers what misses the buffers."
+                    .to_owned(),
+            );
         }
         (None, None) => {}
     }
@@ -427,12 +444,12 @@ fn next(state: &State) -> Option<PointKey> {
             aims.into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim))
         }
         Kind::Grid => grid::order(settings).into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim)),
-        Kind::Warehouses | Kind::Max => {
-            (0..settings.series.len()).find_map(|series| match search::next(settings.from, settings.to, &state.passed(series)) {
+        Kind::Warehouses | Kind::Max => (0..settings.series.len()).find_map(|series| {
+            match search::next(settings.from, settings.to, &state.passed(series)) {
                 Next::Try(number) => Some(settings.aim(series, number)),
                 Next::Found(_) => None,
-            })
-        }
+            }
+        }),
     }
 }
 
@@ -544,8 +561,9 @@ pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Resu
                 let aim = |number| settings.aim(series, number);
                 let Next::Try(next) = search::next(settings.from, settings.to, &passed) else { continue };
                 if passed.values().all(|passed| *passed) {
-                    let further =
-                        search::doubling(settings.from, settings.to).into_iter().filter(|scale| !passed.contains_key(scale));
+                    let further = search::doubling(settings.from, settings.to)
+                        .into_iter()
+                        .filter(|scale| !passed.contains_key(scale));
                     further.map(aim).try_for_each(&mut line)?;
                 } else {
                     line(aim(next))?;

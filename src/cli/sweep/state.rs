@@ -1,4 +1,5 @@
-//! `sweep.toml`: what a sweep is, and how far it has come. Written atomically at every step, so that it can be gone on with.
+//! `sweep.toml`: what a sweep is, and how far it has come. Written atomically at every step, so that it can be gone on
+//! with.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -172,7 +173,8 @@ pub(super) struct State {
     pub(super) settings: Settings,
     #[serde(default)]
     pub(super) points: Vec<Entry>,
-    /// How the names of the copies that points of a grid work on end. No one else has it, so that what has such a name is this sweep's own.
+    /// How the names of the copies that points of a grid work on end. No one else has it, so that what has such a name
+    /// is this sweep's own.
     #[serde(default = "ending")]
     pub(super) copies: String,
     /// Of a grid.
@@ -191,11 +193,15 @@ impl State {
         let path = directory.join(FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(None),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
             Err(error) => return Err(Error::Usage(format!("cannot read {}: {error}", path.display()))),
         };
-        let damaged = |why: &str| Error::Usage(format!("{} is damaged ({why}): start another sweep with --out", path.display()));
-        let state: State = toml::from_str(&text).map_err(|error| damaged(error.message().lines().next().unwrap_or_default()))?;
+        let damaged =
+            |why: &str| Error::Usage(format!("{} is damaged ({why}): start another sweep with --out", path.display()));
+        let state: State =
+            toml::from_str(&text).map_err(|error| damaged(error.message().lines().next().unwrap_or_default()))?;
         if state.format > FORMAT {
             return Err(Error::Usage(format!("{} is of a later format: use a newer Graymark", path.display())));
         }
@@ -209,12 +215,15 @@ impl State {
         {
             return Err(damaged("its settings make no sense"));
         }
-        if !state.copies.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-') || state.copies.is_empty() {
+        if !state.copies.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+            || state.copies.is_empty()
+        {
             return Err(damaged("the name of its copies makes no sense"));
         }
         let whole = |entry: &Entry| {
             let record = Path::new(&entry.record);
-            let inside = record.is_relative() && record.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+            let inside =
+                record.is_relative() && record.components().all(|part| matches!(part, std::path::Component::Normal(_)));
             entry.aim.series < series && inside && (entry.state == Progress::Begun || entry.result.is_some())
         };
         if !state.points.iter().all(whole) {
@@ -225,13 +234,17 @@ impl State {
 
     /// Writes it, whole or not at all.
     pub(super) fn write(&self, directory: &Path) -> Result<(), Error> {
-        let text = toml::to_string(self).map_err(|error| Error::Usage(format!("the sweep cannot be written as TOML: {error}")))?;
+        let text = toml::to_string(self)
+            .map_err(|error| Error::Usage(format!("the sweep cannot be written as TOML: {error}")))?;
         Ok(writer::put(directory, FILE, text.as_bytes())?)
     }
 
     /// Points that are done, with their results.
     pub(super) fn done(&self) -> impl Iterator<Item = (&Entry, &Point)> {
-        self.points.iter().filter(|entry| entry.state == Progress::Done).filter_map(|entry| Some((entry, entry.result.as_ref()?)))
+        self.points
+            .iter()
+            .filter(|entry| entry.state == Progress::Done)
+            .filter_map(|entry| Some((entry, entry.result.as_ref()?)))
     }
 
     /// Which numbers of warehouses, or clients, of a series have passed and which have not.
@@ -255,9 +268,10 @@ pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|error| failed(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            Err(Error::Usage(format!("another graymark is at work in {}: wait for it, or give another --out", directory.display())))
-        }
+        Err(TryLockError::WouldBlock) => Err(Error::Usage(format!(
+            "another graymark is at work in {}: wait for it, or give another --out",
+            directory.display()
+        ))),
         Err(TryLockError::Error(error)) => Err(failed(&error)),
     }
 }

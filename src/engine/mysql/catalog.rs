@@ -29,7 +29,11 @@ pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<
         conn.rows_of::<(String, String)>(sql, (database,)).await.map_err(failed)?.into_iter().collect();
     let foreign = |what: String| {
         let look = format!("SHOW TABLES FROM {database} and SHOW PROCEDURE STATUS");
-        Ok(ownership::foreign(&format!("the database {database}: {what}"), &look, "a database of its own: mysql://USER@HOST/NAME"))
+        Ok(ownership::foreign(
+            &format!("the database {database}: {what}"),
+            &look,
+            "a database of its own: mysql://USER@HOST/NAME",
+        ))
     };
     let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "BASE TABLE");
     if !is_table(METADATA[0]) {
@@ -62,7 +66,10 @@ pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<
     let manifest = match serde_json::from_str::<Manifest>(manifest.as_deref().unwrap_or_default()) {
         Ok(manifest) if manifest.format == FORMAT => manifest,
         Ok(manifest) => {
-            return foreign(format!("it was loaded by another Graymark (format {}), which may remove it", manifest.format));
+            return foreign(format!(
+                "it was loaded by another Graymark (format {}), which may remove it",
+                manifest.format
+            ));
         }
         Err(error) => return foreign(format!("its {} cannot be read: {error}", METADATA[0])),
     };
@@ -73,7 +80,9 @@ pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<
             Some("BASE TABLE") => {
                 if let Some(column) = table.columns.iter().find(|column| !has(table.name, column.name)) {
                     let (table, column) = (table.name, column.name);
-                    return foreign(format!("the table {table} has no column {column}, so that it is none that was loaded"));
+                    return foreign(format!(
+                        "the table {table} has no column {column}, so that it is none that was loaded"
+                    ));
                 }
             }
             Some(kind) => return foreign(format!("{} is no table, but a {kind}", table.name)),
@@ -90,14 +99,14 @@ pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<
 
 /// The columns of all tables, as table and column.
 async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, String)>, mysql_async::Error> {
-    let sql =
-        "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE table_schema = ?";
+    let sql = "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE table_schema = ?";
     Ok(conn.rows_of::<(String, String)>(sql, (database,)).await?.into_iter().collect())
 }
 
 /// What else would be broken if `tables` of the connection's database were gone, as far as this user may see it.
 pub async fn dependents(conn: &mut Conn, tables: &[&str]) -> Result<Vec<String>, Error> {
-    let sql = script::select(DEPENDENTS, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
+    let sql =
+        script::select(DEPENDENTS, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
     let found: Result<Vec<(String, String, String)>, _> = conn.rows(sql[0]).await;
     let found = found.map_err(|error| of_command("cannot see what hangs on the tables", &error))?;
     Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), tables))
@@ -111,15 +120,17 @@ pub async fn note_own_database(conn: &mut Conn) -> Result<(), Error> {
 
 /// Whether Graymark made the database.
 pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, mysql_async::Error> {
-    let sql = "SELECT CAST(table_comment AS CHAR) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?";
+    let sql =
+        "SELECT CAST(table_comment AS CHAR) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?";
     let comment: Option<String> = conn.first_of(sql, (database, METADATA[0])).await?;
     Ok(comment.as_deref() == Some(OWN_DATABASE))
 }
 
-/// Creates the workload's tables and Graymark's own, empty, so far as they are not there. Each statement is a transaction of its own, and
-/// the manifest comes first: what was interrupted here is an unfinished load.
+/// Creates the workload's tables and Graymark's own, empty, so far as they are not there. Each statement is a
+/// transaction of its own, and the manifest comes first: what was interrupted here is an unfinished load.
 pub async fn create<W: Port>(conn: &mut Conn, manifest: &Manifest) -> Result<(), Error> {
-    let json = serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
+    let json = serde_json::to_string(manifest)
+        .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let create = async || {
         for table in script::statements(METADATA_SQL) {
@@ -149,9 +160,9 @@ pub async fn parts(conn: &mut Conn) -> Result<Vec<(String, u32, u64)>, Error> {
 
 /// Bytes of all tables and indexes of the database, as the storage engine estimates them.
 pub async fn bytes(conn: &mut Conn) -> Result<Option<u64>, Error> {
-    let sql =
-        "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
-    let bytes: Option<Option<u64>> = conn.first(sql).await.map_err(|error| of_command("cannot measure the tables", &error))?;
+    let sql = "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
+    let bytes: Option<Option<u64>> =
+        conn.first(sql).await.map_err(|error| of_command("cannot measure the tables", &error))?;
     Ok(bytes.flatten())
 }
 
@@ -164,8 +175,7 @@ pub async fn has_index(conn: &mut Conn, name: &str) -> Result<bool, mysql_async:
 
 /// Whether a constraint of this name is in the connection's database.
 pub async fn has_constraint(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
-    let sql =
-        "SELECT count(*) FROM information_schema.table_constraints WHERE constraint_schema = DATABASE() AND constraint_name = ?";
+    let sql = "SELECT count(*) FROM information_schema.table_constraints WHERE constraint_schema = DATABASE() AND constraint_name = ?";
     let found: Option<u64> = conn.first_of(sql, (name,)).await?;
     Ok(found.is_some_and(|found| found > 0))
 }

@@ -45,7 +45,8 @@ const SETTINGS: [&str; 22] = [
     "version_comment",
 ];
 
-/// MariaDB tells which variables someone has set; not what could hold a password, nor where files lie, where it listens and how names look.
+/// MariaDB tells which variables someone has set; not what could hold a password, nor where files lie, where it listens
+/// and how names look.
 const CHANGED: &str = "SELECT LOWER(variable_name), global_value FROM information_schema.system_variables \
     WHERE global_value_origin IN ('CONFIG', 'COMMAND-LINE', 'SQL') AND variable_name NOT REGEXP \
     '(PASSWORD|KEY|AUTH|DIR$|FILE$|SOCKET|^PORT$|BIND_ADDRESS|HOSTNAME|CHARACTER_SET|COLLATION|^PID|LOG_ERROR|TIMESTAMP|USER|SSL|TLS|\
@@ -104,7 +105,8 @@ fn show(row: &Row) -> String {
 
 /// The running totals of the workload's effects.
 pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
-    let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+    let sql =
+        script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
     let sql = sql.first().copied().unwrap_or_default();
     let row: Option<Row> = conn.first(sql).await.map_err(|error| of_command("cannot count what was done", &error))?;
     let total = |name: &&str| {
@@ -139,7 +141,8 @@ pub async fn settings<W: Port>(conn: &mut Conn, database: &str) -> Result<BTreeM
     }
     let kept: Vec<(String, Option<String>)> = conn.rows_of(ENGINES, (database,)).await.map_err(failed)?;
     let foreign = kept.into_iter().filter(|(table, _)| W::TABLES.iter().any(|known| known.name == *table));
-    let foreign: Vec<String> = foreign.map(|(table, engine)| format!("{table} ({})", engine.unwrap_or_default())).collect();
+    let foreign: Vec<String> =
+        foreign.map(|(table, engine)| format!("{table} ({})", engine.unwrap_or_default())).collect();
     if !foreign.is_empty() {
         settings.insert("tables_of_other_engines".to_owned(), foreign.join(", "));
     }

@@ -24,8 +24,8 @@ const MOST_STATEMENTS: usize = 1_000;
 const LARGEST_PACKET: usize = 16 << 20;
 /// Seconds after which the driver takes an idle connection for closed: the servers' own default.
 const IDLE_SECONDS: usize = 28_800;
-/// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are errors. Tables that someone
-/// else keeps locked are waited for as long as rows are, not the default of a day.
+/// Graymark's dates are UTC; its SQL is meant in the servers' default mode, and rows and texts that do not fit are
+/// errors. Tables that someone else keeps locked are waited for as long as rows are, not the default of a day.
 const SESSION: &str = "SET SESSION time_zone = '+00:00', lock_wait_timeout = 60, \
     sql_mode = 'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_ZERO_IN_DATE,NO_ZERO_DATE'";
 
@@ -59,10 +59,12 @@ impl Target {
             (Some(socket), _) => Host::Socket(PathBuf::from(socket)),
             (None, host) => Host::Tcp(Parts::one_host(host.unwrap_or("localhost")).map_err(Error::Usage)?.to_owned()),
         };
-        let file = environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();
+        let file =
+            environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();
         // A password of the file is meant for the file's user.
         let user = parts.last("user").map(str::to_owned).or_else(|| file.user.clone()).or_else(own_name);
-        let user = user.ok_or_else(|| Error::Usage("who connects? Give a user: mysql://USER@HOST/DATABASE".to_owned()))?;
+        let user =
+            user.ok_or_else(|| Error::Usage("who connects? Give a user: mysql://USER@HOST/DATABASE".to_owned()))?;
         let of_file = file.password.filter(|_| file.user.is_none_or(|name| name == user));
         let ssl_mode = match parts.last("ssl-mode") {
             Some(name) => Mode::from_name(name)?,
@@ -72,7 +74,9 @@ impl Target {
         let timeout = match parts.last("connect_timeout").map(|text| (text, text.parse())) {
             None | Some((_, Ok(0))) => CONNECT_SECONDS,
             Some((_, Ok(seconds))) => seconds,
-            Some((text, Err(_))) => return Err(Error::Usage(format!("connect_timeout={text} is not a number of seconds"))),
+            Some((text, Err(_))) => {
+                return Err(Error::Usage(format!("connect_timeout={text} is not a number of seconds")));
+            }
         };
         Ok(Target {
             port,
@@ -157,7 +161,9 @@ impl Target {
     pub async fn connect(&self, database: Option<&str>, settings: &[&str]) -> Result<Conn, Error> {
         let connecting = async {
             match Conn::new(self.options(database, self.ssl.clone())).await {
-                Err(mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer)) if self.ssl_mode == Mode::Preferred => {
+                Err(mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer))
+                    if self.ssl_mode == Mode::Preferred =>
+                {
                     Conn::new(self.options(database, None)).await
                 }
                 done => done,
@@ -184,7 +190,10 @@ impl Target {
         match tokio::time::timeout(self.timeout, Conn::new(self.options(None, self.ssl.clone()))).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
-                matches!(error, mysql_async::Error::Server(_) | mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer))
+                matches!(
+                    error,
+                    mysql_async::Error::Server(_) | mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer)
+                )
             }
             Err(_) => false,
         }
@@ -216,14 +225,20 @@ impl Target {
                             self.warned()
                         )
                     }
-                    1130 => format!("{place} takes no connections from this host: {message}; see the hosts of its users"),
+                    1130 => {
+                        format!("{place} takes no connections from this host: {message}; see the hosts of its users")
+                    }
                     UNKNOWN_DATABASE => {
                         let database = database.unwrap_or_default();
-                        format!("{place} has no database `{database}`: CREATE DATABASE {database}, or name another one in the URL")
+                        format!(
+                            "{place} has no database `{database}`: CREATE DATABASE {database}, or name another one in the URL"
+                        )
                     }
                     1044 => format!("{place} does not let user `{user}` into the database: {message}"),
                     1040 | 1203 | 1226 => {
-                        format!("{place} has no connection left ({message}): use fewer clients, or raise max_connections")
+                        format!(
+                            "{place} has no connection left ({message}): use fewer clients, or raise max_connections"
+                        )
                     }
                     3159 => format!("{place} wants TLS: give ssl-mode=REQUIRED or VERIFY_IDENTITY ({message})"),
                     _ => format!("{place} refuses the connection: {}", told(error)),
@@ -239,10 +254,12 @@ impl Target {
                  mysql_native_password or caching_sha2_password"
             ),
             mysql_async::Error::Io(IoError::Tls(error)) => self.explain_tls(&one_line(&error.to_string())),
-            mysql_async::Error::Io(IoError::Io(error)) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-                Some(tls) => self.explain_certificate(tls),
-                None => self.explain_io(error),
-            },
+            mysql_async::Error::Io(IoError::Io(error)) => {
+                match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                    Some(tls) => self.explain_certificate(tls),
+                    None => self.explain_io(error),
+                }
+            }
             error => format!("{place} does not speak MySQL's protocol ({}): check host and port", told(error)),
         };
         Error::Database(text)
@@ -267,7 +284,10 @@ impl Target {
                 | io::ErrorKind::InvalidData
                 | io::ErrorKind::Other,
                 _,
-            ) => format!("{place} does not speak MySQL's protocol ({}): check host and port", one_line(&error.to_string())),
+            ) => format!(
+                "{place} does not speak MySQL's protocol ({}): check host and port",
+                one_line(&error.to_string())
+            ),
             _ => format!("cannot connect to {place}: {error}"),
         }
     }
@@ -280,7 +300,9 @@ impl Target {
                 "the certificate of {place} is not of an authority that ssl-mode accepts: name its authority with ssl-ca=FILE, or go \
                  without verification with ssl-mode=REQUIRED"
             ),
-            rustls::Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
+            rustls::Error::InvalidCertificate(
+                Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
+            ) => {
                 format!(
                     "the certificate of {place} names another host: connect by the name that it has, or go without verification with \
                      ssl-mode=REQUIRED"
@@ -346,11 +368,13 @@ mod tests {
             "MYSQL_TCP_PORT" => Some("6000".to_owned()),
             _ => None,
         };
-        let password = |url: &str| Target::parse(url, &environment).unwrap().password.map(|password| password.reveal().to_owned());
+        let password =
+            |url: &str| Target::parse(url, &environment).unwrap().password.map(|password| password.reveal().to_owned());
         assert_eq!(Target::parse("mysql://localhost/b", &environment).unwrap().url(), "mysql://ann@localhost:6000/b");
         assert_eq!(password("mysql://localhost/b").as_deref(), Some("of-file"));
         assert_eq!(password("mysql://bob@localhost/b"), None);
-        let with_password = |name: &str| if name == "MYSQL_PWD" { Some("of-env".to_owned()) } else { environment(name) };
+        let with_password =
+            |name: &str| if name == "MYSQL_PWD" { Some("of-env".to_owned()) } else { environment(name) };
         let target = Target::parse("mysql://localhost/b", &with_password).unwrap();
         assert_eq!(target.password, Some(Password::new("of-env")));
     }

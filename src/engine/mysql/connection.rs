@@ -1,7 +1,7 @@
 //! A session's connection: statements prepared once, worked one after the other.
 //!
-//! The protocol answers one statement before it takes the next, so that an exchange takes a round trip a statement. What makes up for
-//! that: columns of arguments go as one document, and a statement takes all of their places at once.
+//! The protocol answers one statement before it takes the next, so that an exchange takes a round trip a statement.
+//! What makes up for that: columns of arguments go as one document, and a statement takes all of their places at once.
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params, Statement, Value as Wire};
@@ -16,8 +16,9 @@ use crate::workload::value::Value;
 
 /// A statement that a session sends again and again: one or several of SQL's, of which the last one's rows count.
 ///
-/// `?1` stands for the first argument, and so on. `?*` stands for all arguments that are columns, as a JSON array with an array for each of
-/// their places, for `JSON_TABLE`. Without it, a command with columns is worked once for each place.
+/// `?1` stands for the first argument, and so on. `?*` stands for all arguments that are columns, as a JSON array with
+/// an array for each of their places, for `JSON_TABLE`. Without it, a command with columns is worked once for each
+/// place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     /// Its text.
@@ -59,7 +60,12 @@ pub struct Connection {
 
 impl Connection {
     /// Connects to a database and prepares. `isolation` in SQL's words, such as `read committed`.
-    pub async fn open(target: &Target, database: &str, commands: &[Option<Command>], isolation: &str) -> Result<Connection, Error> {
+    pub async fn open(
+        target: &Target,
+        database: &str,
+        commands: &[Option<Command>],
+        isolation: &str,
+    ) -> Result<Connection, Error> {
         let mut conn = target.connect(Some(database), &[&format!("TRANSACTION ISOLATION LEVEL {isolation}")]).await?;
         let mut prepared = Vec::with_capacity(commands.len());
         for command in commands {
@@ -89,11 +95,13 @@ impl Connection {
         Ok(Connection { conn, commands: prepared, open: false, lost: false })
     }
 
-    /// Executes one command as a transaction of its own, and returns the rows of its replies: a procedure may give several.
+    /// Executes one command as a transaction of its own, and returns the rows of its replies: a procedure may give
+    /// several.
     pub async fn call(&mut self, number: usize, parameters: Vec<Wire>) -> Result<Vec<Rows>, Failure> {
         self.check_usable()?;
         let command = self.commands.get(number).and_then(Option::as_ref);
-        let Some((command, (statement, _))) = command.and_then(|command| Some((command, command.statements.first()?))) else {
+        let Some((command, (statement, _))) = command.and_then(|command| Some((command, command.statements.first()?)))
+        else {
             return Err(Failure::Invalid(format!("there is no statement {number}")));
         };
         let writes = command.writes;
@@ -107,8 +115,8 @@ impl Connection {
         }
     }
 
-    /// The reply to a writing command, or to calls with a commit, cannot be made sense of: what it did is done, so that the session
-    /// must not go on as if it were not.
+    /// The reply to a writing command, or to calls with a commit, cannot be made sense of: what it did is done, so that
+    /// the session must not go on as if it were not.
     pub fn unreadable(&mut self, why: &Failure) -> Failure {
         self.lost = true;
         Failure::unreadable(why)
@@ -138,7 +146,13 @@ impl Connection {
         Ok(0)
     }
 
-    async fn statement(&mut self, at: usize, number: usize, arguments: &[Arg<'_>], on_row: &mut OnRow<'_>) -> Result<u64, Problem> {
+    async fn statement(
+        &mut self,
+        at: usize,
+        number: usize,
+        arguments: &[Arg<'_>],
+        on_row: &mut OnRow<'_>,
+    ) -> Result<u64, Problem> {
         let Some(command) = self.commands.get(number).and_then(Option::as_ref) else {
             return Err(Problem::Row(Failure::Invalid(format!("there is no statement {number}"))));
         };
@@ -244,11 +258,14 @@ impl sql::Connection for Connection {
     }
 }
 
-/// Sees that the procedure that a statement calls, if it does, is there with as many parameters. The server would only find out when it is
-/// called.
+/// Sees that the procedure that a statement calls, if it does, is there with as many parameters. The server would only
+/// find out when it is called.
 async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
-    let Some((name, arguments)) = sql.strip_prefix("CALL ").and_then(|call| call.split_once('(')) else { return Ok(()) };
-    let count = "SELECT count(*) FROM information_schema.parameters WHERE specific_schema = DATABASE() AND specific_name = ?";
+    let Some((name, arguments)) = sql.strip_prefix("CALL ").and_then(|call| call.split_once('(')) else {
+        return Ok(());
+    };
+    let count =
+        "SELECT count(*) FROM information_schema.parameters WHERE specific_schema = DATABASE() AND specific_name = ?";
     let found: Option<usize> = conn
         .first_of(count, (name,))
         .await
@@ -262,7 +279,11 @@ async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
     )))
 }
 
-async fn replies(conn: &mut Conn, statement: &Statement, parameters: Vec<Wire>) -> Result<Vec<Rows>, mysql_async::Error> {
+async fn replies(
+    conn: &mut Conn,
+    statement: &Statement,
+    parameters: Vec<Wire>,
+) -> Result<Vec<Rows>, mysql_async::Error> {
     let mut result = conn.exec_iter(statement, positional(parameters)).await?;
     let mut replies = Vec::new();
     while !result.is_empty() {
@@ -310,7 +331,9 @@ fn document(arguments: &[Arg<'_>], places: usize) -> Wire {
             json.push_str(&match argument {
                 Arg::Ints(values) => values.get(place).map(ToString::to_string).unwrap_or_default(),
                 Arg::Moneys(values) => values.get(place).map(|amount| format!("\"{amount}\"")).unwrap_or_default(),
-                Arg::Texts(values) => serde_json::Value::from(values.get(place).copied().unwrap_or_default()).to_string(),
+                Arg::Texts(values) => {
+                    serde_json::Value::from(values.get(place).copied().unwrap_or_default()).to_string()
+                }
                 Arg::One(_) => String::new(),
             });
         }
@@ -345,7 +368,9 @@ fn parse(command: &str) -> Result<Vec<(String, Vec<Parameter>)>, String> {
                     parameters.push(Parameter::Columns);
                 } else {
                     let number = rest[1..=digits].parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-                    parameters.push(Parameter::Argument(number.ok_or_else(|| format!("a `?` without its number: {command}"))?));
+                    parameters.push(Parameter::Argument(
+                        number.ok_or_else(|| format!("a `?` without its number: {command}"))?,
+                    ));
                     letters.by_ref().take(digits).for_each(drop);
                 }
                 sql.push('?');
@@ -372,8 +397,14 @@ mod tests {
             "-- why? so\nUPDATE t SET a = ?2 WHERE b = ?1 AND c = '?3;';\nSELECT a FROM JSON_TABLE(?*, '$[*]') WHERE b = ?11\n",
         );
         let expected = [
-            ("UPDATE t SET a = ? WHERE b = ? AND c = '?3;'".to_owned(), vec![Parameter::Argument(1), Parameter::Argument(0)]),
-            ("SELECT a FROM JSON_TABLE(?, '$[*]') WHERE b = ?".to_owned(), vec![Parameter::Columns, Parameter::Argument(10)]),
+            (
+                "UPDATE t SET a = ? WHERE b = ? AND c = '?3;'".to_owned(),
+                vec![Parameter::Argument(1), Parameter::Argument(0)],
+            ),
+            (
+                "SELECT a FROM JSON_TABLE(?, '$[*]') WHERE b = ?".to_owned(),
+                vec![Parameter::Columns, Parameter::Argument(10)],
+            ),
         ];
         assert_eq!(parsed, Ok(expected.into()));
         assert!(parse("SELECT ?").is_err() && parse("SELECT ?0").is_err());
@@ -381,8 +412,12 @@ mod tests {
 
     #[test]
     fn columns_become_rows_of_a_document() {
-        let arguments =
-            [Arg::One(Value::Int(7)), Arg::Ints(&[1, -2]), Arg::Moneys(&[Money(5), Money(-1_000)]), Arg::Texts(&["a\"b", "\\"])];
+        let arguments = [
+            Arg::One(Value::Int(7)),
+            Arg::Ints(&[1, -2]),
+            Arg::Moneys(&[Money(5), Money(-1_000)]),
+            Arg::Texts(&["a\"b", "\\"]),
+        ];
         assert_eq!(document(&arguments, 2), Wire::Bytes(br#"[[1,"0.05","a\"b"],[-2,"-10.00","\\"]]"#.to_vec()));
         assert_eq!(element(&arguments[2], 1), Some(Wire::Bytes(b"-10.00".to_vec())));
         assert_eq!(element(&arguments[1], 2), None);

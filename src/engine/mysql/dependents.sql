@@ -1,5 +1,5 @@
--- What else in the server hangs on tables of the connection's database: foreign keys of tables, and views. The server writes whole names into
--- what it keeps of a view; it shows views to those who may see them.
+-- What else in the server hangs on tables of the connection's database: foreign keys of tables, and views. The server
+-- writes whole names into what it keeps of a view; it shows views to those who may see them.
 
 -- name: dependents
 SELECT 'table' AS kind,

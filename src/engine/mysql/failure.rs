@@ -5,7 +5,8 @@ use mysql_async::{DriverError, IoError, ServerError};
 use crate::engine::{Error, Failure, RetryReason};
 use crate::visible::one_line;
 
-/// A row or gap was not to be had within `innodb_lock_wait_timeout`. Only the statement is rolled back then; Graymark rolls back the rest.
+/// A row or gap was not to be had within `innodb_lock_wait_timeout`. Only the statement is rolled back then; Graymark
+/// rolls back the rest.
 pub const LOCK_WAIT_TIMEOUT: u16 = 1205;
 /// The transaction was chosen as the victim of a deadlock, or lost against another node of a cluster.
 pub const DEADLOCK: u16 = 1213;
@@ -18,7 +19,8 @@ pub const UNKNOWN_DATABASE: u16 = 1049;
 /// There is already a row with this key.
 pub const DUPLICATE_KEY: u16 = 1062;
 
-/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection is gone.
+/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection
+/// is gone.
 pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool) -> Failure {
     let Some(refusal) = refusal(error) else {
         // Only a parameter or a value of a wrong type leaves the connection usable.
@@ -83,7 +85,8 @@ pub fn told(error: &mysql_async::Error) -> String {
         mysql_async::Error::Io(IoError::Io(error)) => one_line(&error.to_string()),
         mysql_async::Error::Io(IoError::Tls(error)) => one_line(&error.to_string()),
         mysql_async::Error::Driver(DriverError::FromRow { row }) => {
-            let columns = row.columns_ref().iter().map(|column| column.name_str().into_owned()).collect::<Vec<_>>().join(", ");
+            let columns =
+                row.columns_ref().iter().map(|column| column.name_str().into_owned()).collect::<Vec<_>>().join(", ");
             format!(
                 "a row of ({}) holds NULL or a value of another type than expected: see who changed the table",
                 one_line(&columns)

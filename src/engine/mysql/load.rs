@@ -1,8 +1,8 @@
 //! Loads a population: parallel `LOAD DATA LOCAL` from memory, then keys, statistics and a count of every table.
 //!
-//! Each part of the population is one transaction that first notes the part, so that an interrupted load goes on where it was, and a part
-//! whose transaction outlives its loader at the server is not brought twice: the second one waits at the note. A named lock keeps loads
-//! apart.
+//! Each part of the population is one transaction that first notes the part, so that an interrupted load goes on where
+//! it was, and a part whose transaction outlives its loader at the server is not brought twice: the second one waits at
+//! the note. A named lock keeps loads apart.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -57,7 +57,8 @@ pub async fn load<W: Port>(
     phases.begin("keys");
     let mut conns = try_join_all((0..jobs).map(|_| target.connect(Some(database), &SETTINGS))).await?;
     let keys = script::statements(W::KEYS);
-    side_by_side(&mut conns, &keys, async |conn: &mut Conn, key: &Named<'_>| declare(conn, key, Declared::Index).await).await?;
+    side_by_side(&mut conns, &keys, async |conn: &mut Conn, key: &Named<'_>| declare(conn, key, Declared::Index).await)
+        .await?;
     if manifest.foreign_keys {
         phases.begin("foreign keys");
         // Each locks two tables, so side by side they would only get in each other's way.
@@ -73,7 +74,8 @@ pub async fn load<W: Port>(
     let expected = |table: usize| expected.get(&table).copied().unwrap_or(0);
     let mut tables: Vec<(usize, &str)> = W::TABLES.iter().map(|table| table.name).enumerate().collect();
     tables.sort_by_key(|(number, _)| std::cmp::Reverse(expected(*number)));
-    side_by_side(&mut conns, &tables, async |conn: &mut Conn, (_, table): &(usize, &str)| analyze(conn, table).await).await?;
+    side_by_side(&mut conns, &tables, async |conn: &mut Conn, (_, table): &(usize, &str)| analyze(conn, table).await)
+        .await?;
 
     phases.begin("verify");
     let counted = Mutex::new(vec![0; W::TABLES.len()]);
@@ -97,11 +99,14 @@ pub async fn load<W: Port>(
 /// Makes this process the one that loads or restores, for as long as the connection lives.
 pub(super) async fn claim(target: &Target, database: &str) -> Result<Conn, Error> {
     let mut guard = target.connect(None, &["wait_timeout = 31536000"]).await?;
-    // A loader that has just ended may hold it for a moment. Names of locks are short, and shared by all databases of a server.
+    // A loader that has just ended may hold it for a moment. Names of locks are short, and shared by all databases of a
+    // server.
     let lock = guard.first_of("SELECT GET_LOCK(CONCAT('graymark ', SHA1(?)), 2)", (database,)).await;
     match lock.map_err(|error| of_command("cannot begin", &error))? {
         Some(Some(1)) => Ok(guard),
-        _ => Err(Error::Database(format!("another load or restore is running in the database {database}: wait for it or stop it"))),
+        _ => Err(Error::Database(format!(
+            "another load or restore is running in the database {database}: wait for it or stop it"
+        ))),
     }
 }
 
@@ -129,7 +134,12 @@ async fn prepare<W: Port>(conn: &mut Conn, database: &str, manifest: &Manifest) 
 }
 
 /// Sends parts of the population until there are no more, or the load is stopped.
-async fn copy_parts<W: Port>(target: &Target, database: &str, population: &W::Population, share: &Share) -> Result<(), Error> {
+async fn copy_parts<W: Port>(
+    target: &Target,
+    database: &str,
+    population: &W::Population,
+    share: &Share,
+) -> Result<(), Error> {
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
     let tables = population.tables();
     while let Some(part) = share.take() {
@@ -193,8 +203,9 @@ async fn note(conn: &mut Conn, table: &str, part: Part) -> Result<bool, mysql_as
                 conn.query_drop("ROLLBACK").await?;
                 return Ok(false);
             }
-            // Two threads waited for notes of a load that was killed. When the server takes these back, both come to hold the gap that they
-            // were in, where neither lets the other insert. The server has ended this one's transaction, and the other goes on.
+            // Two threads waited for notes of a load that was killed. When the server takes these back, both come to
+            // hold the gap that they were in, where neither lets the other insert. The server has ended this one's
+            // transaction, and the other goes on.
             Some(DEADLOCK) => {}
             _ => return Err(error),
         }
@@ -283,8 +294,9 @@ pub(super) async fn count(conn: &mut Conn, table: &str) -> Result<u64, Error> {
     Ok(rows.unwrap_or(0))
 }
 
-/// Removes the workload's tables, its procedures and what Graymark keeps with them, if its manifest proves that they are its own; the database
-/// too, if Graymark made it and nothing else is in it. The server takes no dropped table back: what else hangs on them is looked for first.
+/// Removes the workload's tables, its procedures and what Graymark keeps with them, if its manifest proves that they
+/// are its own; the database too, if Graymark made it and nothing else is in it. The server takes no dropped table
+/// back: what else hangs on them is looked for first.
 pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
     let database = target.database(W::NAME);
     let guard = claim(target, database).await?;

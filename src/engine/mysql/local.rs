@@ -16,7 +16,9 @@ pub fn parse(url: &str) -> Result<Option<Options>, Error> {
             "tcp" => options.tcp = url::switch("tcp", &value)?,
             "memory" => options.memory = Some(url::bytes("memory", &value)?),
             "buffers" => {
-                options.settings.push(("innodb_buffer_pool_size".to_owned(), url::bytes("buffers", &value)?.to_string()));
+                options
+                    .settings
+                    .push(("innodb_buffer_pool_size".to_owned(), url::bytes("buffers", &value)?.to_string()));
             }
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
@@ -55,8 +57,8 @@ const CLOSED: [&str; 14] = [
     "user",
 ];
 
-/// A system variable's name, as `SHOW VARIABLES` writes it; not one whose value could hold a password, for settings are recorded, nor one that
-/// opens the server to others.
+/// A system variable's name, as `SHOW VARIABLES` writes it; not one whose value could hold a password, for settings are
+/// recorded, nor one that opens the server to others.
 pub fn is_setting(name: &str) -> bool {
     let secret = name.contains("password") || name.contains("key") || name.contains("auth");
     !secret
@@ -73,7 +75,8 @@ mod tests {
     fn a_private_server_is_asked_for_with_its_settings() {
         assert_eq!(parse("mysql://localhost/local"), Ok(None));
         assert_eq!(parse("mariadb:local"), Ok(Some(Options::default())));
-        let options = parse("mysql:local?data=/var/bench%20data&cpus=0,2-3&innodb_buffer_pool_size=1G").unwrap().unwrap();
+        let options =
+            parse("mysql:local?data=/var/bench%20data&cpus=0,2-3&innodb_buffer_pool_size=1G").unwrap().unwrap();
         assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
         assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
         assert_eq!(options.settings, [("innodb_buffer_pool_size".to_owned(), "1G".to_owned())]);

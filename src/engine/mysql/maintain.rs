@@ -37,7 +37,9 @@ async fn checkpoint(conn: &mut Conn) -> Result<MaintenanceOutcome, Error> {
             ));
         }
         Err(error) if failure::code(&error) == Some(NO_PRIVILEGE) => {
-            return Ok(MaintenanceOutcome::Absent("this user may not set innodb_log_checkpoint_now: grant it SUPER".to_owned()));
+            return Ok(MaintenanceOutcome::Absent(
+                "this user may not set innodb_log_checkpoint_now: grant it SUPER".to_owned(),
+            ));
         }
         Err(error) => return Err(of_command("cannot ask for a checkpoint", &error)),
     }

@@ -1,4 +1,5 @@
-//! MySQL's protocol: a MariaDB or MySQL server that is there, or a private MariaDB that Graymark starts. Tables are InnoDB's.
+//! MySQL's protocol: a MariaDB or MySQL server that is there, or a private MariaDB that Graymark starts. Tables are
+//! InnoDB's.
 
 mod catalog;
 mod check;
@@ -84,7 +85,8 @@ pub struct Mysql {
 }
 
 impl Mysql {
-    /// Opens `mysql://…`, or starts a private server for `mysql:local[?data=DIR&NAME=VALUE…]`. Nothing is written to the database.
+    /// Opens `mysql://…`, or starts a private server for `mysql:local[?data=DIR&NAME=VALUE…]`. Nothing is written to
+    /// the database.
     pub async fn open(options: Options) -> Result<Mysql, Error> {
         let (server, shown, url) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
@@ -117,7 +119,8 @@ impl Mysql {
         };
         let name = if about.version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
         let version = about.version.split_once("-MariaDB").map_or(about.version.as_str(), |(version, _)| version);
-        let identity = Identity { name: name.to_owned(), version: version.to_owned(), url: shown.unwrap_or_else(|| target.url()) };
+        let identity =
+            Identity { name: name.to_owned(), version: version.to_owned(), url: shown.unwrap_or_else(|| target.url()) };
         let via = options.via.unwrap_or(Via::Procedures);
         Ok(Mysql { target, server, neighbour, identity, via, isolation: options.isolation })
     }
@@ -152,7 +155,8 @@ struct About {
 }
 
 async fn about(conn: &mut Conn) -> Result<About, mysql_async::Error> {
-    let row: Option<(String, Option<String>, Option<String>)> = conn.first("SELECT VERSION(), @@datadir, @@pid_file").await?;
+    let row: Option<(String, Option<String>, Option<String>)> =
+        conn.first("SELECT VERSION(), @@datadir, @@pid_file").await?;
     let (version, data, pid_file) = row.unwrap_or_default();
     Ok(About { version, data, pid_file })
 }
@@ -313,8 +317,10 @@ impl<W: Port> Engine<W> for Mysql {
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = W::commands(self.via);
-        let commands = commands.map_err(|why| Error::Database(format!("MySQL's dialect of {} is incomplete: {why}", W::NAME)))?;
-        let connection = Connection::open(&self.target, self.target.database(W::NAME), &commands, self.isolation.words()).await?;
+        let commands =
+            commands.map_err(|why| Error::Database(format!("MySQL's dialect of {} is incomplete: {why}", W::NAME)))?;
+        let connection =
+            Connection::open(&self.target, self.target.database(W::NAME), &commands, self.isolation.words()).await?;
         Ok(W::session(connection, self.via))
     }
 }

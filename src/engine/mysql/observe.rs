@@ -14,8 +14,8 @@ use crate::measure::pages::{PageReads, Reads};
 
 /// Status variables of the server under Graymark's names.
 ///
-/// Commits are those of the storage engine: each COMMIT, and each statement that is a transaction of its own, also such that only read.
-/// The place in the log is exact at any moment; what it grows by is bytes of log.
+/// Commits are those of the storage engine: each COMMIT, and each statement that is a transaction of its own, also such
+/// that only read. The place in the log is exact at any moment; what it grows by is bytes of log.
 const NAMED: [(Counter, &str); 6] = [
     (Counter::Commits, "Handler_commit"),
     (Counter::BlockReads, "Innodb_pages_read"),
@@ -78,7 +78,9 @@ fn counters(status: &HashMap<String, f64>) -> Counters {
     if status.get("Innodb_lsn_current").is_none() {
         counters.set(Counter::LogBytes, status.get(LOG_WRITTEN).copied());
     }
-    for (pages, bytes) in [(Counter::BlockReads, Counter::BlockReadBytes), (Counter::BlockWrites, Counter::BlockWriteBytes)] {
+    for (pages, bytes) in
+        [(Counter::BlockReads, Counter::BlockReadBytes), (Counter::BlockWrites, Counter::BlockWriteBytes)]
+    {
         counters.set(bytes, counters.get(pages).zip(status.get(PAGE_SIZE)).map(|(pages, size)| pages * size));
     }
     counters
@@ -103,8 +105,9 @@ impl Observer for Watch<'_> {
         Ok(counters)
     }
 
-    /// InnoDB counts page reads of the whole server only, undo and all other databases included, and does not tell rows from indexes: a table is
-    /// an index there. To look at each page in the buffers (information_schema.innodb_buffer_page) would stop the server for a moment.
+    /// InnoDB counts page reads of the whole server only, undo and all other databases included, and does not tell rows
+    /// from indexes: a table is an index there. To look at each page in the buffers
+    /// (information_schema.innodb_buffer_page) would stop the server for a moment.
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         let mut conn = self.connect().await?;
         let failed = |error| of_command("cannot read the server's counters", &error);

@@ -19,7 +19,8 @@ pub struct Found {
     pub warning: Option<String>,
 }
 
-/// Reads a file. One that is not there holds nothing; one that anyone may write is ignored with a warning, as by the client.
+/// Reads a file. One that is not there holds nothing; one that anyone may write is ignored with a warning, as by the
+/// client.
 pub fn read(file: &Path) -> Found {
     let Ok(metadata) = std::fs::metadata(file) else { return Found::default() };
     let warn = |text: String| Found { warning: Some(text), ..Found::default() };
@@ -56,8 +57,8 @@ fn options(text: &str) -> Found {
     found
 }
 
-/// A value without the quotes around it. `\\`, `\s`, `\t`, `\n` and `\r` stand for a backslash, a blank, a tab and line ends. Without quotes,
-/// a `#` after a blank begins a comment.
+/// A value without the quotes around it. `\\`, `\s`, `\t`, `\n` and `\r` stand for a backslash, a blank, a tab and line
+/// ends. Without quotes, a `#` after a blank begins a comment.
 fn unquoted(value: &str) -> String {
     let value = value.trim();
     let quoted = ['\'', '"'].into_iter().find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
@@ -88,10 +89,12 @@ mod tests {
 
     #[test]
     fn the_clients_group_is_read_and_no_other() {
-        let text =
-            "[mysqld]\npassword=no\n[client]\n# user = nobody\nuser = ann\npassword = 'a\\\\b #c'\nport=1\n[mysql]\nuser=bob\n";
+        let text = "[mysqld]\npassword=no\n[client]\n# user = nobody\nuser = ann\npassword = 'a\\\\b #c'\nport=1\n[mysql]\nuser=bob\n";
         let found = options(text);
-        assert_eq!((found.user.as_deref(), found.password.as_ref().map(Password::reveal)), (Some("ann"), Some("a\\b #c")));
+        assert_eq!(
+            (found.user.as_deref(), found.password.as_ref().map(Password::reveal)),
+            (Some("ann"), Some("a\\b #c"))
+        );
         assert_eq!(options("[client]\npassword=x\\sy # mine\n").password.as_ref().map(Password::reveal), Some("x y"));
         assert_eq!(options("password=x\n"), Found::default());
     }

@@ -36,7 +36,9 @@ pub async fn compare<W: Port>(conn: &mut Conn) -> Result<Procedures, Error> {
             Ok(row) => match row.and_then(|row| row.get_opt::<Option<String>, _>(2)?.ok()) {
                 None => Source::Other,
                 Some(None) => Source::Unread,
-                Some(Some(kept)) if essence(&kept).is_some_and(|kept| essence(procedure.sql) == Some(kept)) => Source::Own,
+                Some(Some(kept)) if essence(&kept).is_some_and(|kept| essence(procedure.sql) == Some(kept)) => {
+                    Source::Own
+                }
                 Some(Some(_)) => Source::Other,
             },
         };
@@ -45,8 +47,8 @@ pub async fn compare<W: Port>(conn: &mut Conn) -> Result<Procedures, Error> {
     Ok(Procedures::of(found))
 }
 
-/// What the server keeps as it came: the parameters, and the body. Name, owner and the characteristic between them it writes in its own way.
-/// None for a text that is no such statement, or has further characteristics.
+/// What the server keeps as it came: the parameters, and the body. Name, owner and the characteristic between them it
+/// writes in its own way. None for a text that is no such statement, or has further characteristics.
 fn essence(statement: &str) -> Option<(&str, &str)> {
     let (_, rest) = statement.split_once("PROCEDURE ")?;
     let (_, rest) = rest.split_once('(')?;
@@ -61,7 +63,8 @@ fn essence(statement: &str) -> Option<(&str, &str)> {
     });
     let (head, rest) = rest.split_at(closes?.0);
     let rest = rest.strip_prefix(')')?.trim_start();
-    let body = ["MODIFIES SQL DATA", "READS SQL DATA"].iter().find_map(|characteristic| rest.strip_prefix(characteristic))?;
+    let body =
+        ["MODIFIES SQL DATA", "READS SQL DATA"].iter().find_map(|characteristic| rest.strip_prefix(characteristic))?;
     Some((head, body.trim()))
 }
 
@@ -74,7 +77,8 @@ mod tests {
     #[test]
     fn what_the_server_writes_in_its_own_way_is_left_out() {
         let ours = "CREATE PROCEDURE f(IN a decimal(4, 4))\nREADS SQL DATA\nBEGIN\n    SELECT a;\nEND";
-        let kept = "CREATE DEFINER=`me`@`%` PROCEDURE `f`(IN a decimal(4, 4))\n    READS SQL DATA\nBEGIN\n    SELECT a;\nEND";
+        let kept =
+            "CREATE DEFINER=`me`@`%` PROCEDURE `f`(IN a decimal(4, 4))\n    READS SQL DATA\nBEGIN\n    SELECT a;\nEND";
         assert_eq!(essence(ours), Some(("IN a decimal(4, 4)", "BEGIN\n    SELECT a;\nEND")));
         assert_eq!(essence(kept), essence(ours));
         for other in ["SELECT 0;", "SELECT a ;"] {
@@ -83,8 +87,13 @@ mod tests {
         assert_ne!(essence(&kept.replace("(4, 4)", "(4, 3)")), essence(ours));
         assert_eq!(essence("CREATE PROCEDURE f(IN a int)\nREADS SQL DATA\nSELECT a"), Some(("IN a int", "SELECT a")));
         assert_eq!(essence("CREATE PROCEDURE f(IN a int)\n    SQL SECURITY INVOKER\nSELECT a"), None);
-        for procedure in script::statements(Tpcc::PROCEDURES).iter().chain(&script::statements(DebitCredit::PROCEDURES)) {
-            assert!(essence(procedure.sql).is_some_and(|(head, body)| !head.is_empty() && body.len() > 100), "{}", procedure.name);
+        for procedure in script::statements(Tpcc::PROCEDURES).iter().chain(&script::statements(DebitCredit::PROCEDURES))
+        {
+            assert!(
+                essence(procedure.sql).is_some_and(|(head, body)| !head.is_empty() && body.len() > 100),
+                "{}",
+                procedure.name
+            );
         }
     }
 }

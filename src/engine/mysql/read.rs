@@ -1,5 +1,5 @@
-//! Rows of a reply as values. The driver's own conversions panic at a NULL, or a type, that is not expected; tables that someone else made or
-//! changed may hold both, so here they are errors.
+//! Rows of a reply as values. The driver's own conversions panic at a NULL, or a type, that is not expected; tables
+//! that someone else made or changed may hold both, so here they are errors.
 
 use mysql_async::prelude::{FromRow, Queryable};
 use mysql_async::{Conn, DriverError, Error, FromRowError, Params, Row, from_row_opt};

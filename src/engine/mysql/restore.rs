@@ -1,4 +1,5 @@
-//! Takes back what transactions did to a loaded population, in one transaction; then has the tables analyzed and verified.
+//! Takes back what transactions did to a loaded population, in one transaction; then has the tables analyzed and
+//! verified.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,8 +56,10 @@ pub async fn restore<W: Port>(
     progress.step("analyze");
     let mut tables: Vec<usize> = (0..W::TABLES.len()).collect();
     tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
-    side_by_side(&mut conns, &tables, async |conn: &mut Conn, table: &usize| load::analyze(conn, W::TABLES[*table].name).await)
-        .await?;
+    side_by_side(&mut conns, &tables, async |conn: &mut Conn, table: &usize| {
+        load::analyze(conn, W::TABLES[*table].name).await
+    })
+    .await?;
     progress.phase("analyze");
 
     progress.step("verify");
@@ -89,7 +92,9 @@ pub async fn restore<W: Port>(
 
 fn refused(error: &mysql_async::Error) -> Error {
     if failure::code(error) == Some(LOCK_WAIT_TIMEOUT) {
-        return Error::Database("someone is writing to the tables: end the run that is going on, then restore".to_owned());
+        return Error::Database(
+            "someone is writing to the tables: end the run that is going on, then restore".to_owned(),
+        );
     }
     of_command("cannot restore", error)
 }
@@ -127,7 +132,8 @@ async fn generate(
     parts: &Parts,
     rows: &mut impl Rows,
 ) -> Result<(), mysql_async::Error> {
-    let wanted = "CREATE TEMPORARY TABLE wanted (number bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, part int, unit int)";
+    let wanted =
+        "CREATE TEMPORARY TABLE wanted (number bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, part int, unit int)";
     conn.query_drop(wanted).await?;
     conn.query_drop(format!("INSERT INTO wanted (part, unit) {sql}")).await?;
     let statement = rows::statement(&made.into, &made.columns);

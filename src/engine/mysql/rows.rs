@@ -13,7 +13,8 @@ const CHUNK: usize = 256 << 10;
 /// Room for the largest row beyond a chunk, so that a buffer rarely grows.
 const MARGIN: usize = 8 << 10;
 
-/// The statement that takes rows with these columns. The file's name means nothing: the rows come from the client's memory.
+/// The statement that takes rows with these columns. The file's name means nothing: the rows come from the client's
+/// memory.
 pub fn statement(table: &str, columns: &[&str]) -> String {
     format!(
         "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' \

@@ -23,11 +23,13 @@ pub(super) fn empty_caches(mysql: &Mysql, all: bool) -> Result<CacheState, Error
 
 /// Reads all of a table, in the order of its primary key.
 pub(super) async fn scan(conn: &mut Conn, table: &Table) -> Result<Scanned, Error> {
-    // To count the last column the server has to look into each row; without any index, what is left is the table itself.
+    // To count the last column the server has to look into each row; without any index, what is left is the table
+    // itself.
     let last = table.columns.last().map_or("*", |column| column.name);
     let sql = format!("SELECT greatest(count(*), count({last})) FROM {} USE INDEX ()", table.name);
     let began = Instant::now();
-    let rows: Option<u64> = conn.first(sql).await.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
+    let rows: Option<u64> =
+        conn.first(sql).await.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
     Ok(Scanned { rows: rows.unwrap_or_default(), bytes: None, seconds: began.elapsed().as_secs_f64() })
 }
 

@@ -30,7 +30,9 @@ impl Mode {
             "PREFERRED" => Ok(Mode::Preferred),
             "REQUIRED" => Ok(Mode::Required),
             "VERIFY_IDENTITY" => Ok(Mode::VerifyIdentity),
-            _ => Err(Error::Usage(format!("ssl-mode={name} is none of DISABLED, PREFERRED, REQUIRED, VERIFY_IDENTITY"))),
+            _ => {
+                Err(Error::Usage(format!("ssl-mode={name} is none of DISABLED, PREFERRED, REQUIRED, VERIFY_IDENTITY")))
+            }
         }
     }
 }

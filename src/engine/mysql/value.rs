@@ -21,9 +21,13 @@ pub fn to_wire(value: Value<'_>) -> Wire {
     }
 }
 
-/// A date as SQL writes it, `2026-11-21 12:44:32.000000` in UTC; what is beyond the years that SQL knows is the first of them.
+/// A date as SQL writes it, `2026-11-21 12:44:32.000000` in UTC; what is beyond the years that SQL knows is the first
+/// of them.
 pub fn date_text(time: Timestamp) -> String {
-    let date = jiff::Timestamp::from_microsecond(time.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(TimeZone::UTC).datetime();
+    let date = jiff::Timestamp::from_microsecond(time.0)
+        .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+        .to_zoned(TimeZone::UTC)
+        .datetime();
     date.strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()
 }
 
@@ -32,7 +36,9 @@ pub struct Row<'a>(pub &'a [Wire]);
 
 impl Row<'_> {
     fn column(&self, at: usize) -> Result<&Wire, Failure> {
-        self.0.get(at).ok_or_else(|| Failure::Invalid(format!("a reply has {} columns, and none of number {at}", self.0.len())))
+        self.0
+            .get(at)
+            .ok_or_else(|| Failure::Invalid(format!("a reply has {} columns, and none of number {at}", self.0.len())))
     }
 }
 
@@ -149,8 +155,8 @@ impl sql::Row for Row<'_> {
 /// The most columns of a [`Line`].
 const MAX_COLUMNS: usize = 32;
 
-/// A row that came as one text, its columns with tabs between them; an empty one is null where it may be. The protocol describes each column of
-/// each reply anew, and a procedure that answers with a text of its own has only one.
+/// A row that came as one text, its columns with tabs between them; an empty one is null where it may be. The protocol
+/// describes each column of each reply anew, and a procedure that answers with a text of its own has only one.
 pub struct Line<'a>(ArrayVec<&'a str, MAX_COLUMNS>);
 
 impl<'a> Line<'a> {
@@ -209,7 +215,8 @@ mod tests {
     #[test]
     fn decimals_are_exact_or_refused() {
         let cents = |text: &str| decimal(&Wire::Bytes(text.into()), 2);
-        for (text, expected) in [("0.00", 0), ("-10.00", -1_000), ("1.5", 150), ("7", 700), (".25", 25), ("1.500", 150)] {
+        for (text, expected) in [("0.00", 0), ("-10.00", -1_000), ("1.5", 150), ("7", 700), (".25", 25), ("1.500", 150)]
+        {
             assert_eq!(cents(text), Some(expected), "{text}");
         }
         for wrong in ["", "-", ".", "1.234", "1,5", "x", "99999999999999999999", "1e2"] {
@@ -251,6 +258,8 @@ mod tests {
         assert_eq!((line.money(2).unwrap(), line.rate(3).unwrap()), (Money(-5), Rate(1_234)));
         assert_eq!((line.text(4).unwrap(), line.time(5).unwrap()), ("a b", Timestamp(1_000_000_000_123_456)));
         assert_eq!(line.optional_time(6).unwrap(), None);
-        assert!(line.int(1).is_err() && line.money(4).is_err() && line.text(7).is_err() && line.optional_time(7).is_err());
+        assert!(
+            line.int(1).is_err() && line.money(4).is_err() && line.text(7).is_err() && line.optional_time(7).is_err()
+        );
     }
 }

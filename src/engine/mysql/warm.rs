@@ -21,8 +21,8 @@ pub async fn at_random<W: Workload>(
     warm::at_random::<W>(population, seed, &mut Rows { conn, statements }, told).await
 }
 
-/// Reads the rows of many keys one by one: the order of the join keeps the server from reading the table from end to end instead. The
-/// primary key is the table itself, so that whoever finds a key there has read its row.
+/// Reads the rows of many keys one by one: the order of the join keeps the server from reading the table from end to
+/// end instead. The primary key is the table itself, so that whoever finds a key there has read its row.
 fn statement(table: &Table) -> String {
     let columns = || table.primary_key.iter().enumerate();
     let given = columns().map(|(place, _)| format!("k{place} int PATH '$[{place}]'")).collect::<Vec<_>>().join(", ");
@@ -48,8 +48,11 @@ impl Reader for Rows<'_> {
             let _ = write!(json, "{}[{columns}]", if number == 0 { "" } else { "," });
         }
         json.push(']');
-        let found: Option<u64> =
-            self.conn.first_of(sql, (json,)).await.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
+        let found: Option<u64> = self
+            .conn
+            .first_of(sql, (json,))
+            .await
+            .map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
         Ok(found.unwrap_or(0))
     }
 }

@@ -59,7 +59,8 @@ pub(super) fn ask(connection: &Connection, dialect: &Dialect, name: &str) -> Res
 
 /// Makes Graymark's tables.
 pub(super) fn write<W: Port>(connection: &Connection, dialect: &Dialect, manifest: &Manifest) -> Result<(), Error> {
-    let json = serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
+    let json = serde_json::to_string(manifest)
+        .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
     let write = || {
         // A load that was killed right here left them behind, where a table is a transaction of its own.
         for name in ["create manifest", "create parts"] {
@@ -123,7 +124,11 @@ pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect
         Ok(reply) => reply.unwrap_or_default(),
         Err(error) if is_missing(&error) => {
             let unproven = there::<W>(connection)?;
-            return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+            return if unproven.is_empty() {
+                Ok(DatabaseState::Nothing)
+            } else {
+                foreign(ownership::unproven(&unproven))
+            };
         }
         Err(error) if error.meaning() == Meaning::Lost => return Err(look(&error)),
         Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
@@ -147,7 +152,10 @@ pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect
         Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
     };
     if manifest.format != FORMAT {
-        return foreign(format!("its manifest has format {}, and this program understands format {FORMAT}", manifest.format));
+        return foreign(format!(
+            "its manifest has format {}, and this program understands format {FORMAT}",
+            manifest.format
+        ));
     }
     for table in W::TABLES.iter().filter(|table| there.contains(&table.name)) {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
@@ -191,7 +199,8 @@ pub(super) fn drop_tables<W: Port>(connection: &Connection, dialect: &Dialect) -
     let reply = ask(connection, dialect, "dependents").map_err(cannot)?.unwrap_or_default();
     let text = |row: &super::row::Row, at| row.text(at).map(str::to_owned).unwrap_or_default();
     let all: Vec<[String; 3]> = reply.rows.iter().map(|row| [text(row, 0), text(row, 1), text(row, 2)]).collect();
-    let dependents = ownership::dependents(all.iter().map(|[kind, name, needed]| (&**kind, &**name, &**needed)), &there);
+    let dependents =
+        ownership::dependents(all.iter().map(|[kind, name, needed]| (&**kind, &**name, &**needed)), &there);
     if !dependents.is_empty() {
         return Err(ownership::needed_by(&dependents.join(", ")));
     }

@@ -79,7 +79,11 @@ pub(super) fn rows_of(connection: &Connection, traces: &[Trace]) -> Result<Optio
 }
 
 /// What driver and database tell, and the settings that matter to the result.
-pub(super) fn settings(connection: &Connection, dialect: &Dialect, isolation: &str) -> Result<BTreeMap<String, String>, Error> {
+pub(super) fn settings(
+    connection: &Connection,
+    dialect: &Dialect,
+    isolation: &str,
+) -> Result<BTreeMap<String, String>, Error> {
     let capabilities = connection.capabilities();
     let mut settings: BTreeMap<String, String> = [
         ("isolation", isolation.to_owned()),
@@ -89,7 +93,8 @@ pub(super) fn settings(connection: &Connection, dialect: &Dialect, isolation: &s
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    let reply = catalog::ask(connection, dialect, "settings").map_err(|error| failed("cannot read the settings", &error))?;
+    let reply =
+        catalog::ask(connection, dialect, "settings").map_err(|error| failed("cannot read the settings", &error))?;
     for row in &reply.unwrap_or_default().rows {
         if let (Ok(name), Ok(value)) = (row.text(0), row.text(1)) {
             settings.insert(name.to_lowercase(), value.to_owned());

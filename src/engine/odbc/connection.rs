@@ -24,7 +24,8 @@ pub struct Quirks {
     pub wide_integers: bool,
     /// It knows no C integers of 64 bits.
     pub no_big_integers: bool,
-    /// It sends an array of rows one by one; but its database takes the values of a column as one, in PostgreSQL's notation of arrays.
+    /// It sends an array of rows one by one; but its database takes the values of a column as one, in PostgreSQL's
+    /// notation of arrays.
     pub row_by_row: bool,
 }
 
@@ -47,8 +48,8 @@ pub struct Capabilities {
     pub driver: String,
     /// The driver's version.
     pub driver_version: String,
-    /// Isolation levels that can be set, as a mask of `SQL_TXN_READ_UNCOMMITTED` (1), `READ_COMMITTED` (2), `REPEATABLE_READ` (4) and
-    /// `SERIALIZABLE` (8).
+    /// Isolation levels that can be set, as a mask of `SQL_TXN_READ_UNCOMMITTED` (1), `READ_COMMITTED` (2),
+    /// `REPEATABLE_READ` (4) and `SERIALIZABLE` (8).
     pub isolation_levels: u32,
     /// The level that a connection has at first, as one of these bits.
     pub default_isolation: u32,
@@ -89,8 +90,8 @@ impl Connection {
         Ok(Connection { quirks: Quirks::of(&dbms), dbc, dbms })
     }
 
-    /// Opens a connection and closes it, on a thread of its own: a driver may wait without end for a server that takes the connection and says
-    /// nothing.
+    /// Opens a connection and closes it, on a thread of its own: a driver may wait without end for a server that takes
+    /// the connection and says nothing.
     ///
     /// # Errors
     /// As [`Connection::open`], or that there was no answer in time.
@@ -142,8 +143,8 @@ impl Connection {
         self.dbc.set(ConnectionAttribute::AUTOCOMMIT, u32::from(on))
     }
 
-    /// Sets the isolation level of the transactions to come. Outside a transaction only; and after connecting, for what is set before
-    /// some drivers forget.
+    /// Sets the isolation level of the transactions to come. Outside a transaction only; and after connecting, for what
+    /// is set before some drivers forget.
     pub fn set_isolation(&self, isolation: Isolation) -> Result<(), Diagnostic> {
         self.dbc.set(ConnectionAttribute::TXN_ISOLATION, isolation_bit(isolation))
     }

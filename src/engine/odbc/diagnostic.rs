@@ -83,7 +83,9 @@ impl Diagnostic {
             // MariaDB's innodb_snapshot_isolation: a row has changed since the snapshot.
             ("HY000", 1020) => Meaning::Retry(RetryReason::Serialization),
             // An administrator's shutdown of PostgreSQL; MariaDB's "cannot connect", "gone away", "lost" and "killed".
-            ("57P01" | "57P02" | "57P03", _) | ("HY000", 2002 | 2003 | 2006 | 2013 | 1927) | ("70100", 1927) => Meaning::Lost,
+            ("57P01" | "57P02" | "57P03", _) | ("HY000", 2002 | 2003 | 2006 | 2013 | 1927) | ("70100", 1927) => {
+                Meaning::Lost
+            }
             (state, _) if state.starts_with("08") => Meaning::Lost,
             _ => Meaning::Refused,
         }
@@ -130,7 +132,11 @@ mod tests {
             ("23000", 1062, "Duplicate entry", Refused),
             ("42P01", 7, "relation does not exist", Refused),
         ] {
-            assert_eq!(Diagnostic::new(state.as_bytes(), native, message).meaning(), meaning, "{state} {native} {message}");
+            assert_eq!(
+                Diagnostic::new(state.as_bytes(), native, message).meaning(),
+                meaning,
+                "{state} {native} {message}"
+            );
         }
     }
 

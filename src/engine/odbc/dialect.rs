@@ -1,5 +1,5 @@
-//! What databases call things differently, as data. The name that a driver gives its database chooses; any other database is spoken to in
-//! plain SQL.
+//! What databases call things differently, as data. The name that a driver gives its database chooses; any other
+//! database is spoken to in plain SQL.
 
 use crate::engine::Error;
 
@@ -14,8 +14,8 @@ pub struct Dialect {
     pub texts: Texts,
     /// Sent after connecting. `{schema}` is the workload's name.
     pub session: &'static [&'static str],
-    /// Begins a transaction that will write, on a connection that commits every statement at once; none where one that does not begins by
-    /// itself.
+    /// Begins a transaction that will write, on a connection that commits every statement at once; none where one that
+    /// does not begins by itself.
     pub begin: Option<&'static str>,
     /// Whether money, rates and dates are integers: cents, 1/10,000 and microseconds since 1970.
     pub integers: bool,
@@ -167,6 +167,8 @@ mod tests {
         ] {
             assert_eq!(Dialect::of(dbms, asked).unwrap().name, name);
         }
-        assert!(matches!(Dialect::of("x", Some("klingon")), Err(Error::Usage(why)) if why.contains("postgresql, mariadb")));
+        assert!(
+            matches!(Dialect::of("x", Some("klingon")), Err(Error::Usage(why)) if why.contains("postgresql, mariadb"))
+        );
     }
 }

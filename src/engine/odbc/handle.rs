@@ -1,7 +1,9 @@
-//! ODBC handles that free themselves: the only place that calls the driver manager for handles, attributes and diagnostics.
+//! ODBC handles that free themselves: the only place that calls the driver manager for handles, attributes and
+//! diagnostics.
 //!
-//! This is the C interface by way of `odbc-sys`. Two things that a run must survive speak against a layer above it: a connection to a
-//! server that is gone has to be dropped without a panic, and the isolation level has to be set after connecting.
+//! This is the C interface by way of `odbc-sys`. Two things that a run must survive speak against a layer above it: a
+//! connection to a server that is gone has to be dropped without a panic, and the isolation level has to be set after
+//! connecting.
 
 use std::ffi::CString;
 use std::ptr::null_mut;
@@ -9,9 +11,9 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use odbc_sys::{
-    AttrOdbcVersion, CompletionType, ConnectionAttribute, DriverConnectOption, EnvironmentAttribute, HDbc, HEnv, HStmt, Handle,
-    HandleType, InfoType, NTS, Pointer, SQLAllocHandle, SQLDisconnect, SQLDriverConnect, SQLEndTran, SQLFreeHandle, SQLGetDiagRec,
-    SQLGetInfo, SQLSetConnectAttr, SQLSetEnvAttr, SqlReturn,
+    AttrOdbcVersion, CompletionType, ConnectionAttribute, DriverConnectOption, EnvironmentAttribute, HDbc, HEnv, HStmt,
+    Handle, HandleType, InfoType, NTS, Pointer, SQLAllocHandle, SQLDisconnect, SQLDriverConnect, SQLEndTran,
+    SQLFreeHandle, SQLGetDiagRec, SQLGetInfo, SQLSetConnectAttr, SQLSetEnvAttr, SqlReturn,
 };
 
 use super::diagnostic::Diagnostic;
@@ -35,7 +37,8 @@ fn environment() -> Result<HEnv, Diagnostic> {
         let mut handle = Handle::null();
         // SAFETY: a new environment has no parent, and the place for it lives through the call.
         let code = unsafe { SQLAllocHandle(HandleType::Env, Handle::null(), &mut handle) };
-        succeeded(code).map_err(|code| Diagnostic::of_driver_manager(format!("no ODBC environment (return code {code})")))?;
+        succeeded(code)
+            .map_err(|code| Diagnostic::of_driver_manager(format!("no ODBC environment (return code {code})")))?;
         let version = Pointer::from(AttrOdbcVersion::Odbc3);
         // SAFETY: the environment is new, and the value is a number, not a place.
         let code = unsafe { SQLSetEnvAttr(handle.as_henv(), EnvironmentAttribute::OdbcVersion, version, 0) };
@@ -60,7 +63,16 @@ fn diagnose(kind: HandleType, handle: Handle) -> Diagnostic {
         let mut message = [0_u8; MESSAGE];
         // SAFETY: the handle is allocated, all places live through the call, and the message's is as long as is said.
         let code = unsafe {
-            SQLGetDiagRec(kind, handle, number, state.as_mut_ptr(), &mut native, message.as_mut_ptr(), MESSAGE as i16, &mut length)
+            SQLGetDiagRec(
+                kind,
+                handle,
+                number,
+                state.as_mut_ptr(),
+                &mut native,
+                message.as_mut_ptr(),
+                MESSAGE as i16,
+                &mut length,
+            )
         };
         if succeeded(code).is_err() {
             break;
@@ -72,7 +84,9 @@ fn diagnose(kind: HandleType, handle: Handle) -> Diagnostic {
             Some(first) => first.append(&record),
         }
     }
-    told.unwrap_or_else(|| Diagnostic::of_driver_manager("an ODBC call failed, and the driver does not say why".to_owned()))
+    told.unwrap_or_else(|| {
+        Diagnostic::of_driver_manager("an ODBC call failed, and the driver does not say why".to_owned())
+    })
 }
 
 /// A connection's handle. It stays until the last statement on it is gone.
@@ -95,7 +109,16 @@ impl Dbc {
         // SAFETY: the text ends with a zero, as its length says; no completed text is wanted.
         let code = unsafe {
             let (text, length) = (text.as_ptr().cast(), NTS as i16);
-            SQLDriverConnect(dbc.handle, null_mut(), text, length, null_mut(), 0, null_mut(), DriverConnectOption::NoPrompt)
+            SQLDriverConnect(
+                dbc.handle,
+                null_mut(),
+                text,
+                length,
+                null_mut(),
+                0,
+                null_mut(),
+                DriverConnectOption::NoPrompt,
+            )
         };
         dbc.check(code)?;
         dbc.connected = true;
@@ -140,8 +163,8 @@ impl Dbc {
 impl Drop for Dbc {
     fn drop(&mut self) {
         if self.connected {
-            // SAFETY: nothing uses the connection any more. A transaction that is open keeps some drivers from disconnecting; that it
-            // cannot be ended, because the server is gone, is no matter.
+            // SAFETY: nothing uses the connection any more. A transaction that is open keeps some drivers from
+            // disconnecting; that it cannot be ended, because the server is gone, is no matter.
             let closed = unsafe {
                 let _ = SQLEndTran(HandleType::Dbc, self.handle.as_handle(), CompletionType::Rollback);
                 SQLDisconnect(self.handle)
@@ -197,5 +220,6 @@ impl Drop for Stmt {
 
 /// A text for C: some drivers read to the zero, whatever length they are told (Virtuoso's does).
 pub(super) fn terminated(text: &str) -> Result<CString, Diagnostic> {
-    CString::new(text).map_err(|_| Diagnostic::of_driver_manager("a text for the database holds a zero byte".to_owned()))
+    CString::new(text)
+        .map_err(|_| Diagnostic::of_driver_manager("a text for the database holds a zero byte".to_owned()))
 }

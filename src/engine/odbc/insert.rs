@@ -19,7 +19,8 @@ const ARRAY: usize = 500;
 pub(super) struct Insert {
     dialect: &'static Dialect,
     statement: Statement,
-    /// The values of each column in PostgreSQL's notation, if the driver would send an array of rows one by one; else empty.
+    /// The values of each column in PostgreSQL's notation, if the driver would send an array of rows one by one; else
+    /// empty.
     arrays: Vec<String>,
     row: usize,
     column: usize,

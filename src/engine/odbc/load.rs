@@ -1,4 +1,5 @@
-//! Loading a population by arrays of rows: several sessions side by side, a transaction a part, resumable after an end at any moment.
+//! Loading a population by arrays of rows: several sessions side by side, a transaction a part, resumable after an end
+//! at any moment.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,8 +69,8 @@ pub(super) async fn load<W: Port>(
     Ok(phases.end())
 }
 
-/// Makes the tables, or those of them that an interrupted load has not made. What proves them to be Graymark's comes first, for not every
-/// database takes tables back.
+/// Makes the tables, or those of them that an interrupted load has not made. What proves them to be Graymark's comes
+/// first, for not every database takes tables back.
 fn create<W: Port>(
     connection: &Connection,
     dialect: &Dialect,
@@ -137,8 +138,9 @@ async fn rows<W: Port>(
     let loaded = catalog::parts(connection, odbc.dialect)?;
     phases.resumed(loaded.values().map(|part| part.rows).sum(), loaded.values().map(|part| part.bytes).sum());
     let tables = population.tables();
-    let is_missing =
-        |part: &Part| tables.get(part.table).is_some_and(|table| !loaded.contains_key(&(table.name.to_owned(), part.number)));
+    let is_missing = |part: &Part| {
+        tables.get(part.table).is_some_and(|table| !loaded.contains_key(&(table.name.to_owned(), part.number)))
+    };
     let parts: VecDeque<Part> = population.parts().into_iter().filter(is_missing).collect();
     let jobs = jobs.clamp(1, parts.len().max(1));
     let (tell, mut hear) = mpsc::unbounded_channel();
@@ -177,7 +179,8 @@ async fn verify(phases: &mut Phases<'_>, connection: &Connection, population: &i
     Ok(())
 }
 
-/// Threads that load. When this is dropped they end with the rows that they are at, and what is not committed is taken back.
+/// Threads that load. When this is dropped they end with the rows that they are at, and what is not committed is taken
+/// back.
 struct Loaders {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,

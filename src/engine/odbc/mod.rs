@@ -1,7 +1,8 @@
 //! Any database with an ODBC driver.
 //!
-//! [`connection`] and what it needs know no workload: other engines that speak ODBC stand upon them. The engine itself speaks statements in
-//! the dialect of the database ([`dialect`]), one round trip each; a session's calls block its thread.
+//! [`connection`] and what it needs know no workload: other engines that speak ODBC stand upon them. The engine itself
+//! speaks statements in the dialect of the database ([`dialect`]), one round trip each; a session's calls block its
+//! thread.
 
 mod catalog;
 mod check;
@@ -38,8 +39,8 @@ use self::dialect::Dialect;
 use self::session::Session;
 use self::target::Target;
 use super::{
-    DatabaseState, Engine, Error, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest, Observer, Options,
-    RestoreReport, Unobserved, Via,
+    DatabaseState, Engine, Error, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest, Observer,
+    Options, RestoreReport, Unobserved, Via,
 };
 use crate::engine::seed::Reading;
 use crate::measure::maintenance::MaintenanceKind;
@@ -69,7 +70,8 @@ impl Odbc {
         }
         if !options.settings.is_empty() {
             return Err(Error::Usage(
-                "settings can be given to a private server only: set them in the connection string or at the server".to_owned(),
+                "settings can be given to a private server only: set them in the connection string or at the server"
+                    .to_owned(),
             ));
         }
         let target = Target::parse(options.url.reveal(), &|name| std::env::var(name).ok())?;
@@ -124,9 +126,15 @@ impl Odbc {
         match catalog::database_state::<W>(connection, self.dialect)? {
             DatabaseState::Complete(manifest) => Ok(manifest),
             DatabaseState::Nothing => not_loaded("it holds nothing of the workload: load it first"),
-            DatabaseState::Unfinished(_) => not_loaded("its load has not ended: load it again with the same parameters to go on"),
-            DatabaseState::Other { workload } => not_loaded(&format!("it holds the workload {workload}: name another database")),
-            DatabaseState::Damaged { why } => not_loaded(&format!("{why}; remove the tables with graymark drop and load again")),
+            DatabaseState::Unfinished(_) => {
+                not_loaded("its load has not ended: load it again with the same parameters to go on")
+            }
+            DatabaseState::Other { workload } => {
+                not_loaded(&format!("it holds the workload {workload}: name another database"))
+            }
+            DatabaseState::Damaged { why } => {
+                not_loaded(&format!("{why}; remove the tables with graymark drop and load again"))
+            }
             DatabaseState::Foreign { why } => not_loaded(&why),
         }
     }
@@ -139,7 +147,9 @@ fn unreachable_because(target: &Target, error: &Diagnostic) -> Error {
         ("01000", _) => "install the driver, or give its file: Driver=/path/to/driver.so",
         ("28000" | "28P01", _) => "see to UID, and to PWD or the variable GRAYMARK_ODBC_PWD",
         // psqlODBC has one state for a server that is not there and for one that turns the user away.
-        ("08001", _) if turned_away(error.message()) => "see to Database and UID, and to PWD or the variable GRAYMARK_ODBC_PWD",
+        ("08001", _) if turned_away(error.message()) => {
+            "see to Database and UID, and to PWD or the variable GRAYMARK_ODBC_PWD"
+        }
         (_, Meaning::Lost) => "see that the server runs, and to Server= and Port=",
         _ => "see to the connection string",
     };
@@ -262,7 +272,9 @@ impl<W: Port> Engine<W> for Odbc {
             MaintenanceKind::Checkpoint => {
                 Ok(MaintenanceOutcome::Absent("ODBC has no common way to ask for a checkpoint".to_owned()))
             }
-            MaintenanceKind::Vacuum => Ok(MaintenanceOutcome::Absent("ODBC has no common way to ask for a vacuum".to_owned())),
+            MaintenanceKind::Vacuum => {
+                Ok(MaintenanceOutcome::Absent("ODBC has no common way to ask for a vacuum".to_owned()))
+            }
             MaintenanceKind::WarmUp => warm::everything::<W>(&self.connect::<W>()?),
         }
     }
@@ -290,8 +302,9 @@ impl<W: Port> Engine<W> for Odbc {
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let statements = port::statements::<W>(self.dialect);
-        let statements = statements
-            .map_err(|why| Error::Database(format!("the {} dialect of {} is incomplete: {why}", self.dialect.name, W::NAME)))?;
+        let statements = statements.map_err(|why| {
+            Error::Database(format!("the {} dialect of {} is incomplete: {why}", self.dialect.name, W::NAME))
+        })?;
         self.session::<W>(&statements)
     }
 }

@@ -251,7 +251,8 @@ fn decimal(units: i64, scale: u8, into: &mut [u8; DECIMAL]) -> usize {
 
 /// Date and time in UTC. The error says that there is none.
 pub(super) fn civil(time: Timestamp) -> Result<jiff::civil::DateTime, String> {
-    let found = jiff::Timestamp::from_microsecond(time.0).map_err(|_| format!("{} microseconds are no date", time.0))?;
+    let found =
+        jiff::Timestamp::from_microsecond(time.0).map_err(|_| format!("{} microseconds are no date", time.0))?;
     Ok(found.to_zoned(jiff::tz::TimeZone::UTC).datetime())
 }
 
@@ -313,8 +314,11 @@ mod tests {
             buffer.put(0, Param::Int(-2)).unwrap();
             buffer.put(1, Param::Int(3)).unwrap();
             assert_eq!(buffer.width, width);
-            let expected =
-                if width == 4 { [-2_i32, 3].map(i32::to_ne_bytes).concat() } else { [-2_i64, 3].map(i64::to_ne_bytes).concat() };
+            let expected = if width == 4 {
+                [-2_i32, 3].map(i32::to_ne_bytes).concat()
+            } else {
+                [-2_i64, 3].map(i64::to_ne_bytes).concat()
+            };
             assert_eq!(buffer.bytes()[..2 * width], expected);
         }
     }

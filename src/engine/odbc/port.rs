@@ -115,7 +115,9 @@ mod tests {
         let sorted = children_first::<Tpcc>();
         let place = |name: &str| sorted.iter().position(|table| *table == name).unwrap();
         assert_eq!(sorted.len(), 9);
-        for (child, parent) in [("order_line", "stock"), ("order_line", "orders"), ("orders", "customer"), ("stock", "item")] {
+        for (child, parent) in
+            [("order_line", "stock"), ("order_line", "orders"), ("orders", "customer"), ("stock", "item")]
+        {
             assert!(place(child) < place(parent), "{sorted:?}");
         }
         let sorted = children_first::<DebitCredit>();

@@ -23,7 +23,12 @@ pub enum Values {
 }
 
 /// Hands the rows to `sink`.
-pub async fn read(connection: &Connection, reading: &Reading<'_>, values: Values, sink: &mut dyn RowSink) -> Result<(), Error> {
+pub async fn read(
+    connection: &Connection,
+    reading: &Reading<'_>,
+    values: Values,
+    sink: &mut dyn RowSink,
+) -> Result<(), Error> {
     let what = format!("cannot read {}", reading.table);
     let expression = |column: &Column| match (column.kind, values) {
         (ColumnKind::Time, Values::DatesAsTexts) => format!("CAST ({} AS VARCHAR)", column.name),

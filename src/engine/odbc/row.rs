@@ -37,7 +37,10 @@ impl Row {
     /// A column's text, without the blanks of a padded column; none is the null.
     pub fn optional_text(&self, column: usize) -> Result<Option<&str>, Failure> {
         let Some((end, null)) = self.ends.get(column).copied() else {
-            return Err(Failure::Invalid(format!("a reply has {} columns, and column {column} is not among them", self.width())));
+            return Err(Failure::Invalid(format!(
+                "a reply has {} columns, and column {column} is not among them",
+                self.width()
+            )));
         };
         let start = column.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |(end, _)| *end);
         let text = self.bytes.get(start..end).and_then(|bytes| std::str::from_utf8(bytes).ok());
@@ -91,7 +94,10 @@ impl Row {
 
     /// A decimal of the database as a tax or discount.
     pub fn rate(&self, column: usize) -> Result<Rate, Failure> {
-        self.must(column, self.make(column, "rate of four decimals", |text| decimal(text, RATE)?.try_into().ok().map(Rate))?)
+        self.must(
+            column,
+            self.make(column, "rate of four decimals", |text| decimal(text, RATE)?.try_into().ok().map(Rate))?,
+        )
     }
 
     /// Date and time, or null.
@@ -105,7 +111,8 @@ impl Row {
     }
 }
 
-/// A decimal number in units of ten to the power of minus `scale`; none if it is no such number. Exact: further decimals must be zeros.
+/// A decimal number in units of ten to the power of minus `scale`; none if it is no such number. Exact: further
+/// decimals must be zeros.
 pub(super) fn decimal(text: &str, scale: u32) -> Option<i64> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {

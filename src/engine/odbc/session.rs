@@ -49,7 +49,8 @@ struct Chosen {
 type OnRow<'a> = dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure> + 'a;
 
 impl Session {
-    /// Prepares the statements on a connection. Where the database has one writer, `writer` is handed on in the order of asking.
+    /// Prepares the statements on a connection. Where the database has one writer, `writer` is handed on in the order
+    /// of asking.
     pub(super) fn new(
         connection: Connection,
         dialect: &'static Dialect,
@@ -120,7 +121,13 @@ impl Session {
         Ok(())
     }
 
-    fn statement(&mut self, at: usize, number: usize, arguments: &[Arg<'_>], on_row: &mut OnRow<'_>) -> Result<u64, Failure> {
+    fn statement(
+        &mut self,
+        at: usize,
+        number: usize,
+        arguments: &[Arg<'_>],
+        on_row: &mut OnRow<'_>,
+    ) -> Result<u64, Failure> {
         let (dialect, note) = (self.dialect, self.note);
         let Some(steps) = self.statements.get_mut(number) else {
             return Err(Failure::Invalid(format!("the dialect has no statement {number}")));
@@ -274,7 +281,9 @@ fn bind(
                 array = array_of(argument);
                 Param::Text(&array)
             }
-            Some(argument) => value_of(argument, place).map(|value| param(dialect, value)).ok_or_else(|| missing(number))?,
+            Some(argument) => {
+                value_of(argument, place).map(|value| param(dialect, value)).ok_or_else(|| missing(number))?
+            }
             None if *wanted == NOTE => {
                 let of = chosen.and_then(|chosen| match chosen.value {
                     Param::Int(value) => Some(i64::from(value)),
@@ -283,9 +292,10 @@ fn bind(
                 array = note(number, arguments, of).ok_or_else(|| missing(number))?;
                 Param::Text(&array)
             }
-            None => {
-                chosen.filter(|chosen| chosen.parameter == *wanted).map(|chosen| chosen.value).ok_or_else(|| missing(number))?
-            }
+            None => chosen
+                .filter(|chosen| chosen.parameter == *wanted)
+                .map(|chosen| chosen.value)
+                .ok_or_else(|| missing(number))?,
         };
         step.statement.set(0, position, value).map_err(|error| error.failure(false))?;
     }

@@ -1,13 +1,14 @@
 //! A prepared statement: parameters that are bound once and filled again and again, arrays of them, and rows.
 //!
-//! All columns of a row are read as text, which every driver gives and none gives wrong; [`Row`] makes values of it. Numbers go in as the
-//! C types that the driver has (see [`Quirks`]), exact decimals as text.
+//! All columns of a row are read as text, which every driver gives and none gives wrong; [`Row`] makes values of it.
+//! Numbers go in as the C types that the driver has (see [`Quirks`]), exact decimals as text.
 
 use std::rc::Rc;
 
 use odbc_sys::{
-    CDataType, FreeStmtOption, NO_TOTAL, NTS, NULL_DATA, ParamType, Pointer, SQLBindParameter, SQLDescribeCol, SQLExecDirect,
-    SQLExecute, SQLFetch, SQLFreeStmt, SQLGetData, SQLNumResultCols, SQLPrepare, SQLRowCount, SQLSetStmtAttr, StatementAttribute,
+    CDataType, FreeStmtOption, NO_TOTAL, NTS, NULL_DATA, ParamType, Pointer, SQLBindParameter, SQLDescribeCol,
+    SQLExecDirect, SQLExecute, SQLFetch, SQLFreeStmt, SQLGetData, SQLNumResultCols, SQLPrepare, SQLRowCount,
+    SQLSetStmtAttr, StatementAttribute,
 };
 
 use super::connection::Quirks;
@@ -90,7 +91,8 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Sets parameter `number`, from 0, of set `set`, from 0. Sets are those of an array; a statement that is executed once has one.
+    /// Sets parameter `number`, from 0, of set `set`, from 0. Sets are those of an array; a statement that is executed
+    /// once has one.
     ///
     /// A parameter keeps the type of its first value that is not null.
     ///
@@ -125,7 +127,8 @@ impl Statement {
         }
         // SAFETY: all parameters are bound to places of this statement, with room for as many sets as were announced.
         let code = unsafe { SQLExecute(self.stmt.raw()) };
-        // No data: an UPDATE or DELETE found no row. With RETURNING it has columns all the same, but nothing may be fetched.
+        // No data: an UPDATE or DELETE found no row. With RETURNING it has columns all the same, but nothing may be
+        // fetched.
         self.empty = !self.stmt.check_data(code)?;
         if sets > 1 {
             self.check_sets(sets)?;
@@ -141,7 +144,8 @@ impl Statement {
         for (number, parameter) in self.parameters.iter_mut().enumerate().filter(|(_, parameter)| !parameter.bound) {
             let binding = parameter.binding();
             let direction = if binding.output { ParamType::Output } else { ParamType::Input };
-            // SAFETY: the places are of this statement, stay where they are until they are bound anew, and are as long as is said.
+            // SAFETY: the places are of this statement, stay where they are until they are bound anew, and are as long
+            // as is said.
             let code = unsafe {
                 SQLBindParameter(
                     self.stmt.raw(),
@@ -149,7 +153,8 @@ impl Statement {
                     direction,
                     binding.c_type,
                     binding.sql_type,
-                    // Some drivers step through an array of texts by this length (Virtuoso's), all others by the last: they are the same.
+                    // Some drivers step through an array of texts by this length (Virtuoso's), all others by the last:
+                    // they are the same.
                     binding.column_size,
                     binding.digits,
                     binding.values,
@@ -257,7 +262,11 @@ impl Statement {
                     self.row.end_null();
                     return Ok(());
                 }
-                Err(_) => return Err(Diagnostic::of_driver_manager(format!("a driver gave {length} as the length of a column"))),
+                Err(_) => {
+                    return Err(Diagnostic::of_driver_manager(format!(
+                        "a driver gave {length} as the length of a column"
+                    )));
+                }
             }
         }
         self.row.end_column();
@@ -270,12 +279,24 @@ impl Statement {
     }
 
     fn column_name(&self, number: u16) -> Result<String, Diagnostic> {
-        let (mut name, mut length, mut kind, mut size, mut digits) = ([0_u8; 256], 0_i16, odbc_sys::SqlDataType(0), 0, 0);
-        // SAFETY: all places live through the call, and the name's is as long as is said; whether it may be null is not asked.
+        let (mut name, mut length, mut kind, mut size, mut digits) =
+            ([0_u8; 256], 0_i16, odbc_sys::SqlDataType(0), 0, 0);
+        // SAFETY: all places live through the call, and the name's is as long as is said; whether it may be null is not
+        // asked.
         let code = unsafe {
             let name = (name.as_mut_ptr(), name.len() as i16);
             let nullable = std::ptr::null_mut();
-            SQLDescribeCol(self.stmt.raw(), number, name.0, name.1, &mut length, &mut kind, &mut size, &mut digits, nullable)
+            SQLDescribeCol(
+                self.stmt.raw(),
+                number,
+                name.0,
+                name.1,
+                &mut length,
+                &mut kind,
+                &mut size,
+                &mut digits,
+                nullable,
+            )
         };
         self.stmt.check(code)?;
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();

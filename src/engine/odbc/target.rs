@@ -8,7 +8,8 @@ use crate::url::{DatabaseUrl, is_secret, join, pairs};
 
 /// The scheme of a URL of this engine.
 pub const SCHEME: &str = "odbc";
-/// The environment variable whose value stands in for a `PWD` that is not given, so that no password need be in a process list.
+/// The environment variable whose value stands in for a `PWD` that is not given, so that no password need be in a
+/// process list.
 pub const PASSWORD_VARIABLE: &str = "GRAYMARK_ODBC_PWD";
 /// The keyword that chooses the dialect; it is this program's and is not handed on.
 const DIALECT: &str = "GraymarkDialect";
@@ -25,9 +26,9 @@ const PLACES: [&str; 7] = [
     "/usr/lib",
 ];
 
-/// What a driver needs to be told, unless the connection string says otherwise: part of its file's name, keyword and value. psqlODBC: an error
-/// ends the transaction, instead of a savepoint before each statement. MariaDB's: rows that were found count as affected, also if they stay
-/// as they are.
+/// What a driver needs to be told, unless the connection string says otherwise: part of its file's name, keyword and
+/// value. psqlODBC: an error ends the transaction, instead of a savepoint before each statement. MariaDB's: rows that
+/// were found count as affected, also if they stay as they are.
 const DEFAULTS: [(&str, &str, &str); 2] = [("psqlodbc", "Protocol", "7.4-1"), ("libmaodbc", "Option", "2")];
 
 /// A database that is reached by ODBC.
@@ -97,8 +98,9 @@ impl Target {
         self.shown.clone()
     }
 
-    /// What the driver manager is given. A driver's name is replaced by its file, for this program's driver manager does not know where
-    /// a distribution keeps drivers. Each pair ends with a semicolon: MariaDB's driver misreads a last one without.
+    /// What the driver manager is given. A driver's name is replaced by its file, for this program's driver manager
+    /// does not know where a distribution keeps drivers. Each pair ends with a semicolon: MariaDB's driver misreads a
+    /// last one without.
     pub(super) fn text(&self) -> String {
         let resolved = self.value("Driver").and_then(driver_file);
         let pair = |(keyword, value): &(String, String)| match &resolved {
@@ -111,7 +113,8 @@ impl Target {
             // The file stands before the name of the data source, of which the driver still reads all else.
             pairs.insert(0, ("Driver".to_owned(), file.display().to_string()));
         }
-        let file = pairs.iter().find(|(keyword, _)| keyword.eq_ignore_ascii_case("Driver")).map(|(_, file)| file.clone());
+        let file =
+            pairs.iter().find(|(keyword, _)| keyword.eq_ignore_ascii_case("Driver")).map(|(_, file)| file.clone());
         for (driver, keyword, value) in DEFAULTS {
             if file.as_ref().is_some_and(|file| file.contains(driver)) && self.value(keyword).is_none() {
                 pairs.push((keyword.to_owned(), value.to_owned()));
@@ -145,7 +148,8 @@ fn driver_of_source(name: &str) -> Option<PathBuf> {
     let of_user = std::env::var_os("ODBCINI").map(PathBuf::from);
     let of_user = of_user.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".odbc.ini")));
     let of_user = of_user.and_then(|file| std::fs::read_to_string(file).ok());
-    let driver = [of_user, registration("odbc.ini")].into_iter().flatten().find_map(|text| entry(&text, name, "Driver"))?;
+    let driver =
+        [of_user, registration("odbc.ini")].into_iter().flatten().find_map(|text| entry(&text, name, "Driver"))?;
     driver_file(&driver)
 }
 
@@ -196,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_password_may_come_from_the_environment() {
-        let target = Target::parse("odbc:DSN=x", &|name| (name == PASSWORD_VARIABLE).then(|| "secret".to_owned())).unwrap();
+        let target =
+            Target::parse("odbc:DSN=x", &|name| (name == PASSWORD_VARIABLE).then(|| "secret".to_owned())).unwrap();
         assert_eq!(target.secrets().collect::<Vec<_>>(), ["secret"]);
         let target = Target::parse("odbc:DSN=x;PWD=own", &|_| Some("secret".to_owned())).unwrap();
         assert_eq!(target.secrets().collect::<Vec<_>>(), ["own"]);
@@ -204,7 +209,9 @@ mod tests {
 
     #[test]
     fn what_is_no_connection_string_is_told_with_an_example_and_without_secrets() {
-        for text in ["odbc:", "odbc:DSN", "odbc:Server=h;UID=me", "odbc:DSN=x;PWD={a", "odbc:DSN=x;rest", "odbc:a;DSN=x"] {
+        for text in
+            ["odbc:", "odbc:DSN", "odbc:Server=h;UID=me", "odbc:DSN=x;PWD={a", "odbc:DSN=x;rest", "odbc:a;DSN=x"]
+        {
             let Err(Error::Usage(why)) = parse(text) else { panic!("{text}") };
             assert!(why.contains("odbc:DSN=") && !why.contains("{a"), "{why}");
         }

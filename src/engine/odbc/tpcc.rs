@@ -25,7 +25,8 @@ impl Port for Tpcc {
         Statements::new(session)
     }
 
-    /// What a payment writes before C_DATA of a customer with bad credit: C_ID, C_D_ID, C_W_ID, D_ID, W_ID and H_AMOUNT as on the screen.
+    /// What a payment writes before C_DATA of a customer with bad credit: C_ID, C_D_ID, C_W_ID, D_ID, W_ID and H_AMOUNT
+    /// as on the screen.
     fn note(number: usize, arguments: &[Arg<'_>], chosen: Option<i64>) -> Option<String> {
         let number_of = |at: usize| match arguments.get(at)? {
             Arg::One(Value::Int(value)) => Some(i64::from(*value)),
@@ -34,7 +35,9 @@ impl Port for Tpcc {
         let c_id = if number == Statement::PaymentCustomerByName as usize { chosen? } else { number_of(4)? };
         let (w_id, d_id, c_w_id, c_d_id) = (number_of(0)?, number_of(1)?, number_of(2)?, number_of(3)?);
         match arguments.get(5)? {
-            Arg::One(Value::Money(amount)) => Some(format!("{c_id:>4} {c_d_id:>2} {c_w_id:>4} {d_id:>2} {w_id:>4} ${amount:>7} ")),
+            Arg::One(Value::Money(amount)) => {
+                Some(format!("{c_id:>4} {c_d_id:>2} {c_w_id:>4} {d_id:>2} {w_id:>4} ${amount:>7} "))
+            }
             _ => None,
         }
     }

@@ -23,7 +23,8 @@ pub(super) async fn at_random<W: Workload>(
             [] => None,
             _ => {
                 let sql = format!("SELECT {} FROM {} WHERE {}", columns.join(", "), table.name, wanted.join(" AND "));
-                let statement = connection.prepare(&sql).map_err(|error| failed("cannot prepare the warm-up", &error))?;
+                let statement =
+                    connection.prepare(&sql).map_err(|error| failed("cannot prepare the warm-up", &error))?;
                 Some((statement, table.primary_key.len()))
             }
         });
@@ -68,5 +69,8 @@ pub(super) fn everything<W: Workload>(connection: &Connection) -> Result<Mainten
         let count = reply.rows.first().and_then(|row| row.long(0).ok());
         rows += count.unwrap_or_default().unsigned_abs();
     }
-    Ok(MaintenanceOutcome::Read { rows, work: format!("{rows} rows of {} tables read from end to end", W::TABLES.len()) })
+    Ok(MaintenanceOutcome::Read {
+        rows,
+        work: format!("{rows} rows of {} tables read from end to end", W::TABLES.len()),
+    })
 }

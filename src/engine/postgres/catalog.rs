@@ -73,7 +73,10 @@ pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result
     for table in W::TABLES.iter().filter(|table| there.contains_key(table.name)) {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         if let Some(column) = lacks(table.name, &columns) {
-            return foreign(format!("the table {} has no column {column}, so that it is none that was loaded", table.name));
+            return foreign(format!(
+                "the table {} has no column {column}, so that it is none that was loaded",
+                table.name
+            ));
         }
         if !there.get(table.name).is_some_and(|relation| relation.is_table) {
             return foreign(format!("{} is no table", table.name));
@@ -81,9 +84,9 @@ pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result
     }
     let missing = W::TABLES.iter().map(|table| table.name).chain(METADATA).find(|name| !there.contains_key(*name));
     Ok(match missing {
-        Some(missing) => {
-            DatabaseState::Damaged { why: format!("schema {} has tables of the workload, but no {missing}", schema.name()) }
-        }
+        Some(missing) => DatabaseState::Damaged {
+            why: format!("schema {} has tables of the workload, but no {missing}", schema.name()),
+        },
         None if state == "complete" => DatabaseState::Complete(manifest),
         None => DatabaseState::Unfinished(manifest),
     })
@@ -120,9 +123,15 @@ async fn routines(client: &Client, schema: &Schema) -> Result<HashSet<String>, t
 }
 
 /// Creates the workload's tables and Graymark's own, empty, in one transaction; the schema too, unless it is there.
-pub async fn create<W: Workload>(client: &Client, schema: &Schema, tables: &str, manifest: &Manifest) -> Result<(), Error> {
+pub async fn create<W: Workload>(
+    client: &Client,
+    schema: &Schema,
+    tables: &str,
+    manifest: &Manifest,
+) -> Result<(), Error> {
     let kept = Kept { workload: Some(W::NAME.to_owned()), manifest: manifest.clone() };
-    let json = serde_json::to_string(&kept).map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
+    let json = serde_json::to_string(&kept)
+        .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
     let create = async || {
         client.batch_execute("BEGIN").await?;
         let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
@@ -131,7 +140,9 @@ pub async fn create<W: Workload>(client: &Client, schema: &Schema, tables: &str,
             let make = format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS '{OWN_SCHEMA}'");
             client.batch_execute(&make).await?;
         }
-        client.batch_execute(&format!("{}\nSET LOCAL search_path TO {schema};\n{METADATA_SQL}", schema.sql(tables))).await?;
+        client
+            .batch_execute(&format!("{}\nSET LOCAL search_path TO {schema};\n{METADATA_SQL}", schema.sql(tables)))
+            .await?;
         let insert = "INSERT INTO graymark_manifest (manifest, state) VALUES ($1, 'loading')";
         client.execute_typed(insert, &[(&json, Type::TEXT)]).await?;
         client.batch_execute("COMMIT").await

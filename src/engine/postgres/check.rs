@@ -20,7 +20,8 @@ use crate::workload::trace::Trace;
 /// Offending rows that a finding shows.
 const EXAMPLES: usize = 5;
 
-/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie and how dates look.
+/// What matters to the result, and what someone has changed; not what could hold a password, nor where files lie and
+/// how dates look.
 const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
     FROM pg_catalog.pg_settings \
     WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', \
@@ -38,7 +39,11 @@ const UNLOGGED: &str = "SELECT string_agg(relname::text, ', ' ORDER BY relname) 
     WHERE nspname::text = $1::text AND relname::text = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relpersistence <> 'p'";
 
 /// Runs the workload's conditions one after the other.
-pub async fn check<W: Port>(client: &Client, schema: &Schema, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub async fn check<W: Port>(
+    client: &Client,
+    schema: &Schema,
+    told: &mut dyn FnMut(&Finding),
+) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(W::CONSISTENCY) {
         let finding = condition_holds(client, schema, &condition).await?;
@@ -74,7 +79,8 @@ async fn find(client: &Client, schema: &Schema, condition: &Named<'_>) -> Result
     })
 }
 
-/// A query as one read-only transaction with one snapshot, in the workload's schema. Sent as a whole, it passes any pooler.
+/// A query as one read-only transaction with one snapshot, in the workload's schema. Sent as a whole, it passes any
+/// pooler.
 pub(super) fn reading(schema: &Schema, sql: &str) -> String {
     let sql = schema.sql(sql);
     format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path TO {schema};\n{sql};\nCOMMIT")
@@ -89,7 +95,8 @@ fn show(row: &SimpleQueryRow) -> String {
 
 /// The running totals of the workload's effects.
 pub async fn effects<W: Port>(client: &Client, schema: &Schema) -> Result<Vec<i64>, Error> {
-    let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+    let sql =
+        script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
     let messages = client.simple_query(&reading(schema, sql[0])).await;
     let messages = messages.map_err(|error| of_command("cannot count what was done", &error))?;
     let row = messages.iter().find_map(|message| match message {

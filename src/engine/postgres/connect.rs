@@ -18,7 +18,8 @@ use crate::visible::one_line;
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
 const CONNECT_SECONDS: u64 = 30;
-/// Seconds that a statement waits for a lock that someone else holds. Whatever Graymark does with a lock takes much less.
+/// Seconds that a statement waits for a lock that someone else holds. Whatever Graymark does with a lock takes much
+/// less.
 const LOCK_SECONDS: u32 = 60;
 const DEFAULT_PORT: u16 = 5432;
 const APPLICATION_NAME: &str = "graymark";
@@ -59,7 +60,8 @@ impl Target {
             None => default_host(port),
         };
         let user = given("user", "PGUSER").or_else(own_name);
-        let user = user.ok_or_else(|| Error::Usage("who connects? Give a user: postgres://USER@HOST/DATABASE".to_owned()))?;
+        let user =
+            user.ok_or_else(|| Error::Usage("who connects? Give a user: postgres://USER@HOST/DATABASE".to_owned()))?;
         let database = given("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
         let ssl_mode = match given("sslmode", "PGSSLMODE") {
             Some(name) => Mode::from_name(&name)?,
@@ -70,7 +72,9 @@ impl Target {
         let ssl_roots = given_roots.clone();
         let ssl_roots = match ssl_mode {
             // As libpq: where there is a file of authorities, `require` verifies by it.
-            Mode::Require | Mode::VerifyCa | Mode::VerifyFull => ssl_roots.or_else(|| tls::default_roots(home.as_deref())),
+            Mode::Require | Mode::VerifyCa | Mode::VerifyFull => {
+                ssl_roots.or_else(|| tls::default_roots(home.as_deref()))
+            }
             _ => ssl_roots,
         };
         let timeout = match given("connect_timeout", "PGCONNECT_TIMEOUT") {
@@ -117,7 +121,11 @@ impl Target {
             Host::Socket(path) => {
                 directory = path.to_string_lossy();
                 // libpq knows the sockets of the default directory as `localhost`.
-                if SOCKET_DIRECTORIES.contains(&directory.as_ref()) { &[&directory, "localhost"] } else { &[&directory] }
+                if SOCKET_DIRECTORIES.contains(&directory.as_ref()) {
+                    &[&directory, "localhost"]
+                } else {
+                    &[&directory]
+                }
             }
         };
         let key = pgpass::Key { hosts, port: self.port, database: &self.database, user: &self.user };
@@ -266,7 +274,9 @@ impl Target {
         } else if let Some(io) = cause::<io::Error>(error) {
             match (io.kind(), &self.host) {
                 (io::ErrorKind::ConnectionRefused, Host::Tcp(_)) => {
-                    format!("{place} refuses connections: check host and port, and that PostgreSQL runs and listens there")
+                    format!(
+                        "{place} refuses connections: check host and port, and that PostgreSQL runs and listens there"
+                    )
                 }
                 (io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, Host::Socket(_)) => {
                     format!("no PostgreSQL answers at the socket {place}: check directory and port, and that it runs")
@@ -299,7 +309,10 @@ impl Target {
                         "{place} offers no TLS, which sslmode asks for: turn it on there, or trust the network with sslmode=disable"
                     )
                 }
-                text if text.contains("unexpected message") || text.contains("parsing response") || text.contains("closed") => {
+                text if text.contains("unexpected message")
+                    || text.contains("parsing response")
+                    || text.contains("closed") =>
+                {
                     format!("{place} does not speak PostgreSQL's protocol: check host and port")
                 }
                 text => format!("cannot connect to {place}: {text}"),
@@ -314,10 +327,14 @@ impl Target {
         match refusal.code() {
             code if *code == SqlState::INVALID_PASSWORD => {
                 let warned = self.warned();
-                format!("{place} refuses the password of user `{user}`: give the right one in PGPASSWORD or ~/.pgpass{warned}")
+                format!(
+                    "{place} refuses the password of user `{user}`: give the right one in PGPASSWORD or ~/.pgpass{warned}"
+                )
             }
             code if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
-                format!("{place} refuses user `{user}`: {message}; check the user, sslmode and the server's pg_hba.conf")
+                format!(
+                    "{place} refuses user `{user}`: {message}; check the user, sslmode and the server's pg_hba.conf"
+                )
             }
             code if *code == SqlState::INVALID_CATALOG_NAME => {
                 format!("{place} has no database `{database}`: `createdb {database}`, or name another one in the URL")
@@ -325,7 +342,9 @@ impl Target {
             code if *code == SqlState::TOO_MANY_CONNECTIONS => {
                 format!("{place} has no connection left ({message}): use fewer clients, or raise max_connections")
             }
-            code if *code == SqlState::CANNOT_CONNECT_NOW => format!("{place} does not take connections now: {message}"),
+            code if *code == SqlState::CANNOT_CONNECT_NOW => {
+                format!("{place} does not take connections now: {message}")
+            }
             _ => format!("{place} refuses the connection: {message}"),
         }
     }
@@ -338,7 +357,9 @@ impl Target {
                 "the certificate of {place} is not of an authority that sslmode accepts: name its authority with sslrootcert=FILE, or \
                  go without verification with sslmode=require and without ~/.postgresql/root.crt"
             ),
-            rustls::Error::InvalidCertificate(Certificate::NotValidForName | Certificate::NotValidForNameContext { .. }) => {
+            rustls::Error::InvalidCertificate(
+                Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
+            ) => {
                 format!(
                     "the certificate of {place} names another host: connect by the name that it has, or leave the name out with \
                  sslmode=verify-ca"
@@ -464,7 +485,10 @@ mod tests {
         let file = home.path().join(".postgresql/root.crt");
         std::fs::write(&file, "").unwrap();
         let target = parse("postgres://a@h/b?sslmode=require");
-        assert_eq!((target.ssl_roots.as_ref(), target.url().as_str()), (Some(&file), "postgres://a@h:5432/b?sslmode=require"));
+        assert_eq!(
+            (target.ssl_roots.as_ref(), target.url().as_str()),
+            (Some(&file), "postgres://a@h:5432/b?sslmode=require")
+        );
         assert_eq!(parse("postgres://a@h/b?sslmode=prefer").ssl_roots, None);
         assert_eq!(parse("postgres://a@h/b?sslmode=require&sslrootcert=/x").ssl_roots, Some(PathBuf::from("/x")));
     }

@@ -110,8 +110,8 @@ impl Connection {
         }
     }
 
-    /// The reply to a writing command, or to calls with a commit, cannot be made sense of: what it did is done, so that the session
-    /// must not go on as if it were not.
+    /// The reply to a writing command, or to calls with a commit, cannot be made sense of: what it did is done, so that
+    /// the session must not go on as if it were not.
     pub fn unreadable(&mut self, why: &Failure) -> Failure {
         self.lost = true;
         Failure::unreadable(why)
@@ -130,7 +130,8 @@ impl Connection {
         failure
     }
 
-    /// Sends all calls before it waits for the first answer: they share a round trip. The answers come in the calls' order.
+    /// Sends all calls before it waits for the first answer: they share a round trip. The answers come in the calls'
+    /// order.
     async fn work(
         &self,
         calls: &[Call<'_>],
@@ -168,7 +169,11 @@ impl Connection {
         let command = self.command(number).map_err(Problem::Row)?;
         let rows = match &command.statement {
             Some(statement) => self.client.query_raw(statement, arguments.iter().map(Argument)).await,
-            None => self.client.query_typed_raw(&command.sql, arguments.iter().map(|arg| (Argument(arg), type_of(arg)))).await,
+            None => {
+                self.client
+                    .query_typed_raw(&command.sql, arguments.iter().map(|arg| (Argument(arg), type_of(arg))))
+                    .await
+            }
         };
         rows.map_err(Problem::Database)
     }
@@ -202,7 +207,10 @@ impl Connection {
             Err(error) => {
                 self.lost = true;
                 // A commit behind a failed statement is a rollback, so nothing of it can remain.
-                Failure::Disconnected { ambiguous: false, detail: format!("{failure}; {}", super::connect::chain(&error)) }
+                Failure::Disconnected {
+                    ambiguous: false,
+                    detail: format!("{failure}; {}", super::connect::chain(&error)),
+                }
             }
         }
     }
@@ -228,7 +236,8 @@ impl sql::Connection for Connection {
             Call::Statement(..) => open,
         });
         let begun = self.open || calls.iter().any(|call| matches!(call, Call::Begin));
-        // An error in front of a commit is met before the commit's own answer, which then only says that there was nothing to commit.
+        // An error in front of a commit is met before the commit's own answer, which then only says that there was
+        // nothing to commit.
         let failure = match self.work(calls, on_row).await {
             Ok(counts) => {
                 self.open = ends_open;
@@ -240,7 +249,9 @@ impl sql::Connection for Connection {
                 let ambiguous = self.can_have_committed(calls, place, further);
                 self.failed(&error, ambiguous)
             }
-            Err((place, Problem::Row(failure))) if self.can_have_committed(calls, place, true) => self.unreadable(&failure),
+            Err((place, Problem::Row(failure))) if self.can_have_committed(calls, place, true) => {
+                self.unreadable(&failure)
+            }
             Err((_, Problem::Row(failure))) => failure,
         };
         if begun && !self.lost { Err(self.clean_up(failure).await) } else { Err(failure) }
@@ -292,7 +303,8 @@ pub struct Row<'a>(pub &'a tokio_postgres::Row);
 
 /// A column of a row; a wrong type or number is a failure.
 pub fn column<'a, T: FromSql<'a>>(row: &'a tokio_postgres::Row, column: usize) -> Result<T, Failure> {
-    row.try_get(column).map_err(|error| Failure::Invalid(format!("column {column} of a reply: {}", super::connect::chain(&error))))
+    row.try_get(column)
+        .map_err(|error| Failure::Invalid(format!("column {column} of a reply: {}", super::connect::chain(&error))))
 }
 
 impl sql::Row for Row<'_> {

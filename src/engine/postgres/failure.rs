@@ -6,12 +6,18 @@ use super::connect::chain;
 use crate::engine::{Error, Failure, RetryReason};
 use crate::visible::one_line;
 
-/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection is gone.
+/// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection
+/// is gone.
 pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool) -> Failure {
     let Some(refusal) = error.as_db_error() else {
         // Only a parameter or a value that has the wrong type leaves the connection usable.
-        let io = error.is_closed() || std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>());
-        return if io { Failure::Disconnected { ambiguous, detail: chain(error) } } else { Failure::Invalid(chain(error)) };
+        let io =
+            error.is_closed() || std::error::Error::source(error).is_some_and(|cause| cause.is::<std::io::Error>());
+        return if io {
+            Failure::Disconnected { ambiguous, detail: chain(error) }
+        } else {
+            Failure::Invalid(chain(error))
+        };
     };
     let retry = |reason| Failure::Retry { reason, detail: told(refusal) };
     match refusal.code() {
@@ -43,7 +49,9 @@ pub fn of_command(what: &str, error: &tokio_postgres::Error) -> Error {
         code if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
             "; connect as a user who may create schemas and tables there, or have CREATE granted on the database"
         }
-        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => "; it is a standby or set read-only: connect to the primary",
+        code if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
+            "; it is a standby or set read-only: connect to the primary"
+        }
         _ => "",
     };
     Error::Database(format!("{what}: {}{advice}", told(refusal)))

@@ -1,8 +1,8 @@
 //! Loads a population: parallel binary copies, then keys, statistics and a count of every table.
 //!
-//! Each part of the population is one transaction that also notes the part, so that an interrupted load goes on where it was. Two
-//! advisory locks keep loads apart: one is held by the loading process, the other is shared by each of its writing transactions,
-//! which may outlive it at the server for a while.
+//! Each part of the population is one transaction that also notes the part, so that an interrupted load goes on where
+//! it was. Two advisory locks keep loads apart: one is held by the loading process, the other is shared by each of its
+//! writing transactions, which may outlive it at the server for a while.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,7 +69,8 @@ pub async fn load<W: Port>(
     step(&client, &schema, Lock::Shared, "cannot create the procedures", create).await?;
 
     phases.begin("statistics");
-    // The rows' visibility is settled now, or it would be by the first readers and by autovacuum, in the middle of a run.
+    // The rows' visibility is settled now, or it would be by the first readers and by autovacuum, in the middle of a
+    // run.
     let vacuum = async |client: &mut Client, (_, table): &(usize, &str)| {
         let done = client.batch_execute(&format!("VACUUM (ANALYZE) {schema}.{table}")).await;
         done.map_err(|error| of_command(&format!("cannot analyze {table}"), &error))
@@ -92,8 +93,8 @@ pub async fn load<W: Port>(
     Ok(phases.end())
 }
 
-/// Makes this process the one that loads or restores, for as long as the client lives. The lock is a transaction's, not a session's, so that a
-/// pooler keeps it too; the transaction has no snapshot and holds nothing else back.
+/// Makes this process the one that loads or restores, for as long as the client lives. The lock is a transaction's, not
+/// a session's, so that a pooler keeps it too; the transaction has no snapshot and holds nothing else back.
 pub(super) async fn claim(guard: &Client, schema: &Schema) -> Result<(), Error> {
     let failed = |error| of_command("cannot begin", &error);
     // A loader that has just ended may hold it for a moment.
@@ -129,7 +130,9 @@ pub(super) async fn begin(client: &Client, schema: &Schema, lock: Lock) -> Resul
         Lock::Shared => "pg_advisory_xact_lock_shared",
         Lock::Alone => "pg_advisory_xact_lock",
     };
-    client.batch_execute(&format!("BEGIN; SELECT {function}(hashtext('graymark step'), hashtext({}))", schema.literal())).await
+    client
+        .batch_execute(&format!("BEGIN; SELECT {function}(hashtext('graymark step'), hashtext({}))", schema.literal()))
+        .await
 }
 
 /// Does something in a transaction that holds the lock of a load's steps. `what` it cannot do is said in the error.
@@ -163,7 +166,10 @@ async fn copy_parts<W: Port>(target: &Target, population: &W::Population, share:
     let schema = target.schema(W::NAME);
     let (mut rows, tables) = (population.rows(), population.tables());
     while let Some(part) = share.take() {
-        let Some(bytes) = copy_part::<W>(&client, &schema, &mut rows, &tables[part.table], part, &share.stop).await? else { break };
+        let Some(bytes) = copy_part::<W>(&client, &schema, &mut rows, &tables[part.table], part, &share.stop).await?
+        else {
+            break;
+        };
         share.brought(part, bytes);
     }
     Ok(())
@@ -261,8 +267,8 @@ pub(super) async fn count(client: &Client, schema: &Schema, table: &str) -> Resu
     Ok(count.unwrap_or(0).unsigned_abs())
 }
 
-/// Makes the procedures of a complete load anew, in one transaction. They are dropped first, for one that returns something else cannot be
-/// replaced.
+/// Makes the procedures of a complete load anew, in one transaction. They are dropped first, for one that returns
+/// something else cannot be replaced.
 pub async fn renew_procedures<W: Port>(target: &Target) -> Result<(), Error> {
     let schema = target.schema(W::NAME);
     let guard = target.connect(&[]).await?;

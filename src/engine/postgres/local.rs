@@ -1,4 +1,5 @@
-//! The URL of a private server: `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&NAME=VALUE…]`.
+//! The URL of a private server:
+//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -22,13 +23,17 @@ pub fn parse(url: &str) -> Result<Option<Wanted>, Error> {
     let (mut options, mut schema) = (Options::default(), None);
     for (name, value) in values {
         match &*name {
-            "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => options.version = Some(value),
+            "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => {
+                options.version = Some(value)
+            }
             "version" => return Err(Error::Usage(format!("version={value} is not a major version such as 15"))),
             "cpus" if !value.is_empty() => options.cpus = Some(value),
             "tcp" => options.tcp = url::switch("tcp", &value)?,
             "memory" => options.memory = Some(url::bytes("memory", &value)?),
             "buffers" => {
-                options.settings.push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
+                options
+                    .settings
+                    .push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
             }
             "schema" if !value.is_empty() => schema = Some(schema::checked(&value)?),
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
@@ -67,7 +72,8 @@ const CLOSED: [&str; 10] = [
     "external_pid_file",
 ];
 
-/// A setting's name; not one whose value could hold a password, for settings are recorded, nor one that opens the server to others.
+/// A setting's name; not one whose value could hold a password, for settings are recorded, nor one that opens the
+/// server to others.
 pub fn is_setting(name: &str) -> bool {
     let secret = name.contains("conninfo") || name.contains("passphrase") || name.contains("password");
     !secret

@@ -10,7 +10,11 @@ use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 
 /// Does some upkeep.
-pub async fn maintain<W: Workload>(client: &Client, schema: &Schema, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
+pub async fn maintain<W: Workload>(
+    client: &Client,
+    schema: &Schema,
+    kind: MaintenanceKind,
+) -> Result<MaintenanceOutcome, Error> {
     match kind {
         MaintenanceKind::Checkpoint => checkpoint(client).await,
         MaintenanceKind::Vacuum => vacuum::<W>(client, schema).await,
@@ -37,7 +41,8 @@ async fn checkpoint(client: &Client) -> Result<MaintenanceOutcome, Error> {
     }))
 }
 
-/// Buffers that checkpoints have written so far. The view was renamed in version 17; statistics may arrive a little late.
+/// Buffers that checkpoints have written so far. The view was renamed in version 17; statistics may arrive a little
+/// late.
 async fn written(client: &Client) -> Option<i64> {
     for sql in ["SELECT buffers_written FROM pg_stat_checkpointer", "SELECT buffers_checkpoint FROM pg_stat_bgwriter"] {
         if let Ok(messages) = client.simple_query(sql).await {
@@ -57,12 +62,16 @@ fn number(messages: &[SimpleQueryMessage]) -> Option<i64> {
 async fn vacuum<W: Workload>(client: &Client, schema: &Schema) -> Result<MaintenanceOutcome, Error> {
     for table in W::TABLES {
         let sql = format!("VACUUM {schema}.{}", table.name);
-        client.batch_execute(&sql).await.map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
+        client
+            .batch_execute(&sql)
+            .await
+            .map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
     }
     Ok(MaintenanceOutcome::Done(format!("{} tables vacuumed", W::TABLES.len())))
 }
 
-/// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's page cache.
+/// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's
+/// page cache.
 async fn warm_up<W: Workload>(client: &Client, schema: &Schema) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0_u64;
     for table in W::TABLES {

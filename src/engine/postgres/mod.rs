@@ -66,7 +66,8 @@ pub trait Port: Workload {
     /// The query of its effects, under the name `effects`.
     const EFFECTS_SQL: &'static str;
 
-    /// Makes the tables of a profile, without keys, in a schema called [`Workload::NAME`], as all its texts say: see [`schema::Schema::sql`].
+    /// Makes the tables of a profile, without keys, in a schema called [`Workload::NAME`], as all its texts say: see
+    /// [`schema::Schema::sql`].
     fn schema(profile: usize) -> &'static str;
     /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
@@ -87,8 +88,8 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing is written to
-    /// the database.
+    /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing
+    /// is written to the database.
     pub async fn open(options: Options) -> Result<Postgres, Error> {
         let (server, shown, url, schema) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
@@ -121,7 +122,9 @@ impl Postgres {
         let client = target.connect(&[]).await?;
         let (version, backend) = target.in_time(about(&client)).await?;
         let postmaster = match &server {
-            None if target.is_local() => u32::try_from(backend).ok().and_then(|backend| cpu::parent_of(backend, "postgres")),
+            None if target.is_local() => {
+                u32::try_from(backend).ok().and_then(|backend| cpu::parent_of(backend, "postgres"))
+            }
             _ => None,
         };
         let identity = Identity { name: "PostgreSQL".to_owned(), version, url: shown.unwrap_or_else(|| target.url()) };
@@ -311,8 +314,8 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = W::commands(self.via);
-        let commands =
-            commands.map_err(|why| Error::Database(format!("PostgreSQL's dialect of {} is incomplete: {why}", W::NAME)))?;
+        let commands = commands
+            .map_err(|why| Error::Database(format!("PostgreSQL's dialect of {} is incomplete: {why}", W::NAME)))?;
         let connection = Connection::open(&self.target, &self.schema::<W>(), &commands, self.isolation.words()).await?;
         Ok(W::session(connection, self.via))
     }

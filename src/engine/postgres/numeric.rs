@@ -1,7 +1,8 @@
 //! PostgreSQL's binary forms of exact numbers and dates.
 //!
-//! A `numeric` is a row of digits of base 10,000 with a weight (the first digit counts 10,000^weight), a sign and a display scale.
-//! Money (two decimals) and rates (four) are both whole multiples of 1/10,000, so that one digit after the point serves for both.
+//! A `numeric` is a row of digits of base 10,000 with a weight (the first digit counts 10,000^weight), a sign and a
+//! display scale. Money (two decimals) and rates (four) are both whole multiples of 1/10,000, so that one digit after
+//! the point serves for both.
 
 use std::error::Error;
 
@@ -81,7 +82,8 @@ impl Numeric {
 fn decode(raw: &[u8]) -> Result<i128, Problem> {
     let (words, rest) = raw.as_chunks::<2>();
     let mut words = words.iter().map(|word| u16::from_be_bytes(*word));
-    let (Some(count), Some(weight), Some(sign), Some(_scale), []) = (words.next(), words.next(), words.next(), words.next(), rest)
+    let (Some(count), Some(weight), Some(sign), Some(_scale), []) =
+        (words.next(), words.next(), words.next(), words.next(), rest)
     else {
         return Err("a numeric of wrong length".into());
     };

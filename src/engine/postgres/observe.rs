@@ -57,7 +57,8 @@ impl<'a> Watch<'a> {
         let sql = script::statements(SQL);
         let facts = sql.iter().find(|query| query.name == "facts").map_or("", |query| query.sql);
         let row = row(&client, facts).await?;
-        let fact = |name: &str| row.as_ref().and_then(|row| row.try_get(name).ok().flatten()).unwrap_or_default().to_owned();
+        let fact =
+            |name: &str| row.as_ref().and_then(|row| row.try_get(name).ok().flatten()).unwrap_or_default().to_owned();
         let (version, fsync, method) = (fact("version"), fact("fsync"), fact("wal_sync_method"));
         let version = version.parse().unwrap_or(0_u32);
         let fits = sql.iter().filter_map(|query| Some((query.name.parse::<u32>().ok()?, query.sql)));
@@ -87,7 +88,9 @@ impl Observer for Watch<'_> {
         {
             for (at, column) in row.columns().iter().enumerate() {
                 let value = row.try_get(at).ok().flatten().and_then(|value| value.parse::<f64>().ok());
-                if let Some(counter) = Counter::named(column.name()).filter(|counter| *counter != Counter::LogFlushes || *flushes) {
+                if let Some(counter) =
+                    Counter::named(column.name()).filter(|counter| *counter != Counter::LogFlushes || *flushes)
+                {
                     counters.set(counter, value);
                 }
             }
@@ -98,7 +101,9 @@ impl Observer for Watch<'_> {
                     self.note(why);
                 }
             }
-            None => self.note("CPU and I/O of the server's processes: they are not to be seen on this machine".to_owned()),
+            None => {
+                self.note("CPU and I/O of the server's processes: they are not to be seen on this machine".to_owned())
+            }
         }
         Ok(counters)
     }
@@ -118,7 +123,9 @@ impl Observer for Watch<'_> {
         for row in rows(client, tables).await? {
             let text = |name: &str| row.try_get(name).ok().flatten().unwrap_or_default().to_owned();
             if text("schema") == self.schema.name() {
-                let reads = |logical, physical| Some(Reads { logical: number(&row, logical), physical: number(&row, physical) });
+                let reads = |logical, physical| {
+                    Some(Reads { logical: number(&row, logical), physical: number(&row, physical) })
+                };
                 let data = reads("data_logical", "data_physical");
                 by_table.insert(text("table"), TableReads { data, index: reads("index_logical", "index_physical") });
                 database_bytes += number(&row, "bytes");
@@ -144,7 +151,8 @@ async fn row(client: &Client, sql: &str) -> Result<Option<SimpleQueryRow>, Error
 }
 
 async fn rows(client: &Client, sql: &str) -> Result<Vec<SimpleQueryRow>, Error> {
-    let messages = client.simple_query(sql).await.map_err(|error| of_command("cannot read the server's counters", &error))?;
+    let messages =
+        client.simple_query(sql).await.map_err(|error| of_command("cannot read the server's counters", &error))?;
     let row = |message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None };
     Ok(messages.into_iter().filter_map(row).collect())
 }

@@ -1,9 +1,9 @@
 -- PostgreSQL's own counters under Graymark's names. The name of a query is the first major version that it is for.
 --
--- Bytes of log are positions in it, which are exact at any moment. All else comes from the statistics: a busy backend hands in its own
--- at most once a second, one that is idle a little later, so that a single second may hold a little of its neighbour. Blocks read,
--- and transactions, are those of this database; blocks written and the log are those of the whole server. Looking adds a transaction
--- each time.
+-- Bytes of log are positions in it, which are exact at any moment. All else comes from the statistics: a busy backend
+-- hands in its own at most once a second, one that is idle a little later, so that a single second may hold a little of
+-- its neighbour. Blocks read, and transactions, are those of this database; blocks written and the log are those of the
+-- whole server. Looking adds a transaction each time.
 
 -- name: facts
 SELECT current_setting('server_version_num')::integer / 10000 AS version,

@@ -1,8 +1,8 @@
--- Pages asked for and pages not found in shared buffers, by table, since the statistics' last reset. What is stored out of line (TOAST)
--- counts as data of its table, and the index of that as its index.
+-- Pages asked for and pages not found in shared buffers, by table, since the statistics' last reset. What is stored out
+-- of line (TOAST) counts as data of its table, and the index of that as its index.
 --
--- A busy backend hands in its counts at most once a second, one that is idle a little later. Up to PostgreSQL 15 a page by which a table
--- or an index grows counts as read.
+-- A busy backend hands in its counts at most once a second, one that is idle a little later. Up to PostgreSQL 15 a page
+-- by which a table or an index grows counts as read.
 
 -- name: sizes
 SELECT current_setting('block_size') AS page_bytes,

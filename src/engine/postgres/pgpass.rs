@@ -27,7 +27,8 @@ pub struct Key<'a> {
     pub user: &'a str,
 }
 
-/// Looks the key up in a file. A file that is not there holds nothing; one that others may read is ignored with a warning, as libpq does.
+/// Looks the key up in a file. A file that is not there holds nothing; one that others may read is ignored with a
+/// warning, as libpq does.
 pub fn look_up(file: &Path, key: Key<'_>) -> Found {
     let Ok(metadata) = std::fs::metadata(file) else { return Found::default() };
     let warn = |text: String| Found { password: None, warning: Some(text) };

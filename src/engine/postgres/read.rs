@@ -25,7 +25,12 @@ fn expression(column: &Column) -> String {
 }
 
 /// Hands the rows to `sink`, as they are in one snapshot.
-pub(super) async fn read(client: &Client, schema: &Schema, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<(), Error> {
+pub(super) async fn read(
+    client: &Client,
+    schema: &Schema,
+    reading: &Reading<'_>,
+    sink: &mut dyn RowSink,
+) -> Result<(), Error> {
     let failed = |error| of_command(&format!("cannot read {}", reading.table), &error);
     let sql = snapshot(schema, &reading.sql(expression));
     let mut rows = pin!(client.simple_query_raw(&sql).await.map_err(failed)?);

@@ -1,4 +1,5 @@
-//! Removing the workload's tables: only those that the manifest proves to be Graymark's, in one transaction, and nothing that hangs on them.
+//! Removing the workload's tables: only those that the manifest proves to be Graymark's, in one transaction, and
+//! nothing that hangs on them.
 
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -11,8 +12,8 @@ use super::{Port, catalog};
 use crate::engine::{Error, ownership};
 use crate::visible::one_line;
 
-/// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if Graymark made it and nothing else is
-/// in it.
+/// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if Graymark made it
+/// and nothing else is in it.
 pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
     let schema = target.schema(W::NAME);
     let guard = target.connect(&[]).await?;

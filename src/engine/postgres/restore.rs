@@ -1,5 +1,5 @@
-//! Takes back what transactions did to a loaded population, in one transaction; then leaves the tables as a load leaves them, vacuumed
-//! and analyzed; then verifies.
+//! Takes back what transactions did to a loaded population, in one transaction; then leaves the tables as a load leaves
+//! them, vacuumed and analyzed; then verifies.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -30,8 +30,8 @@ const BATCH: usize = 20_000;
 /// Tables that are vacuumed, and conditions that are verified, at the same time.
 const SIDE_BY_SIDE: usize = 4;
 
-/// What holds for the transaction: others who write are not waited for long, sorts and temporary tables have some memory, and plans with
-/// costs in the millions are not compiled.
+/// What holds for the transaction: others who write are not waited for long, sorts and temporary tables have some
+/// memory, and plans with costs in the millions are not compiled.
 const SETTINGS: &str =
     "SET LOCAL lock_timeout = '5s'; SET LOCAL work_mem = '64MB'; SET LOCAL temp_buffers = '64MB'; SET LOCAL jit = off";
 
@@ -51,11 +51,14 @@ pub async fn restore<W: Port>(
     let parts = Parts::of(population);
     let mut progress = Progress::new::<W>(told);
 
-    undo(&client, &schema, &script, &parts, &mut population.rows(), &mut progress).await.map_err(|error| refused(&error))?;
+    undo(&client, &schema, &script, &parts, &mut population.rows(), &mut progress)
+        .await
+        .map_err(|error| refused(&error))?;
     progress.phase("undo");
 
     let mut clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
-    // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead rows behind.
+    // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead
+    // rows behind.
     progress.step("vacuum");
     let mut tables: Vec<usize> = (0..W::TABLES.len()).collect();
     tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
@@ -93,7 +96,9 @@ pub async fn restore<W: Port>(
 
 fn refused(error: &tokio_postgres::Error) -> Error {
     if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
-        return Error::Database("someone is writing to the tables: end the run that is going on, then restore".to_owned());
+        return Error::Database(
+            "someone is writing to the tables: end the run that is going on, then restore".to_owned(),
+        );
     }
     of_command("cannot restore", error)
 }

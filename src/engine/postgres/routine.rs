@@ -39,8 +39,8 @@ fn routine(text: &str) -> Option<Routine<'_>> {
     Some(Routine { name: name.rsplit('.').next()?, kind, language, body })
 }
 
-/// Compares the routines of a workload's schema with those that this program makes there. The server keeps their source as it came. A further
-/// routine of the same name counts as another one, for it might be the one that is called.
+/// Compares the routines of a workload's schema with those that this program makes there. The server keeps their source
+/// as it came. A further routine of the same name counts as another one, for it might be the one that is called.
 pub async fn compare<W: Port>(client: &Client, schema: &Schema) -> Result<Procedures, Error> {
     let sql = "SELECT proname::text, prokind::text, lanname::text, prosrc \
                FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = pronamespace \
@@ -74,10 +74,15 @@ mod tests {
     fn every_routine_of_the_files_is_found() {
         let all = routines(Tpcc::PROCEDURES);
         let names: Vec<&str> = all.iter().map(|made| made.name).collect();
-        assert_eq!(names, ["new_order", "payment", "order_status_by_id", "order_status_by_name", "delivery", "stock_level"]);
+        assert_eq!(
+            names,
+            ["new_order", "payment", "order_status_by_id", "order_status_by_name", "delivery", "stock_level"]
+        );
         assert_eq!((all[0].kind, all[0].language), ("p", "plpgsql"));
         assert_eq!((all[5].kind, all[5].language), ("f", "sql"));
-        assert!(all.iter().all(|made| made.body.len() > 100 && made.body.starts_with('\n') && made.body.ends_with('\n')));
+        assert!(
+            all.iter().all(|made| made.body.len() > 100 && made.body.starts_with('\n') && made.body.ends_with('\n'))
+        );
         assert_eq!(routines(DebitCredit::PROCEDURES).len(), 2);
         assert_eq!(Tpcc::PROCEDURES.matches("CREATE ").count(), all.len());
     }

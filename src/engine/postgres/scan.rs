@@ -34,7 +34,8 @@ pub(super) async fn scan(client: &Client, schema: &Schema, table: &Table) -> Res
     // To count the last column the server has to look into each row.
     let last = table.columns.last().map_or("*", |column| column.name);
     let began = Instant::now();
-    let rows = number(client, &format!("SELECT greatest(count(*), count({last})) FROM {name}")).await.map_err(failed)?;
+    let rows =
+        number(client, &format!("SELECT greatest(count(*), count({last})) FROM {name}")).await.map_err(failed)?;
     let seconds = began.elapsed().as_secs_f64();
     Ok(Scanned { rows: rows.unwrap_or_default(), bytes: None, seconds })
 }

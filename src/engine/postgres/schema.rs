@@ -34,7 +34,8 @@ impl Schema {
         format!("'{}'", self.name.replace('\'', "''"))
     }
 
-    /// A text of the workload's `.sql` files, in which the workload's name stands before each table and routine, for this schema.
+    /// A text of the workload's `.sql` files, in which the workload's name stands before each table and routine, for
+    /// this schema.
     pub fn sql<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.quoted == self.workload {
             return Cow::Borrowed(text);
@@ -63,7 +64,8 @@ impl fmt::Display for Schema {
 /// The name of a schema that a URL asks for.
 ///
 /// # Errors
-/// If the server would not take it, or keep it as it is; and if it could end the text of a function, in which it stands.
+/// If the server would not take it, or keep it as it is; and if it could end the text of a function, in which it
+/// stands.
 pub fn checked(name: &str) -> Result<String, Error> {
     let wrong = |why: &str| Err(Error::Usage(format!("schema={} cannot be: {why}", name.escape_debug())));
     if name.is_empty() || name.len() > LONGEST {

@@ -38,7 +38,9 @@ impl Mode {
             "require" => Ok(Mode::Require),
             "verify-ca" => Ok(Mode::VerifyCa),
             "verify-full" => Ok(Mode::VerifyFull),
-            _ => Err(Error::Usage(format!("sslmode={name} is none of disable, prefer, require, verify-ca, verify-full"))),
+            _ => {
+                Err(Error::Usage(format!("sslmode={name} is none of disable, prefer, require, verify-ca, verify-full")))
+            }
         }
     }
 }
@@ -56,10 +58,12 @@ impl Mode {
     }
 }
 
-/// Makes TLS connections for a mode. `roots` is a PEM file of authorities, or the word `system`; the system's own if none.
+/// Makes TLS connections for a mode. `roots` is a PEM file of authorities, or the word `system`; the system's own if
+/// none.
 pub fn connector(mode: Mode, roots: Option<&Path>) -> Result<MakeRustlsConnect, Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    // As libpq: with a file of authorities `require` verifies by it; by the system's authorities, which sign for anybody, only with the name.
+    // As libpq: with a file of authorities `require` verifies by it; by the system's authorities, which sign for
+    // anybody, only with the name.
     let mode = match (mode, roots) {
         (Mode::Require | Mode::VerifyCa, Some(file)) if file == Path::new("system") => Mode::VerifyFull,
         (Mode::Require, Some(_)) => Mode::VerifyCa,

@@ -43,7 +43,8 @@ impl Reader for Rows<'_> {
     async fn read(&mut self, table: usize, keys: &[i32]) -> Result<u64, Error> {
         let Some((table, sql)) = self.statements.get(table) else { return Ok(0) };
         let width = table.primary_key.len();
-        let columns: Vec<Vec<i32>> = (0..width).map(|place| keys.iter().skip(place).step_by(width).copied().collect()).collect();
+        let columns: Vec<Vec<i32>> =
+            (0..width).map(|place| keys.iter().skip(place).step_by(width).copied().collect()).collect();
         let parameters: Vec<(&(dyn ToSql + Sync), Type)> =
             columns.iter().map(|column| (column as &(dyn ToSql + Sync), Type::INT4_ARRAY)).collect();
         let failed = |error| of_command(&format!("cannot read {}", table.name), &error);

@@ -35,12 +35,17 @@ impl Shape<'_> {
 
     fn order(&self, one: &Row, other: &Row) -> Ordering {
         let number = |row: &Row, at: usize| row.number(at).unwrap_or(i64::MIN);
-        self.key.iter().map(|at| number(one, *at).cmp(&number(other, *at))).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+        self.key
+            .iter()
+            .map(|at| number(one, *at).cmp(&number(other, *at)))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
     }
 
     /// A row's key as `column=value` pairs.
     pub fn name(&self, row: &Row) -> String {
-        let pairs = self.key.iter().filter_map(|at| Some(format!("{}={}", self.columns.get(*at)?.name, show(row.value(*at)))));
+        let pairs =
+            self.key.iter().filter_map(|at| Some(format!("{}={}", self.columns.get(*at)?.name, show(row.value(*at)))));
         pairs.collect::<Vec<_>>().join(" ")
     }
 
@@ -58,7 +63,9 @@ fn show(value: Value<'_>) -> String {
         Value::Int(number) => number.to_string(),
         Value::Money(amount) => amount.to_string(),
         Value::Rate(rate) => rate.to_string(),
-        Value::Time(time) => jiff::Timestamp::from_microsecond(time.0).map_or_else(|_| time.0.to_string(), |time| time.to_string()),
+        Value::Time(time) => {
+            jiff::Timestamp::from_microsecond(time.0).map_or_else(|_| time.0.to_string(), |time| time.to_string())
+        }
         Value::Text(text) => match text.char_indices().nth(SHOWN) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text.to_owned(),
@@ -105,7 +112,13 @@ pub(super) struct Comparison<'a, R> {
 }
 
 impl<'a, R: Rows> Comparison<'a, R> {
-    pub fn new(shape: &'a Shape<'a>, judge: &'a Judge<'a>, rows: R, parts: &'a [Part], outcome: &'a mut Outcome) -> Self {
+    pub fn new(
+        shape: &'a Shape<'a>,
+        judge: &'a Judge<'a>,
+        rows: R,
+        parts: &'a [Part],
+        outcome: &'a mut Outcome,
+    ) -> Self {
         let wanted = Wanted::new(shape.picked, rows, parts);
         Comparison { shape, judge, wanted, found: Row::default(), met: Met::No, outcome }
     }
@@ -290,12 +303,14 @@ mod tests {
         (outcome.offending, outcome.examples)
     }
 
-    const ALL: [(i32, i32); 8] = [(100, 200), (101, 202), (110, 220), (111, 222), (200, 400), (201, 402), (210, 420), (211, 422)];
+    const ALL: [(i32, i32); 8] =
+        [(100, 200), (101, 202), (110, 220), (111, 222), (200, 400), (201, 402), (210, 420), (211, 422)];
 
     #[test]
     fn rows_of_the_seed_are_met_and_others_are_told() {
         assert_eq!(outcome(false, &ALL), (0, vec![]));
-        let without = |at: usize| ALL.iter().copied().enumerate().filter(move |(row, _)| *row != at).map(|(_, row)| row);
+        let without =
+            |at: usize| ALL.iter().copied().enumerate().filter(move |(row, _)| *row != at).map(|(_, row)| row);
         for (at, key) in [(0, 100), (3, 111), (7, 211)] {
             let rows: Vec<_> = without(at).collect();
             assert_eq!(outcome(true, &rows), (1, vec![format!("k={key} is missing")]));

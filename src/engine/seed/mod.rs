@@ -1,5 +1,6 @@
-//! Holds the rows of a database against those that its seed makes: what transactions must have left alone, and after a restore every
-//! column of every row. Tables are read piece by piece in the order of their keys, so that no more than a piece is ever in memory.
+//! Holds the rows of a database against those that its seed makes: what transactions must have left alone, and after a
+//! restore every column of every row. Tables are read piece by piece in the order of their keys, so that no more than a
+//! piece is ever in memory.
 
 mod compare;
 mod reading;
@@ -108,7 +109,12 @@ fn population<W: Workload>(manifest: &Manifest) -> Result<W::Population, Finding
     let began = Instant::now();
     let foreign = |example: String| {
         let outcome = Outcome { rows: 0, offending: 1, examples: vec![example] };
-        finding("seed".to_owned(), "The manifest's parameters are those of its seed and scale".to_owned(), outcome, began)
+        finding(
+            "seed".to_owned(),
+            "The manifest's parameters are those of its seed and scale".to_owned(),
+            outcome,
+            began,
+        )
     };
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     if manifest.scale == 0 || manifest.scale > W::max_scale(profile) {
@@ -128,7 +134,13 @@ fn population<W: Workload>(manifest: &Manifest) -> Result<W::Population, Finding
 }
 
 fn finding(id: String, title: String, outcome: Outcome, began: Instant) -> Finding {
-    Finding { id, title, offending: outcome.offending, examples: outcome.examples, seconds: began.elapsed().as_secs_f64() }
+    Finding {
+        id,
+        title,
+        offending: outcome.offending,
+        examples: outcome.examples,
+        seconds: began.elapsed().as_secs_f64(),
+    }
 }
 
 /// The parts of a population by table, in the order of their numbers, which is that of their keys.
@@ -162,7 +174,8 @@ impl Pieces {
     }
 }
 
-/// Holds a table against the seed; none if the engine has no tables that could be read. With `exact`, no column may have changed.
+/// Holds a table against the seed; none if the engine has no tables that could be read. With `exact`, no column may
+/// have changed.
 async fn hold<W: Workload, E: Engine<W>>(
     engine: &E,
     population: &W::Population,
@@ -234,7 +247,9 @@ fn judge<W: Workload>(
     let holds = match lasting.rule {
         Rule::AsLoaded => return (0..shape.columns.len()).find(changed).map(|at| shape.differing(at, loaded, found)),
         Rule::Follows(rule) => rule(loaded, found),
-        Rule::Told { holds, .. } => holds(loaded, found, told.get(&shape.key(loaded)).map(Vec::as_slice).unwrap_or_default()),
+        Rule::Told { holds, .. } => {
+            holds(loaded, found, told.get(&shape.key(loaded)).map(Vec::as_slice).unwrap_or_default())
+        }
     };
     let others = (0..shape.columns.len()).filter(|at| !shape.key.contains(at));
     (!holds).then(|| others.map(|at| shape.differing(at, loaded, found)).collect::<Vec<_>>().join(" "))

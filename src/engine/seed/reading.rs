@@ -3,7 +3,8 @@
 use crate::workload::value::{Money, Rate, Timestamp, Value};
 use crate::workload::{Column, ColumnKind};
 
-/// Rows of a table in the order of a key: the next ones of a table that is read piece by piece, so that no driver holds all of it.
+/// Rows of a table in the order of a key: the next ones of a table that is read piece by piece, so that no driver holds
+/// all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
     /// The table's name.
@@ -23,7 +24,8 @@ impl Reading<'_> {
     pub fn sql(&self, expression: impl Fn(&Column) -> String) -> String {
         let columns: Vec<String> = self.columns.iter().map(expression).collect();
         let (low, high) = self.range;
-        let bounds = [low.map(|low| format!("{} >= {low}", self.ranged)), high.map(|high| format!("{} <= {high}", self.ranged))];
+        let bounds =
+            [low.map(|low| format!("{} >= {low}", self.ranged)), high.map(|high| format!("{} <= {high}", self.ranged))];
         let bounds: Vec<String> = bounds.into_iter().flatten().collect();
         let mut sql = format!("SELECT {} FROM {}", columns.join(", "), self.table);
         if !bounds.is_empty() {
@@ -38,8 +40,8 @@ impl Reading<'_> {
     }
 }
 
-/// The value of a column whose number an engine gives in the smallest units: cents, 1/10,000, microseconds since 1970. What has no room in
-/// its kind becomes the nearest that has, which no population holds.
+/// The value of a column whose number an engine gives in the smallest units: cents, 1/10,000, microseconds since 1970.
+/// What has no room in its kind becomes the nearest that has, which no population holds.
 pub fn of_number(kind: ColumnKind, number: i64) -> Value<'static> {
     let small = i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX });
     match kind {
@@ -58,7 +60,13 @@ mod tests {
     #[test]
     fn a_reading_asks_for_what_it_wants() {
         let stock = &TABLES[STOCK];
-        let all = Reading { table: stock.name, columns: &stock.columns[..2], order: &[], range: (None, None), ranged: "s_w_id" };
+        let all = Reading {
+            table: stock.name,
+            columns: &stock.columns[..2],
+            order: &[],
+            range: (None, None),
+            ranged: "s_w_id",
+        };
         assert_eq!(all.sql(|column| column.name.to_owned()), "SELECT s_i_id, s_w_id FROM stock");
         let some = Reading { order: &["s_w_id", "s_i_id"], range: (Some(3), None), ..all };
         assert_eq!(

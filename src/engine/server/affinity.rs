@@ -40,7 +40,9 @@ impl Cpus {
     /// Binds a process that is yet to be started, and all that it starts.
     pub fn bind(self, command: &mut Command) {
         use std::os::unix::process::CommandExt;
-        let bind = move || nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &self.set).map_err(std::io::Error::from);
+        let bind = move || {
+            nix::sched::sched_setaffinity(nix::unistd::Pid::from_raw(0), &self.set).map_err(std::io::Error::from)
+        };
         // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
         unsafe {
             command.pre_exec(bind);

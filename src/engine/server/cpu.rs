@@ -1,6 +1,7 @@
 //! CPU time of a server and its child processes.
 
-/// CPU seconds that process `pid` and its children have used, those that have ended included; none where that cannot be known.
+/// CPU seconds that process `pid` and its children have used, those that have ended included; none where that cannot be
+/// known.
 #[cfg(target_os = "linux")]
 pub fn seconds(pid: u32) -> Option<f64> {
     // A child that ends between the two readings would be missed or counted twice: read until none did.
@@ -81,7 +82,8 @@ mod tests {
     fn children_are_counted_while_they_live_and_after() {
         let me = std::process::id();
         let before = seconds(me).unwrap();
-        let status = std::process::Command::new("sh").args(["-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]).status();
+        let status =
+            std::process::Command::new("sh").args(["-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]).status();
         assert!(status.unwrap().success());
         assert!(seconds(me).unwrap() > before);
         assert_eq!(seconds(u32::MAX / 2), None);

@@ -1,5 +1,6 @@
-//! Directories that may belong to another user than Graymark's, and files in them. Whoever owns a directory can put links into it, so nothing
-//! is ever opened through a link, and what is given away or emptied is first looked at by its descriptor.
+//! Directories that may belong to another user than Graymark's, and files in them. Whoever owns a directory can put
+//! links into it, so nothing is ever opened through a link, and what is given away or emptied is first looked at by its
+//! descriptor.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read};
@@ -131,7 +132,8 @@ impl Directory {
         Ok(file)
     }
 
-    /// Opens a file that is no link of either kind and belongs to Graymark's user or to the server's; none if there is none.
+    /// Opens a file that is no link of either kind and belongs to Graymark's user or to the server's; none if there is
+    /// none.
     fn opened(&self, name: &Path, how: OFlag) -> Result<Option<File>, Error> {
         // A pipe without a partner would otherwise be waited for.
         let flags = how | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
@@ -183,7 +185,8 @@ pub(super) fn make(path: &Path) -> io::Result<()> {
 
 /// A directory's path, those above it made if need be, links among them resolved.
 ///
-/// As root, refuses a place below a directory that others can write to: they could exchange what Graymark makes there for links of theirs.
+/// As root, refuses a place below a directory that others can write to: they could exchange what Graymark makes there
+/// for links of theirs.
 ///
 /// # Errors
 /// If it is refused or cannot be made.
@@ -211,7 +214,8 @@ pub(super) fn resolved(path: &Path, as_root: bool) -> Result<PathBuf, Error> {
     Ok(above.join(name))
 }
 
-/// Whether nobody but root can exchange what root makes in a directory. Where it is sticky, as `/tmp`, entries are their owner's.
+/// Whether nobody but root can exchange what root makes in a directory. Where it is sticky, as `/tmp`, entries are
+/// their owner's.
 fn is_roots(directory: &fs::Metadata) -> bool {
     let sticky = directory.mode() & 0o1000 != 0;
     let by_group = directory.mode() & 0o020 != 0 && directory.gid() != 0;

@@ -56,7 +56,8 @@ impl Home {
         )))
     }
 
-    /// Makes the data directory, which may be there if it is empty. No one but the server's user can look into it from then on.
+    /// Makes the data directory, which may be there if it is empty. No one but the server's user can look into it from
+    /// then on.
     pub(super) fn make_data(&self, what: &str) -> Result<(), Error> {
         let data = self.data.display();
         match directory::make(&self.data) {
@@ -96,16 +97,20 @@ impl Home {
     pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let file = Directory::open(self.place(), self.owner)?.create(name);
         let path = self.place().join(name);
-        file?.write_all(text.as_bytes()).map_err(|error| failed(&format!("cannot write {}", path.display()), &error))?;
+        file?
+            .write_all(text.as_bytes())
+            .map_err(|error| failed(&format!("cannot write {}", path.display()), &error))?;
         Ok(path)
     }
 
-    /// Runs a program of the server on the data directory. Of what it says, the first line with one of some words is told if it fails.
+    /// Runs a program of the server on the data directory. Of what it says, the first line with one of some words is
+    /// told if it fails.
     pub(super) fn run(&self, command: Command, telling: &[&str]) -> Result<(), Error> {
         self.run_on(command, None, telling)
     }
 
-    /// The same for a program that reads a file of the server's own directory, and that has failed if it says one of the words.
+    /// The same for a program that reads a file of the server's own directory, and that has failed if it says one of
+    /// the words.
     pub(super) fn run_on(&self, mut command: Command, input: Option<&str>, telling: &[&str]) -> Result<(), Error> {
         let (data, program) = (self.data.display(), name(command.get_program().as_ref()));
         owner::drop_root(&mut command, self.owner);
@@ -165,7 +170,10 @@ mod tests {
         assert_eq!(at(&place.path().join("new")).make_data("a data directory"), Ok(()), "it is empty");
         fs::write(place.path().join("letter"), "dear").unwrap();
         let refused = at(place.path()).make_data("a data directory").unwrap_err();
-        assert!(matches!(&refused, Error::Usage(why) if why.contains("neither empty nor a data directory")), "{refused}");
+        assert!(
+            matches!(&refused, Error::Usage(why) if why.contains("neither empty nor a data directory")),
+            "{refused}"
+        );
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use crate::measure::counters::Counters;
 
-/// Adds what process `pid` and its children have read and written, those that have ended included; says why if that cannot be known.
+/// Adds what process `pid` and its children have read and written, those that have ended included; says why if that
+/// cannot be known.
 #[cfg(target_os = "linux")]
 pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
     use crate::measure::counters::Counter;
     use procfs::process::Io;
 
-    let of =
-        |pid: u32| i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).and_then(|process| process.io()).ok());
+    let of = |pid: u32| {
+        i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).and_then(|process| process.io()).ok())
+    };
     let unknown = || "I/O of the server's processes: the system does not show it to Graymark".to_owned();
     // The system adds what an ended child did to its parent: read until the children are the same before and after.
     let mut sum: Option<[u64; 4]> = None;
@@ -26,7 +28,8 @@ pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
             break;
         }
     }
-    let named = [Counter::ServerReadCalls, Counter::ServerWriteCalls, Counter::ServerReadBytes, Counter::ServerWrittenBytes];
+    let named =
+        [Counter::ServerReadCalls, Counter::ServerWriteCalls, Counter::ServerReadBytes, Counter::ServerWrittenBytes];
     for (counter, value) in named.into_iter().zip(sum.into_iter().flatten()) {
         counters.set(counter, value as f64);
     }

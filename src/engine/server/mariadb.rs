@@ -48,7 +48,8 @@ pub struct MariaDb {
 pub type Server = super::Server<MariaDb>;
 
 impl Server {
-    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for about two seconds.
+    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for about
+    /// two seconds.
     ///
     /// # Errors
     /// If the options make no sense, there are no server programs, or the server does not start.
@@ -77,16 +78,25 @@ impl Server {
             password::keep(&home.directory()?, &password)?;
         }
         home.make_directory(FILES)?;
-        Server::start_at(home, MariaDb { programs, tcp: options.tcp, settings: options.settings.clone() }, process, password)
+        Server::start_at(
+            home,
+            MariaDb { programs, tcp: options.tcp, settings: options.settings.clone() },
+            process,
+            password,
+        )
     }
 
-    /// Where to connect: host (an address) or socket, port, user and password as a URL, which belongs into no command line, log or record.
+    /// Where to connect: host (an address) or socket, port, user and password as a URL, which belongs into no command
+    /// line, log or record.
     pub fn url(&self) -> String {
         match self.home.socket_directory() {
             Some(directory) => {
                 let socket = directory.join(SOCKET);
-                let socket = percent_encoding::utf8_percent_encode(&socket.to_string_lossy(), percent_encoding::NON_ALPHANUMERIC)
-                    .to_string();
+                let socket = percent_encoding::utf8_percent_encode(
+                    &socket.to_string_lossy(),
+                    percent_encoding::NON_ALPHANUMERIC,
+                )
+                .to_string();
                 format!("mysql://{USER}:{}@localhost/?socket={socket}", self.password())
             }
             None => self.tcp_url(),
@@ -176,11 +186,13 @@ fn find_programs() -> Result<Programs, Error> {
     };
     if let Some(directories) = std::env::var_os(VARIABLE) {
         let directories: Vec<PathBuf> = std::env::split_paths(&directories).collect();
-        return find(&directories)
-            .ok_or_else(|| Error::Database(format!("{VARIABLE} names no directories that have mariadbd and mariadb-install-db")));
+        return find(&directories).ok_or_else(|| {
+            Error::Database(format!("{VARIABLE} names no directories that have mariadbd and mariadb-install-db"))
+        });
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let usual = ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/opt/mariadb/bin"];
+    let usual =
+        ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/sbin", "/usr/local/bin", "/opt/homebrew/opt/mariadb/bin"];
     let directories: Vec<PathBuf> = std::env::split_paths(&path).chain(usual.map(PathBuf::from)).collect();
     find(&directories).ok_or_else(|| {
         Error::Database(format!(

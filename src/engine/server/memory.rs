@@ -1,14 +1,15 @@
-//! The memory that a private server is bounded to, page cache included: a control group of its own, of either version of the kernel's
-//! interface (cgroup-v1/memory.rst and cgroup-v2.rst of the kernel's documentation).
+//! The memory that a private server is bounded to, page cache included: a control group of its own, of either version
+//! of the kernel's interface (cgroup-v1/memory.rst and cgroup-v2.rst of the kernel's documentation).
 
 use crate::measure::memory::BoundedMemory;
 
-/// What a server takes beside its buffers and sessions, in bytes, by the scheme of its URL; for others the first. A generous share, for one that
-/// gets less is killed.
-const SERVER: [(&str, u64); 4] = [("postgres", 48 << 20), ("mysql", 256 << 20), ("mariadb", 256 << 20), ("virtuoso", 256 << 20)];
+/// What a server takes beside its buffers and sessions, in bytes, by the scheme of its URL; for others the first. A
+/// generous share, for one that gets less is killed.
+const SERVER: [(&str, u64); 4] =
+    [("postgres", 48 << 20), ("mysql", 256 << 20), ("mariadb", 256 << 20), ("virtuoso", 256 << 20)];
 
-/// The bound that suits buffers of a size: room for them, an eighth more, and what processes and their page tables take beside them. What
-/// of it they leave is page cache.
+/// The bound that suits buffers of a size: room for them, an eighth more, and what processes and their page tables take
+/// beside them. What of it they leave is page cache.
 pub fn beside(scheme: &str, buffers: u64, clients: u32) -> u64 {
     const CLIENT: u64 = 6 << 20;
     let server = SERVER.iter().find(|(name, _)| *name == scheme).unwrap_or(&SERVER[0]).1;
@@ -53,7 +54,8 @@ mod linux {
     /// Processes of a server that has ended can be in its group for a moment.
     const PATIENCE: Duration = Duration::from_secs(5);
 
-    /// A control group whose processes share a bounded memory. It is removed when this is dropped; its processes must have ended.
+    /// A control group whose processes share a bounded memory. It is removed when this is dropped; its processes must
+    /// have ended.
     #[derive(Debug)]
     pub struct Bound {
         group: PathBuf,
@@ -89,7 +91,8 @@ mod linux {
 
         fn below(parent: &Path, version: Version, bytes: u64) -> io::Result<Bound> {
             if version == Version::Two {
-                // Only a group without processes of its own can hand the controller down; where one has done so already, nothing is left to do.
+                // Only a group without processes of its own can hand the controller down; where one has done so
+                // already, nothing is left to do.
                 let handed = || fs::read_to_string(parent.join("cgroup.subtree_control"));
                 let has = |list: &str| list.split_whitespace().any(|controller| controller == "memory");
                 if !has(&handed()?) {
@@ -170,7 +173,8 @@ mod linux {
         }
     }
 
-    /// Groups that may take one of ours: that of this process, else the one above it, which under version 2 may have no processes itself.
+    /// Groups that may take one of ours: that of this process, else the one above it, which under version 2 may have no
+    /// processes itself.
     fn parents() -> Vec<(PathBuf, Version)> {
         let ours = Process::myself().and_then(|me| Ok((me.cgroups()?, me.mountinfo()?)));
         let Ok((groups, mounts)) = ours else { return Vec::new() };
@@ -189,7 +193,9 @@ mod linux {
                 let path = group.pathname.strip_prefix(mount.root.as_str()).unwrap_or(&group.pathname);
                 let own = mount.mount_point.join(path.trim_start_matches('/'));
                 let above = own.parent().filter(|above| above.starts_with(&mount.mount_point)).map(Path::to_owned);
-                found.extend([Some(own), above].into_iter().flatten().filter(|path| path.is_dir()).map(|path| (path, version)));
+                found.extend(
+                    [Some(own), above].into_iter().flatten().filter(|path| path.is_dir()).map(|path| (path, version)),
+                );
             }
         }
         // A machine with both has its memory in version 1, or it has none there.

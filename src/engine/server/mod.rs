@@ -1,5 +1,5 @@
-//! Private servers that Graymark starts, configures, restarts and stops. A [`Server`] has what those of all databases have in common, a
-//! [`Kind`] what those of one database have of their own.
+//! Private servers that Graymark starts, configures, restarts and stops. A [`Server`] has what those of all databases
+//! have in common, a [`Kind`] what those of one database have of their own.
 
 pub mod affinity;
 pub mod cpu;
@@ -33,7 +33,8 @@ use super::{Error, files};
 use crate::measure::memory::BoundedMemory;
 use crate::url::Password;
 
-/// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint first.
+/// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint
+/// first.
 const OLD_SERVER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What the private servers of one database have of their own.
@@ -67,7 +68,8 @@ pub trait Kind: Debug {
 
 /// A running private server. It is stopped when this is dropped, and a temporary data directory is removed.
 ///
-/// A server also ends when Graymark is killed (on Linux); its temporary directory is then removed by the next start of a private server.
+/// A server also ends when Graymark is killed (on Linux); its temporary directory is then removed by the next start of
+/// a private server.
 #[derive(Debug)]
 pub struct Server<K: Kind> {
     kind: K,
@@ -79,7 +81,8 @@ pub struct Server<K: Kind> {
 }
 
 impl<K: Kind> Server<K> {
-    /// Starts a server in its home, whose data directory is there, and waits until it takes connections. Its administrator has the password.
+    /// Starts a server in its home, whose data directory is there, and waits until it takes connections. Its
+    /// administrator has the password.
     fn start_at(home: Home, kind: K, process: Process, password: Password) -> Result<Server<K>, Error> {
         if process.memory().is_some() {
             // What is in the page cache already would be no one's, and come on top.
@@ -146,7 +149,8 @@ impl<K: Kind> Server<K> {
         Some(format!("the private {} ended by itself ({how}){last}", K::NAME))
     }
 
-    /// Kills its first process alone with SIGKILL, as a crash would; nothing is written down. [`Server::restart`] recovers.
+    /// Kills its first process alone with SIGKILL, as a crash would; nothing is written down. [`Server::restart`]
+    /// recovers.
     ///
     /// # Errors
     /// If the system refuses.

@@ -10,7 +10,8 @@ use nix::unistd::{Gid, Uid, User};
 
 use crate::engine::Error;
 
-/// User ids that are free for programs without a user of their own (systemd's range for the same purpose; its UIDS-GIDS.md).
+/// User ids that are free for programs without a user of their own (systemd's range for the same purpose; its
+/// UIDS-GIDS.md).
 #[cfg(feature = "odbc")]
 const UNLISTED: std::ops::RangeInclusive<u32> = 61_184..=65_519;
 
@@ -56,13 +57,19 @@ pub(super) enum Otherwise {
     Unlisted,
 }
 
-/// The user for a database that does not run as root: the owner of a data directory that is there already, else the first of some users
-/// that there is. None if Graymark is not root.
-pub(super) fn find(database: &str, data: Option<&Path>, users: &[&str], otherwise: Otherwise) -> Result<Option<Owner>, Error> {
+/// The user for a database that does not run as root: the owner of a data directory that is there already, else the
+/// first of some users that there is. None if Graymark is not root.
+pub(super) fn find(
+    database: &str,
+    data: Option<&Path>,
+    users: &[&str],
+    otherwise: Otherwise,
+) -> Result<Option<Owner>, Error> {
     if !Uid::effective().is_root() {
         return Ok(None);
     }
-    if let Some(metadata) = data.and_then(|data| fs::symlink_metadata(data).ok()).filter(|there| there.is_dir() && there.uid() != 0)
+    if let Some(metadata) =
+        data.and_then(|data| fs::symlink_metadata(data).ok()).filter(|there| there.is_dir() && there.uid() != 0)
     {
         return Ok(Some(Owner { uid: metadata.uid().into(), gid: metadata.gid().into() }));
     }

@@ -20,7 +20,9 @@ fn random() -> Result<Password, Error> {
     let mut bytes = [0; LETTERS];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|error| failed("cannot read random numbers from /dev/urandom", &error))?;
-    Ok(Password::new(bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect::<String>()))
+    Ok(Password::new(
+        bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect::<String>(),
+    ))
 }
 
 /// The password of a data directory's file, and whether it was made just now, because there was none.

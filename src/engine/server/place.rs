@@ -1,7 +1,7 @@
 //! A private server's own temporary directory: its socket, what it reads at its start, its data if that is thrown away.
 //!
-//! It is removed at the end. If Graymark was killed, the next start of a private server removes it: who made it holds a lock on a file in it as
-//! long as it lives.
+//! It is removed at the end. If Graymark was killed, the next start of a private server removes it: who made it holds a
+//! lock on a file in it as long as it lives.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -97,8 +97,8 @@ fn ours() -> MutexGuard<'static, Vec<Ours>> {
     OURS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the servers of this process whose data are temporary and removes their directories, for a process that ends at once. What takes long is
-/// left to the next start of a private server.
+/// Ends the servers of this process whose data are temporary and removes their directories, for a process that ends at
+/// once. What takes long is left to the next start of a private server.
 pub fn abandon() {
     let (done, wait) = mpsc::channel();
     let work = move || {
@@ -126,7 +126,8 @@ fn clear(temporary: &Path) {
     }
 }
 
-/// The lock on a directory whose maker has ended; none if it has not, or if the directory is no such one, or another user's.
+/// The lock on a directory whose maker has ended; none if it has not, or if the directory is no such one, or another
+/// user's.
 fn orphaned(path: &Path) -> Option<File> {
     let ours = |uid: u32| uid == Uid::effective().as_raw();
     let there = fs::symlink_metadata(path).ok()?;
@@ -138,7 +139,8 @@ fn orphaned(path: &Path) -> Option<File> {
     lock.try_lock().ok().map(|()| lock)
 }
 
-/// Removes a directory, links not followed; the lock last, so that the rest is removed another time if it cannot be now.
+/// Removes a directory, links not followed; the lock last, so that the rest is removed another time if it cannot be
+/// now.
 fn remove(path: &Path) {
     let gone = |path: &Path| !path.exists() || fs::remove_dir_all(path).is_ok();
     if gone(&path.join(INSIDE)) {

@@ -17,7 +17,8 @@ pub const USER: &str = "postgres";
 /// The database of a private server that Graymark uses.
 pub const DATABASE: &str = "postgres";
 /// Who may enter, whatever the data directory's own file says: everyone on this machine who knows the password.
-const RULES: &str = "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\nhost all all ::1/128 scram-sha-256\n";
+const RULES: &str =
+    "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\nhost all all ::1/128 scram-sha-256\n";
 /// How passwords are kept; older versions have another default.
 const ENCRYPTION: &str = "password_encryption=scram-sha-256";
 
@@ -50,7 +51,8 @@ pub struct Postgres {
 pub type Server = super::Server<Postgres>;
 
 impl Server {
-    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for about a second.
+    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for about a
+    /// second.
     ///
     /// # Errors
     /// If the options make no sense, there are no server programs, or the server does not start.
@@ -60,7 +62,9 @@ impl Server {
             && kept != asked
         {
             let data = options.data.as_deref().unwrap_or(Path::new("")).display();
-            return Err(Error::Usage(format!("{data} was made by PostgreSQL {kept}: ask for version={kept} or another directory")));
+            return Err(Error::Usage(format!(
+                "{data} was made by PostgreSQL {kept}: ask for version={kept} or another directory"
+            )));
         }
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
@@ -78,7 +82,16 @@ impl Server {
         if !made {
             let file = home.write("password", password.reveal())?;
             let mut command = Command::new(programs.join("initdb"));
-            command.arg("-D").arg(&home.data).args(["-U", USER, "-A", "scram-sha-256", "--no-sync", "--no-locale", "-E", "UTF8"]);
+            command.arg("-D").arg(&home.data).args([
+                "-U",
+                USER,
+                "-A",
+                "scram-sha-256",
+                "--no-sync",
+                "--no-locale",
+                "-E",
+                "UTF8",
+            ]);
             command.arg("--pwfile").arg(&file);
             home.run(command, &["error:", "FATAL"])?;
             let _ = fs::remove_file(file);
@@ -88,17 +101,25 @@ impl Server {
         if new {
             password::keep(&home.directory()?, &password)?;
         }
-        Server::start_at(home, Postgres { programs, tcp: options.tcp, settings: options.settings.clone() }, process, password)
+        Server::start_at(
+            home,
+            Postgres { programs, tcp: options.tcp, settings: options.settings.clone() },
+            process,
+            password,
+        )
     }
 
-    /// Where to connect: host (a socket directory or an address), port, user, password and database as a URL, which belongs into no command line,
-    /// log or record.
+    /// Where to connect: host (a socket directory or an address), port, user, password and database as a URL, which
+    /// belongs into no command line, log or record.
     pub fn url(&self) -> String {
         let port = self.port;
         match self.home.socket_directory() {
             Some(directory) => {
-                let host = percent_encoding::utf8_percent_encode(&directory.to_string_lossy(), percent_encoding::NON_ALPHANUMERIC)
-                    .to_string();
+                let host = percent_encoding::utf8_percent_encode(
+                    &directory.to_string_lossy(),
+                    percent_encoding::NON_ALPHANUMERIC,
+                )
+                .to_string();
                 format!("postgres://{USER}:{}@/{DATABASE}?host={host}&port={port}", self.password())
             }
             None => self.tcp_url(),
@@ -121,7 +142,8 @@ impl Kind for Postgres {
     /// No checkpoint is needed, but the children and the shared memory have to go.
     const DISCARD: Ending = Ending { steps: &[(Signal::SIGQUIT, Duration::from_secs(10))], orphaned: Signal::SIGQUIT };
     const PORT_TAKEN: &'static str = "could not bind";
-    const OLD_ONE_ENDS: &'static [&'static str] = &["shared memory block", "lock file \"postmaster.pid\" already exists"];
+    const OLD_ONE_ENDS: &'static [&'static str] =
+        &["shared memory block", "lock file \"postmaster.pid\" already exists"];
 
     fn program(&self) -> PathBuf {
         self.programs.join("postgres")
@@ -181,7 +203,12 @@ fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(),
     let mut command = Command::new(programs.join("postgres"));
     command.arg("--single").arg("-D").arg(&home.data);
     // Nothing of the statement goes to a log.
-    let quiet = ["log_statement=none", "log_min_duration_statement=-1", "log_min_error_statement=panic", "logging_collector=off"];
+    let quiet = [
+        "log_statement=none",
+        "log_min_duration_statement=-1",
+        "log_min_error_statement=panic",
+        "logging_collector=off",
+    ];
     for setting in quiet.into_iter().chain([ENCRYPTION]) {
         command.arg("-c").arg(setting);
     }
@@ -195,14 +222,21 @@ fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(),
 fn find_programs(version: Option<&str>) -> Result<PathBuf, Error> {
     const VARIABLE: &str = "GRAYMARK_PG_BIN";
     let complete = |directory: &PathBuf| directory.join("initdb").is_file() && directory.join("postgres").is_file();
-    let wanted = |directory: &PathBuf| version.is_none_or(|version| program_version(directory).as_deref() == Some(version));
+    let wanted =
+        |directory: &PathBuf| version.is_none_or(|version| program_version(directory).as_deref() == Some(version));
     if let Some(directory) = std::env::var_os(VARIABLE).map(PathBuf::from) {
         if !complete(&directory) {
-            return Err(Error::Database(format!("{VARIABLE} names {}, which has no initdb and postgres", directory.display())));
+            return Err(Error::Database(format!(
+                "{VARIABLE} names {}, which has no initdb and postgres",
+                directory.display()
+            )));
         }
         if !wanted(&directory) {
             let asked = version.unwrap_or_default();
-            return Err(Error::Database(format!("{VARIABLE} names {}, which is not PostgreSQL {asked}", directory.display())));
+            return Err(Error::Database(format!(
+                "{VARIABLE} names {}, which is not PostgreSQL {asked}",
+                directory.display()
+            )));
         }
         return Ok(directory);
     }
@@ -210,7 +244,9 @@ fn find_programs(version: Option<&str>) -> Result<PathBuf, Error> {
     for (root, prefix) in [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/opt/homebrew/opt", "postgresql@")] {
         for entry in fs::read_dir(root).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            if let Some(number) = name.to_str().and_then(|name| name.strip_prefix(prefix)).and_then(|number| number.parse().ok()) {
+            if let Some(number) =
+                name.to_str().and_then(|name| name.strip_prefix(prefix)).and_then(|number| number.parse().ok())
+            {
                 found.push((Some(number), entry.path().join("bin")));
             }
         }

@@ -22,7 +22,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How a server is ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
-    /// Signals to its first process, each with the time that it has to end before the next one, and at last before SIGKILL.
+    /// Signals to its first process, each with the time that it has to end before the next one, and at last before
+    /// SIGKILL.
     pub steps: &'static [(Signal, Duration)],
     /// What it gets when Graymark is killed.
     pub orphaned: Signal,
@@ -188,8 +189,8 @@ impl Process {
     }
 }
 
-/// Lets a process and its children go on if someone has stopped them: a stopped one heeds no signal but SIGKILL, and the children of one that is
-/// killed would stay for ever.
+/// Lets a process and its children go on if someone has stopped them: a stopped one heeds no signal but SIGKILL, and
+/// the children of one that is killed would stay for ever.
 pub(super) fn wake(pid: u32) {
     for pid in cpu::children(pid).unwrap_or_default().into_iter().chain([pid]) {
         // One that has ended since then needs nothing.
@@ -197,8 +198,8 @@ pub(super) fn wake(pid: u32) {
     }
 }
 
-/// A thread that starts the server's processes and lives as long as the server: the kernel ties "die with the parent" to the
-/// thread that started the child, and a thread of some pool may end at any time.
+/// A thread that starts the server's processes and lives as long as the server: the kernel ties "die with the parent"
+/// to the thread that started the child, and a thread of some pool may end at any time.
 fn keeper() -> Result<mpsc::Sender<Spawn>, Error> {
     let (sender, asked) = mpsc::channel::<Spawn>();
     let work = move || {
@@ -246,8 +247,9 @@ mod tests {
     /// A shell that does something, works for a moment, says so and then waits for its end; where it says it.
     fn start(process: &Process, before: &str) -> tempfile::NamedTempFile {
         let said = tempfile::NamedTempFile::new().unwrap();
-        let script =
-            format!("{before}; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo ready; while :; do sleep 0.01; done");
+        let script = format!(
+            "{before}; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo ready; while :; do sleep 0.01; done"
+        );
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &script]).stdout(said.reopen().unwrap());
         process.start(command, Signal::SIGKILL).unwrap();
@@ -263,7 +265,11 @@ mod tests {
         let mut before = Some(0.0);
         for (traps, steps, last) in [
             ("trap 'echo TERM; exit' TERM", &[(Signal::SIGTERM, LATE)][..], "ready\nTERM\n"),
-            ("trap '' INT; trap 'echo TERM; exit' TERM", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, LATE)], "ready\nTERM\n"),
+            (
+                "trap '' INT; trap 'echo TERM; exit' TERM",
+                &[(Signal::SIGINT, SOON), (Signal::SIGTERM, LATE)],
+                "ready\nTERM\n",
+            ),
             ("trap '' INT TERM", &[(Signal::SIGINT, SOON), (Signal::SIGTERM, SOON)], "ready\n"),
         ] {
             let said = start(&process, traps);

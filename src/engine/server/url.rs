@@ -10,7 +10,8 @@ use crate::size;
 /// What cannot stand in a value as it is.
 const VALUE: &AsciiSet = &CONTROLS.add(b' ').add(b'&').add(b'%').add(b'#').add(b'+');
 
-/// The values of a URL by their names, in its order; none if it names a server that is there. The first of `schemes` is the one that errors name.
+/// The values of a URL by their names, in its order; none if it names a server that is there. The first of `schemes` is
+/// the one that errors name.
 ///
 /// # Errors
 /// If it is neither.

@@ -1,4 +1,5 @@
-//! A private Virtuoso: its own data directory and port, an ini file written from what is asked for, stopped with Graymark.
+//! A private Virtuoso: its own data directory and port, an ini file written from what is asked for, stopped with
+//! Graymark.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -60,7 +61,8 @@ pub struct Options {
 impl Options {
     /// Buffers, as they will be.
     pub fn buffers(&self) -> u32 {
-        let usual = || u32::try_from(memory::usual_buffers_mib() * (1 << 20) / PAGE).unwrap_or(u32::MAX).max(FEWEST_BUFFERS);
+        let usual =
+            || u32::try_from(memory::usual_buffers_mib() * (1 << 20) / PAGE).unwrap_or(u32::MAX).max(FEWEST_BUFFERS);
         self.buffers.unwrap_or_else(usual)
     }
 
@@ -94,8 +96,17 @@ impl Options {
         }
         // Remap larger than the working set, as the article has it: a checkpoint then moves no pages within the files.
         let _ = writeln!(ini, "xa_persistent_file = {}\nErrorLogLevel = 7\nFileExtend = 200", place("graymark.pxa"));
-        let _ = writeln!(ini, "MaxCheckpointRemap = 500000\nStriping = {}\nTempStorage = TempDatabase\n", u8::from(stripes > 1));
-        let _ = writeln!(ini, "[TempDatabase]\nDatabaseFile = {}\nTransactionFile = {}", place("temp.db"), place("temp.trx"));
+        let _ = writeln!(
+            ini,
+            "MaxCheckpointRemap = 500000\nStriping = {}\nTempStorage = TempDatabase\n",
+            u8::from(stripes > 1)
+        );
+        let _ = writeln!(
+            ini,
+            "[TempDatabase]\nDatabaseFile = {}\nTransactionFile = {}",
+            place("temp.db"),
+            place("temp.trx")
+        );
         let _ = writeln!(ini, "MaxCheckpointRemap = 2000\nStriping = 0\n\n[Parameters]");
         for (name, value) in overridden(defaults, &self.settings) {
             let _ = writeln!(ini, "{name} = {value}");
@@ -117,12 +128,13 @@ pub struct Virtuoso {
     options: Options,
 }
 
-/// A running private Virtuoso. When it is started again, what its log holds is worked again: ask for a checkpoint before, if that is not
-/// wanted.
+/// A running private Virtuoso. When it is started again, what its log holds is worked again: ask for a checkpoint
+/// before, if that is not wanted.
 pub type Server = super::Server<Virtuoso>;
 
 impl Server {
-    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for some seconds.
+    /// Makes the data directory if need be, starts the server and waits until it takes connections. Blocks for some
+    /// seconds.
     ///
     /// # Errors
     /// If the options make no sense, there is no server program, or the server does not start.
@@ -146,11 +158,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Sees that the administrator has the password, and gives it to him if he has his first one still. It listens on the loopback by then: that
-    /// nobody was faster than Graymark is looked up.
+    /// Sees that the administrator has the password, and gives it to him if he has his first one still. It listens on
+    /// the loopback by then: that nobody was faster than Graymark is looked up.
     fn close(&self) -> Result<(), Error> {
-        let cannot =
-            |diagnostic: Diagnostic| Error::Database(format!("cannot set the password of the private Virtuoso: {diagnostic}"));
+        let cannot = |diagnostic: Diagnostic| {
+            Error::Database(format!("cannot set the password of the private Virtuoso: {diagnostic}"))
+        };
         let refused = match self.connect(self.password()) {
             Ok(_) => return Ok(()),
             Err(diagnostic) => diagnostic,
@@ -181,7 +194,12 @@ impl Server {
     }
 
     fn connect(&self, password: &str) -> Result<Connection, Diagnostic> {
-        Connection::open(&Target::of(&[("Driver", DRIVER), ("HOST", &self.address()), ("UID", USER), ("PWD", password)]))
+        Connection::open(&Target::of(&[
+            ("Driver", DRIVER),
+            ("HOST", &self.address()),
+            ("UID", USER),
+            ("PWD", password),
+        ]))
     }
 
     /// Address and port on the loopback.
@@ -261,7 +279,8 @@ mod tests {
     #[test]
     fn the_ini_file_says_what_was_asked_for() {
         let settings = vec![("ServerThreads".to_owned(), "20".to_owned()), ("O_DIRECT".to_owned(), "1".to_owned())];
-        let options = Options { buffers: Some(1_000), checkpoint: Some(20), stripes: Some(3), settings, ..Options::default() };
+        let options =
+            Options { buffers: Some(1_000), checkpoint: Some(20), stripes: Some(3), settings, ..Options::default() };
         let ini = options.ini(Path::new("/d"), 1_111);
         let lines: Vec<&str> = ini.lines().collect();
         for line in [

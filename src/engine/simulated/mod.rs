@@ -1,5 +1,5 @@
-//! No database at all: transactions that take a given time and do nothing. It drives everything else of Graymark, and so shows what the
-//! driver itself costs and how honest its clock is.
+//! No database at all: transactions that take a given time and do nothing. It drives everything else of Graymark, and
+//! so shows what the driver itself costs and how honest its clock is.
 
 mod debitcredit;
 mod tpcc;
@@ -15,8 +15,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Options;
 use super::{
-    DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest, Observer,
-    RestoreReport, Session, Unobserved, Via,
+    DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
+    Observer, RestoreReport, Session, Unobserved, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -51,17 +51,21 @@ pub struct Simulated {
 /// More effects than any workload has.
 const EFFECTS: usize = 8;
 
-const USAGE: &str = "give simulated:service=5ms, and if wanted distribution=exponential, stall=10s and every=60s, joined by &";
+const USAGE: &str =
+    "give simulated:service=5ms, and if wanted distribution=exponential, stall=10s and every=60s, joined by &";
 
 impl Simulated {
     /// From `simulated:service=5ms[&distribution=constant|exponential][&stall=10s&every=60s]`.
     pub fn open(options: Options) -> Result<Simulated, Error> {
         let wrong = |what: String| Error::Usage(format!("{what}: {USAGE}"));
-        let (mut service, mut exponential, mut stall, mut every) = (Duration::ZERO, false, None, Duration::from_secs(60));
+        let (mut service, mut exponential, mut stall, mut every) =
+            (Duration::ZERO, false, None, Duration::from_secs(60));
         let parameters = options.url.reveal().strip_prefix("simulated:").unwrap_or_default();
         for parameter in parameters.trim_start_matches('?').split('&').filter(|parameter| !parameter.is_empty()) {
-            let (name, value) = parameter.split_once('=').ok_or_else(|| wrong("a parameter has no value".to_owned()))?;
-            let time = || humantime::parse_duration(value).map_err(|_| wrong(format!("the value of {name} is no time")));
+            let (name, value) =
+                parameter.split_once('=').ok_or_else(|| wrong("a parameter has no value".to_owned()))?;
+            let time =
+                || humantime::parse_duration(value).map_err(|_| wrong(format!("the value of {name} is no time")));
             match (name, value) {
                 ("service", _) => service = time()?,
                 ("distribution", "constant") => exponential = false,
@@ -136,7 +140,14 @@ impl<W: Port> Engine<W> for Simulated {
         let profile = self.profile.as_deref().and_then(|name| W::PROFILES.iter().position(|known| *known == name));
         let population = W::population(self.scale, 0, Timestamp(0), profile.unwrap_or_default());
         let parameters = W::parameters(&population);
-        Ok(DatabaseState::Complete(Manifest { format: 1, scale: self.scale, seed: 0, date: 0, foreign_keys: false, parameters }))
+        Ok(DatabaseState::Complete(Manifest {
+            format: 1,
+            scale: self.scale,
+            seed: 0,
+            date: 0,
+            foreign_keys: false,
+            parameters,
+        }))
     }
 
     async fn load(
@@ -149,7 +160,12 @@ impl<W: Port> Engine<W> for Simulated {
         Err(Error::Usage("a simulated database holds nothing and cannot be loaded: just run".to_owned()))
     }
 
-    async fn restore(&self, _: &Manifest, _: &W::Population, _: &(dyn Fn(LoadStep) + Send + Sync)) -> Result<RestoreReport, Error> {
+    async fn restore(
+        &self,
+        _: &Manifest,
+        _: &W::Population,
+        _: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
         Err(Error::Usage("a simulated database holds nothing that could be restored: just run".to_owned()))
     }
 
@@ -173,7 +189,12 @@ impl<W: Port> Engine<W> for Simulated {
         Ok(MaintenanceOutcome::Absent("a simulated database needs no upkeep".to_owned()))
     }
 
-    async fn warm_up(&self, _: &W::Population, _: u64, _: &(dyn Fn(u64, u64) + Send + Sync)) -> Result<MaintenanceOutcome, Error> {
+    async fn warm_up(
+        &self,
+        _: &W::Population,
+        _: u64,
+        _: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<MaintenanceOutcome, Error> {
         Ok(MaintenanceOutcome::Absent("a simulated database has no rows to read".to_owned()))
     }
 
@@ -267,8 +288,13 @@ mod tests {
 
     #[test]
     fn a_url_that_makes_no_sense_is_refused() {
-        for url in ["simulated:service", "simulated:service=5", "simulated:x=1", "simulated:stall=60s", "simulated:distribution=x"]
-        {
+        for url in [
+            "simulated:service",
+            "simulated:service=5",
+            "simulated:x=1",
+            "simulated:stall=60s",
+            "simulated:distribution=x",
+        ] {
             assert!(matches!(open(url), Err(Error::Usage(_))), "{url}");
         }
     }

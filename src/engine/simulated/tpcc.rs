@@ -38,7 +38,12 @@ impl Port for Tpcc {
                     lines: ArrayVec::new(),
                     total: Money(0),
                 });
-                Output::NewOrder(output::NewOrder { o_id: 0, c_last: ArrayString::new(), c_credit: ArrayString::new(), placed })
+                Output::NewOrder(output::NewOrder {
+                    o_id: 0,
+                    c_last: ArrayString::new(),
+                    c_credit: ArrayString::new(),
+                    placed,
+                })
             }
             Input::Payment(payment) => Output::Payment(output::Payment {
                 h_date: Timestamp(0),

@@ -1,4 +1,5 @@
-//! Looks for single rows by what nobody changes of them. Rows of one kind are sought together, as not all tables have an index for it.
+//! Looks for single rows by what nobody changes of them. Rows of one kind are sought together, as not all tables have
+//! an index for it.
 
 use crate::workload::trace::{Mark, Trace};
 use crate::workload::value::Money;

@@ -9,8 +9,9 @@ pub mod tpcc;
 use super::Failure;
 use crate::workload::value::{Money, Rate, Timestamp, Value};
 
-/// A parameter of a statement. Columns of one call all have the same length, and the statement is worked for each of their
-/// places: an engine with arrays sends them whole, any other repeats the statement. With columns of no length it is not worked at all.
+/// A parameter of a statement. Columns of one call all have the same length, and the statement is worked for each of
+/// their places: an engine with arrays sends them whole, any other repeats the statement. With columns of no length it
+/// is not worked at all.
 #[derive(Clone, Copy, Debug)]
 pub enum Arg<'a> {
     /// The same for all places.
@@ -58,10 +59,11 @@ pub trait Row {
 ///
 /// A statement outside `Begin` and `Commit` is a transaction of its own. When `exchange` fails, the implementation has
 /// rolled back whatever was open, and the connection can be used again unless the failure is [`Failure::Disconnected`].
-/// The failure is `ambiguous` exactly when the calls held a `Commit`, or a writing statement outside a transaction, whose fate is unknown.
+/// The failure is `ambiguous` exactly when the calls held a `Commit`, or a writing statement outside a transaction,
+/// whose fate is unknown.
 pub trait Connection: 'static {
-    /// Works the calls in order, in one round trip where the wire allows it. `on_row` gets each row with the place of its call in `calls`.
-    /// Returns for each call the number of rows it returned or, where it returns none, affected.
+    /// Works the calls in order, in one round trip where the wire allows it. `on_row` gets each row with the place of
+    /// its call in `calls`. Returns for each call the number of rows it returned or, where it returns none, affected.
     fn exchange(
         &mut self,
         calls: &[Call<'_>],

@@ -1,11 +1,13 @@
 //! Taking back what transactions did to a population: what the scripts of the SQL engines have in common.
 //!
-//! A script is a `.sql` file of named statements (see [`script`]) that are worked in order, in one transaction. Notes below the name say
-//! more of a statement:
+//! A script is a `.sql` file of named statements (see [`script`]) that are worked in order, in one transaction. Notes
+//! below the name say more of a statement:
 //! - `undoes: TABLE`: it deletes, changes back or puts back rows of that table; they are counted.
-//! - `generates: TABLE (COLUMN, …)`: it returns a row for each unit of the population that is needed, the number of the table's part and
-//!   the unit in it. The engine writes these columns of the unit's rows, as they were loaded, into the temporary table `initial_TABLE`.
-//! - `title: WHAT MUST HOLD`: it returns rows that are not as they were loaded. These run when the transaction is committed.
+//! - `generates: TABLE (COLUMN, …)`: it returns a row for each unit of the population that is needed, the number of the
+//!   table's part and the unit in it. The engine writes these columns of the unit's rows, as they were loaded, into the
+//!   temporary table `initial_TABLE`.
+//! - `title: WHAT MUST HOLD`: it returns rows that are not as they were loaded. These run when the transaction is
+//!   committed.
 //!
 //! A statement without a note prepares others.
 
@@ -54,7 +56,8 @@ impl Generated {
 pub struct Script {
     /// What is worked in one transaction, in order.
     pub steps: Vec<(Named<'static>, Step)>,
-    /// What must hold afterwards: the script's own conditions, then those of the workload's consistency conditions that are quick.
+    /// What must hold afterwards: the script's own conditions, then those of the workload's consistency conditions that
+    /// are quick.
     pub conditions: Vec<Named<'static>>,
 }
 
@@ -63,13 +66,20 @@ impl Script {
     pub fn of<W: Workload>(restore: &'static str, consistency: &'static str) -> Result<Script, Error> {
         let (conditions, statements): (Vec<_>, Vec<_>) =
             script::statements(restore).into_iter().partition(|statement| statement.notes.contains_key("title"));
-        let quick = script::statements(consistency).into_iter().filter(|statement| statement.notes.get("cost") == Some(&"small"));
+        let quick = script::statements(consistency)
+            .into_iter()
+            .filter(|statement| statement.notes.get("cost") == Some(&"small"));
         let steps = statements.into_iter().map(|statement| {
             let step = step::<W>(&statement);
-            let step = step.ok_or_else(|| Error::Database(format!("restore.sql: the notes of `{}` make no sense", statement.name)));
+            let step = step.ok_or_else(|| {
+                Error::Database(format!("restore.sql: the notes of `{}` make no sense", statement.name))
+            });
             Ok((statement, step?))
         });
-        Ok(Script { steps: steps.collect::<Result<_, Error>>()?, conditions: conditions.into_iter().chain(quick).collect() })
+        Ok(Script {
+            steps: steps.collect::<Result<_, Error>>()?,
+            conditions: conditions.into_iter().chain(quick).collect(),
+        })
     }
 }
 
@@ -82,8 +92,10 @@ fn step<W: Workload>(statement: &Named<'_>) -> Option<Step> {
             let (name, wanted) = text.strip_suffix(')')?.split_once(" (")?;
             let table = known(name)?;
             let wanted: Vec<&str> = wanted.split(", ").collect();
-            let picked: Vec<bool> = W::TABLES[table].columns.iter().map(|column| wanted.contains(&column.name)).collect();
-            let columns = W::TABLES[table].columns.iter().map(|column| column.name).filter(|name| wanted.contains(name));
+            let picked: Vec<bool> =
+                W::TABLES[table].columns.iter().map(|column| wanted.contains(&column.name)).collect();
+            let columns =
+                W::TABLES[table].columns.iter().map(|column| column.name).filter(|name| wanted.contains(name));
             let columns: Vec<&str> = columns.collect();
             let whole = columns == wanted;
             whole.then(|| Step::Generate(Generated { table, into: format!("initial_{name}"), columns, picked }))
@@ -157,7 +169,9 @@ pub fn restorable(there: &DatabaseState, manifest: &Manifest) -> Result<(), Erro
         DatabaseState::Complete(_) => "it was loaded anew just now: try again".to_owned(),
         DatabaseState::Nothing => "there is nothing to restore: load it first".to_owned(),
         DatabaseState::Unfinished(_) => "its load has not ended: go on with graymark load".to_owned(),
-        DatabaseState::Other { workload } => format!("it holds the workload {workload}: name that, or another database"),
+        DatabaseState::Other { workload } => {
+            format!("it holds the workload {workload}: name that, or another database")
+        }
         DatabaseState::Damaged { why } => format!("{why}: remove the tables with graymark drop and load again"),
         DatabaseState::Foreign { why } => why.clone(),
     }))
@@ -229,7 +243,9 @@ mod tests {
             "{steps:?}"
         );
         assert_eq!(script.conditions.iter().map(|condition| condition.name).collect::<Vec<_>>(), ["d", "q"]);
-        for wrong in ["undoes: stocks", "generates: stock", "generates: stock (s_w_id, s_i_id)", "generates: stock (nothing)"] {
+        for wrong in
+            ["undoes: stocks", "generates: stock", "generates: stock (s_w_id, s_i_id)", "generates: stock (nothing)"]
+        {
             let file: &'static str = format!("-- name: a\n-- {wrong}\nSELECT;\n").leak();
             assert!(Script::of::<Tpcc>(file, "").is_err(), "{wrong}");
         }
@@ -246,6 +262,9 @@ mod tests {
         assert!(parts.cardinality::<Tpcc>(&counted, 0.0).held());
         counted[schema::HISTORY] -= 1;
         let finding = parts.cardinality::<Tpcc>(&counted, 0.0);
-        assert_eq!((finding.offending, &finding.examples[..]), (1, &["table=history rows=29999 loaded=30000".to_owned()][..]));
+        assert_eq!(
+            (finding.offending, &finding.examples[..]),
+            (1, &["table=history rows=29999 loaded=30000".to_owned()][..])
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Reads `.sql` files whose statements have names, so that a DBA can read them and the code can find them.
 //!
-//! A statement begins after a line `-- name: NAME` and ends at the next one or at the end of the file. Further comment lines of the
-//! form `-- key: text` directly below the name belong to it.
+//! A statement begins after a line `-- name: NAME` and ends at the next one or at the end of the file. Further comment
+//! lines of the form `-- key: text` directly below the name belong to it.
 
 use std::collections::BTreeMap;
 

@@ -16,8 +16,16 @@ use crate::workload::trace::Trace;
 const EXAMPLES: usize = 5;
 
 /// Settings that SQLite states itself.
-const PRAGMAS: [&str; 8] =
-    ["journal_mode", "synchronous", "page_size", "cache_size", "foreign_keys", "wal_autocheckpoint", "mmap_size", "busy_timeout"];
+const PRAGMAS: [&str; 8] = [
+    "journal_mode",
+    "synchronous",
+    "page_size",
+    "cache_size",
+    "foreign_keys",
+    "wal_autocheckpoint",
+    "mmap_size",
+    "busy_timeout",
+];
 
 /// Runs the workload's conditions one after the other.
 pub(super) fn check<W: Port>(sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
@@ -71,7 +79,8 @@ fn show(value: ValueRef<'_>) -> String {
 
 /// The running totals of the workload's effects.
 pub(super) fn effects<W: Port>(sqlite: &Sqlite) -> Result<Vec<i64>, Error> {
-    let sql = script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+    let sql =
+        script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
     let total = |row: &rusqlite::Row, name: &&str| row.get::<_, i64>(*name);
     let totals = |row: &rusqlite::Row| W::EFFECTS.iter().map(|name| total(row, name)).collect();
     sqlite.connect()?.query_row(sql[0], [], totals).map_err(|error| sqlite.explain(error))

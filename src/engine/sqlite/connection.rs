@@ -21,8 +21,8 @@ const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLI
 /// `BEGIN`, `COMMIT` and `ROLLBACK`, which are kept prepared too.
 const CONTROLS: usize = 3;
 
-/// The right to write, handed on in the order of asking. SQLite has one writer at a time; left to itself, it makes the others sleep and
-/// try again, and some of them very long. Who has the right also counts what it writes.
+/// The right to write, handed on in the order of asking. SQLite has one writer at a time; left to itself, it makes the
+/// others sleep and try again, and some of them very long. Who has the right also counts what it writes.
 #[derive(Clone, Debug, Default)]
 pub struct Writer {
     right: Arc<Mutex<()>>,
@@ -36,7 +36,8 @@ impl Writer {
     }
 }
 
-/// What the sessions of this process did to a file, as SQLite counts it. Sums only: nobody needs them to fit each other to a transaction.
+/// What the sessions of this process did to a file, as SQLite counts it. Sums only: nobody needs them to fit each other
+/// to a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// Transactions committed; one that only reads has no commit.
@@ -75,7 +76,8 @@ fn open_with(options: &Options, flags: OpenFlags) -> Result<rusqlite::Connection
 pub(super) fn configure(connection: &rusqlite::Connection, options: &Options, foreign_keys: bool) -> Result<(), Error> {
     let explain = |error: rusqlite::Error| failure::error(&options.file, &error);
     let wanted = options.journal.name();
-    let journal: String = connection.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0)).map_err(explain)?;
+    let journal: String =
+        connection.pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0)).map_err(explain)?;
     if journal != wanted {
         return Err(Error::Database(format!(
             "{} stays in journal mode {journal} instead of {wanted}: see that its file system can lock and share files",
@@ -101,11 +103,18 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Opens a connection and prepares its statements. `writer` is shared by all connections of this process to the file.
-    pub fn open(options: &Options, foreign_keys: bool, writer: Writer, statements: Vec<Cow<'static, str>>) -> Result<Self, Error> {
+    /// Opens a connection and prepares its statements. `writer` is shared by all connections of this process to the
+    /// file.
+    pub fn open(
+        options: &Options,
+        foreign_keys: bool,
+        writer: Writer,
+        statements: Vec<Cow<'static, str>>,
+    ) -> Result<Self, Error> {
         let connection = open(options)?;
         configure(&connection, options, foreign_keys)?;
-        // Else SQLite looks at the values that are bound, and prepares a statement anew whenever they change, for a plan that stays the same.
+        // Else SQLite looks at the values that are bound, and prepares a statement anew whenever they change, for a
+        // plan that stays the same.
         let stable = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
         stable.map_err(|error| failure::error(&options.file, &error))?;
         connection.set_prepared_statement_cache_capacity(statements.len() + CONTROLS);
@@ -127,7 +136,9 @@ impl Connection {
             Call::Commit => {
                 let committed = self.control("COMMIT").map_err(|error| match error.sqlite_error_code() {
                     // What the disk has of it is seen only when the file is next recovered.
-                    Some(ErrorCode::SystemIoFailure) => Failure::Disconnected { ambiguous: true, detail: error.to_string() },
+                    Some(ErrorCode::SystemIoFailure) => {
+                        Failure::Disconnected { ambiguous: true, detail: error.to_string() }
+                    }
                     _ => failure(error),
                 })?;
                 self.count(1);
@@ -143,9 +154,11 @@ impl Connection {
         }
     }
 
-    /// Counts a transaction that has ended. It costs about 60 ns, of the hundreds of microseconds that a transaction takes.
+    /// Counts a transaction that has ended. It costs about 60 ns, of the hundreds of microseconds that a transaction
+    /// takes.
     fn count(&self, commits: u64) {
-        let (read, written) = (self.pages(ffi::SQLITE_DBSTATUS_CACHE_MISS), self.pages(ffi::SQLITE_DBSTATUS_CACHE_WRITE));
+        let (read, written) =
+            (self.pages(ffi::SQLITE_DBSTATUS_CACHE_MISS), self.pages(ffi::SQLITE_DBSTATUS_CACHE_WRITE));
         let counts = &self.writer.counts;
         counts.commits.fetch_add(commits, Ordering::Relaxed);
         counts.written.fetch_add(if written > 0 { commits } else { 0 }, Ordering::Relaxed);
@@ -165,7 +178,13 @@ impl Connection {
         self.connection.prepare_cached(sql)?.execute([]).map(|_| 0)
     }
 
-    fn statement(&self, at: usize, number: usize, arguments: &[Arg<'_>], on_row: &mut OnRow<'_>) -> Result<u64, Failure> {
+    fn statement(
+        &self,
+        at: usize,
+        number: usize,
+        arguments: &[Arg<'_>],
+        on_row: &mut OnRow<'_>,
+    ) -> Result<u64, Failure> {
         let Some(sql) = self.statements.get(number) else {
             return Err(Failure::Invalid(format!("SQLite's dialect has no statement {number}")));
         };
@@ -213,7 +232,9 @@ impl sql::Connection for Connection {
                 Err(why) => return Err(self.give_up(why)),
             };
             if counts.try_push(count).is_err() {
-                return Err(self.give_up(Failure::Invalid(format!("an exchange has more than {} calls", counts.capacity()))));
+                return Err(
+                    self.give_up(Failure::Invalid(format!("an exchange has more than {} calls", counts.capacity())))
+                );
             }
         }
         Ok(counts)

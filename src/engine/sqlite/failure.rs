@@ -21,8 +21,12 @@ pub(super) fn error(file: &Path, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!("{shown} is locked by another process: wait until it has ended, or end it, and try again")
         }
-        Some(ErrorCode::SystemIoFailure) => format!("reading or writing {shown} failed ({}): see to its disk", one_line(error)),
-        Some(ErrorCode::DatabaseCorrupt) => format!("{shown} is damaged ({}): remove it and load it again", one_line(error)),
+        Some(ErrorCode::SystemIoFailure) => {
+            format!("reading or writing {shown} failed ({}): see to its disk", one_line(error))
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            format!("{shown} is damaged ({}): remove it and load it again", one_line(error))
+        }
         _ => format!("SQLite refused a statement on {shown}: {}", one_line(error)),
     };
     Error::Database(text)
@@ -30,7 +34,10 @@ pub(super) fn error(file: &Path, error: &rusqlite::Error) -> Error {
 
 /// A file that can be read only.
 pub(super) fn read_only(file: &Path) -> String {
-    format!("{} or its directory is read-only: give yourself the permission to write, or name another file", file.display())
+    format!(
+        "{} or its directory is read-only: give yourself the permission to write, or name another file",
+        file.display()
+    )
 }
 
 fn cannot_open(file: &Path) -> String {

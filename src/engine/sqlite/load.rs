@@ -1,8 +1,8 @@
 //! Loading a population: one writer, a transaction a part, resumable after an end at any moment.
 //!
-//! While it loads, the file has a rollback journal and is this program's alone. New pages are then written once, where a write-ahead log
-//! would write them twice; and whatever kills the program, the next one rolls back the part that was under way. The journal that was
-//! asked for is set at the end.
+//! While it loads, the file has a rollback journal and is this program's alone. New pages are then written once, where
+//! a write-ahead log would write them twice; and whatever kills the program, the next one rolls back the part that was
+//! under way. The journal that was asked for is set at the end.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -20,8 +20,8 @@ use crate::result::{LoadReport, Manifest};
 use crate::workload::value::{RowSink, Value};
 use crate::workload::{Part, Population, Table};
 
-/// Page cache while loading, in KiB. Rows come in the order of their keys, so a large one would only hold what is written once; indexes
-/// are sorted in as much memory again.
+/// Page cache while loading, in KiB. Rows come in the order of their keys, so a large one would only hold what is
+/// written once; indexes are sorted in as much memory again.
 const CACHE_KIB: i64 = 16 * 1_024;
 
 /// Rows of each index that the statistics look at: enough for the planner at any scale.
@@ -57,8 +57,12 @@ pub(super) async fn load<W: Port>(
     let closed = connection.close().map_err(|(_, error)| Stop::from(error));
     match done.and(closed) {
         Ok(()) => {}
-        Err(Stop::Said(Error::Usage(why))) => return Err(Error::Usage(format!("{}: {why}", sqlite.options.file.display()))),
-        Err(Stop::Said(Error::Database(why))) => return Err(Error::Database(format!("{}: {why}", sqlite.options.file.display()))),
+        Err(Stop::Said(Error::Usage(why))) => {
+            return Err(Error::Usage(format!("{}: {why}", sqlite.options.file.display())));
+        }
+        Err(Stop::Said(Error::Database(why))) => {
+            return Err(Error::Database(format!("{}: {why}", sqlite.options.file.display())));
+        }
         Err(Stop::Said(error)) => return Err(error),
         Err(Stop::Sqlite(error)) => return Err(sqlite.explain(error)),
     }
@@ -82,9 +86,10 @@ impl Load<'_> {
         self.connection.pragma_update(None, "foreign_keys", false)?;
         self.connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
 
-        let (tables, keys): (Vec<_>, Vec<_>) = script::statements(W::schema(W::profile(&manifest.parameters).unwrap_or_default()))
-            .into_iter()
-            .partition(|statement| !statement.notes.contains_key("phase"));
+        let (tables, keys): (Vec<_>, Vec<_>) =
+            script::statements(W::schema(W::profile(&manifest.parameters).unwrap_or_default()))
+                .into_iter()
+                .partition(|statement| !statement.notes.contains_key("phase"));
         if !resumes {
             self.phases.begin("schema");
             self.create::<W>(&tables, manifest)?;
@@ -198,8 +203,12 @@ impl Load<'_> {
 }
 
 fn table<W: Port>(tables: &'static [Table], number: usize) -> Result<&'static Table, Stop> {
-    let why =
-        || Stop::Said(Error::Database(format!("the population has rows for table {number}, which {} does not have", W::NAME)));
+    let why = || {
+        Stop::Said(Error::Database(format!(
+            "the population has rows for table {number}, which {} does not have",
+            W::NAME
+        )))
+    };
     tables.get(number).ok_or_else(why)
 }
 

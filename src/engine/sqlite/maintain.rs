@@ -15,12 +15,14 @@ pub(super) fn maintain<W: Workload>(
 ) -> rusqlite::Result<MaintenanceOutcome> {
     match kind {
         MaintenanceKind::Checkpoint if journal != Journal::Wal => Ok(MaintenanceOutcome::Absent(
-            "SQLite writes every page at each commit: without a write-ahead log there is nothing to checkpoint".to_owned(),
+            "SQLite writes every page at each commit: without a write-ahead log there is nothing to checkpoint"
+                .to_owned(),
         )),
         MaintenanceKind::Checkpoint => {
             // PASSIVE waits for nobody: what readers still need stays in the log until the next time.
-            let (log, done) = connection
-                .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))?;
+            let (log, done) = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
+                Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+            })?;
             Ok(MaintenanceOutcome::Done(format!("{done} of {log} pages of the log written to the database")))
         }
         MaintenanceKind::Vacuum => {

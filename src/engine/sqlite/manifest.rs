@@ -14,8 +14,7 @@ use crate::result::Manifest;
 const FORMAT: u32 = 1;
 
 /// One row: how the population was made, as JSON, and whether all of it is there.
-const CREATE_MANIFEST: &str =
-    "CREATE TABLE graymark_manifest (workload TEXT PRIMARY KEY, manifest TEXT NOT NULL, complete INTEGER NOT NULL) STRICT";
+const CREATE_MANIFEST: &str = "CREATE TABLE graymark_manifest (workload TEXT PRIMARY KEY, manifest TEXT NOT NULL, complete INTEGER NOT NULL) STRICT";
 
 /// The parts of the population that are loaded. A part's row is written in one transaction with its rows.
 const CREATE_PARTS: &str = "CREATE TABLE graymark_parts (
@@ -37,9 +36,12 @@ pub(super) struct Loaded {
 pub(super) fn write<W: Port>(connection: &Connection, manifest: &Manifest) -> rusqlite::Result<()> {
     connection.execute(CREATE_MANIFEST, [])?;
     connection.execute(CREATE_PARTS, [])?;
-    let text = serde_json::to_string(manifest).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
-    connection
-        .execute("INSERT INTO graymark_manifest (workload, manifest, complete) VALUES (?1, ?2, 0)", params![W::NAME, text])?;
+    let text =
+        serde_json::to_string(manifest).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    connection.execute(
+        "INSERT INTO graymark_manifest (workload, manifest, complete) VALUES (?1, ?2, 0)",
+        params![W::NAME, text],
+    )?;
     Ok(())
 }
 
@@ -50,8 +52,8 @@ pub(super) fn complete(connection: &Connection) -> rusqlite::Result<()> {
 
 /// A part's rows are there.
 pub(super) fn add_part(connection: &Connection, table: &str, number: u32, loaded: Loaded) -> rusqlite::Result<()> {
-    let mut insert =
-        connection.prepare_cached("INSERT INTO graymark_parts (table_name, number, rows, bytes) VALUES (?1, ?2, ?3, ?4)")?;
+    let mut insert = connection
+        .prepare_cached("INSERT INTO graymark_parts (table_name, number, rows, bytes) VALUES (?1, ?2, ?3, ?4)")?;
     insert.execute(params![table, number, loaded.rows as i64, loaded.bytes as i64]).map(|_| ())
 }
 
@@ -65,7 +67,8 @@ pub(super) fn parts(connection: &Connection) -> rusqlite::Result<BTreeMap<(Strin
     select.query_map([], part)?.collect()
 }
 
-/// Things in the file by their names in lower case, as SQLite takes them: each with its kind, `table`, `index`, `view` or `trigger`.
+/// Things in the file by their names in lower case, as SQLite takes them: each with its kind, `table`, `index`, `view`
+/// or `trigger`.
 pub(super) type There = BTreeMap<String, String>;
 
 /// What is in the file.
@@ -112,16 +115,23 @@ pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> r
         Err(error) => return foreign(format!("its {MANIFEST} cannot be read: {error}")),
     };
     if manifest.format != FORMAT {
-        return foreign(format!("its manifest has format {}, and this program understands format {FORMAT}", manifest.format));
+        return foreign(format!(
+            "its manifest has format {}, and this program understands format {FORMAT}",
+            manifest.format
+        ));
     }
-    let mut missing = TABLES.into_iter().find(|name| !is_table(name)).map(|name| format!("the table {name} is missing"));
+    let mut missing =
+        TABLES.into_iter().find(|name| !is_table(name)).map(|name| format!("the table {name} is missing"));
     for table in W::TABLES {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         match there.get(table.name).map(String::as_str) {
             None => missing = missing.or_else(|| Some(format!("the table {} is missing", table.name))),
             Some("table") => {
                 if let Some(column) = lacks(table.name, &columns)? {
-                    return foreign(format!("the table {} has no column {column}, so that it is none that was loaded", table.name));
+                    return foreign(format!(
+                        "the table {} has no column {column}, so that it is none that was loaded",
+                        table.name
+                    ));
                 }
             }
             Some(kind) => return foreign(format!("{} is no table, but something called {kind}", table.name)),
@@ -130,7 +140,10 @@ pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> r
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     if *complete && missing.is_none() {
         let made = script::statements(W::schema(profile));
-        missing = made.iter().find(|made| !there.contains_key(made.name)).map(|made| format!("the index {} is missing", made.name));
+        missing = made
+            .iter()
+            .find(|made| !there.contains_key(made.name))
+            .map(|made| format!("the index {} is missing", made.name));
     }
     Ok(match missing {
         Some(why) => DatabaseState::Damaged { why },

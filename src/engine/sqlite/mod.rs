@@ -46,8 +46,8 @@ pub trait Port: Workload {
     /// The query of its effects.
     const EFFECTS_SQL: &'static str;
 
-    /// The named statements that make a profile's tables and, with the note `phase: keys`, its indexes. A statement has the name of what it
-    /// makes.
+    /// The named statements that make a profile's tables and, with the note `phase: keys`, its indexes. A statement has
+    /// the name of what it makes.
     fn schema(profile: usize) -> &'static str;
     /// The statements of its transactions in the order of their numbers.
     fn statements() -> Result<Vec<&'static str>, String>;
@@ -71,7 +71,8 @@ impl Sqlite {
         } else {
             failure::check_directory(&options.file)?;
         }
-        let identity = Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
+        let identity =
+            Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
         Ok(Sqlite { options, identity, writer: Writer::default() })
     }
 
@@ -240,8 +241,8 @@ impl<W: Port> Engine<W> for Sqlite {
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
-        let statements =
-            W::statements().map_err(|why| Error::Database(format!("SQLite's dialect of {} is incomplete: {why}", W::NAME)))?;
+        let statements = W::statements()
+            .map_err(|why| Error::Database(format!("SQLite's dialect of {} is incomplete: {why}", W::NAME)))?;
         // The journal mode can change only while nobody writes.
         let _writer = self.writer.lock().await;
         let foreign_keys = self.foreign_keys::<W>(&self.connect()?)?;

@@ -1,5 +1,6 @@
-//! What SQLite tells of its work while a run goes on. It has no counters for others: its sessions here add up what their own connections
-//! count. The file itself must not be opened beside SQLite, for closing it again would take SQLite's locks away.
+//! What SQLite tells of its work while a run goes on. It has no counters for others: its sessions here add up what
+//! their own connections count. The file itself must not be opened beside SQLite, for closing it again would take
+//! SQLite's locks away.
 
 use std::sync::atomic::Ordering;
 
@@ -74,14 +75,18 @@ impl Observer for Watch<'_> {
         let synchronous = self.sqlite.options.synchronous;
         match self.sqlite.options.journal {
             Journal::Wal => {
-                notes.push("checkpoints and what they write: SQLite makes them within commits and counts neither".to_owned());
+                notes.push(
+                    "checkpoints and what they write: SQLite makes them within commits and counts neither".to_owned(),
+                );
                 if matches!(synchronous, Synchronous::Off | Synchronous::Normal) {
-                    notes.push(format!("log flushes: with synchronous={} commits do not wait for the log", synchronous.name()));
+                    notes.push(format!(
+                        "log flushes: with synchronous={} commits do not wait for the log",
+                        synchronous.name()
+                    ));
                 }
             }
-            Journal::Delete => {
-                notes.push("log: a rollback journal is no log, and SQLite does not count what it writes to it".to_owned())
-            }
+            Journal::Delete => notes
+                .push("log: a rollback journal is no log, and SQLite does not count what it writes to it".to_owned()),
         }
         notes
     }

@@ -78,10 +78,12 @@ impl Options {
         }
     }
 
-    /// From a URL `sqlite:FILE`, with `synchronous`, `journal`, `cache` (MiB) and `busy_timeout` (ms) after a question mark.
+    /// From a URL `sqlite:FILE`, with `synchronous`, `journal`, `cache` (MiB) and `busy_timeout` (ms) after a question
+    /// mark.
     pub fn parse(url: &str) -> Result<Self, Error> {
-        let usage =
-            |what: String| Error::Usage(format!("{what}: write sqlite:FILE, or sqlite:FILE?synchronous=full&journal=wal&cache=64"));
+        let usage = |what: String| {
+            Error::Usage(format!("{what}: write sqlite:FILE, or sqlite:FILE?synchronous=full&journal=wal&cache=64"))
+        };
         let Some(rest) = url.strip_prefix("sqlite:") else {
             return Err(usage(format!("`{}` is no SQLite URL", DatabaseUrl::from(url))));
         };
@@ -103,7 +105,9 @@ impl Options {
                 ("synchronous", "normal") => options.synchronous = Synchronous::Normal,
                 ("synchronous", "full") => options.synchronous = Synchronous::Full,
                 ("synchronous", "extra") => options.synchronous = Synchronous::Extra,
-                ("synchronous", other) => return Err(usage(format!("synchronous is off, normal, full or extra, not `{other}`"))),
+                ("synchronous", other) => {
+                    return Err(usage(format!("synchronous is off, normal, full or extra, not `{other}`")));
+                }
                 ("journal", "wal") => options.journal = Journal::Wal,
                 ("journal", "delete") => options.journal = Journal::Delete,
                 ("journal", other) => return Err(usage(format!("journal is wal or delete, not `{other}`"))),
@@ -127,7 +131,12 @@ impl Options {
         if self.busy_timeout != BUSY_TIMEOUT {
             more += &format!("&busy_timeout={}", self.busy_timeout.as_millis());
         }
-        format!("sqlite:{}?synchronous={}&journal={}{more}", self.file.display(), self.synchronous.name(), self.journal.name())
+        format!(
+            "sqlite:{}?synchronous={}&journal={}{more}",
+            self.file.display(),
+            self.synchronous.name(),
+            self.journal.name()
+        )
     }
 }
 

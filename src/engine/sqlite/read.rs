@@ -9,8 +9,13 @@ use crate::workload::value::{RowSink, Value};
 /// Rows read before others on this thread, such as an interrupt, get their turn.
 const ROWS_PER_TURN: u32 = 5_000;
 
-/// Hands the rows to `sink`. What is not of its column's kind counts as null or as a text, which no population holds there.
-pub(super) async fn read(connection: &Connection, reading: &Reading<'_>, sink: &mut dyn RowSink) -> rusqlite::Result<()> {
+/// Hands the rows to `sink`. What is not of its column's kind counts as null or as a text, which no population holds
+/// there.
+pub(super) async fn read(
+    connection: &Connection,
+    reading: &Reading<'_>,
+    sink: &mut dyn RowSink,
+) -> rusqlite::Result<()> {
     let mut select = connection.prepare(&reading.sql(|column| column.name.to_owned()))?;
     let mut rows = select.query([])?;
     let mut turn = 0_u32;

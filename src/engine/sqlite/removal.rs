@@ -1,4 +1,5 @@
-//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and only if nothing else in the file hangs on them.
+//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and only if nothing else in
+//! the file hangs on them.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -6,8 +7,8 @@ use super::manifest::{self, TABLES, There};
 use super::{Port, Sqlite};
 use crate::engine::{Error, ownership};
 
-/// Removes the workload's tables, their indexes and Graymark's own tables, in one transaction; then gives the space back if nothing else
-/// is in the file.
+/// Removes the workload's tables, their indexes and Graymark's own tables, in one transaction; then gives the space
+/// back if nothing else is in the file.
 pub(super) fn drop_tables<W: Port>(sqlite: &Sqlite, connection: &Connection) -> Result<(), Error> {
     let explain = |error| sqlite.explain(error);
     // Else the rows that refer to dropped ones would be changed as the keys say.
@@ -29,7 +30,8 @@ pub(super) fn drop_tables<W: Port>(sqlite: &Sqlite, connection: &Connection) -> 
     for name in &ours {
         transaction.execute_batch(&format!("DROP TABLE IF EXISTS {name}")).map_err(explain)?;
     }
-    dependents.extend(sound.iter().filter(|view| !can_be_read(&transaction, view)).map(|view| format!("the view {view}")));
+    dependents
+        .extend(sound.iter().filter(|view| !can_be_read(&transaction, view)).map(|view| format!("the view {view}")));
     if !dependents.is_empty() {
         transaction.rollback().map_err(explain)?;
         return Err(named(ownership::needed_by(&dependents.join(", "))));
@@ -49,9 +51,11 @@ fn can_be_read(connection: &Connection, view: &str) -> bool {
 
 /// Tables of others whose foreign keys refer to one of `ours`.
 fn referring(connection: &Connection, ours: &[&str]) -> rusqlite::Result<Vec<String>> {
-    let sql = "SELECT s.name, k.\"table\" FROM sqlite_schema s JOIN pragma_foreign_key_list(s.name) k WHERE s.type = 'table'";
+    let sql =
+        "SELECT s.name, k.\"table\" FROM sqlite_schema s JOIN pragma_foreign_key_list(s.name) k WHERE s.type = 'table'";
     let mut keys = connection.prepare(sql)?;
-    let keys: Vec<(String, String)> = keys.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let keys: Vec<(String, String)> =
+        keys.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
     Ok(ownership::dependents(keys.iter().map(|(table, parent)| ("table", &**table, &**parent)), ours))
 }
 

@@ -1,7 +1,8 @@
 //! Takes back what transactions did to a loaded population.
 //!
-//! As while it loads, the file has a rollback journal and is this program's alone: nobody works on it meanwhile, and whatever kills the
-//! program, the next one to open the file rolls the transaction back. The journal that was asked for is set at the end.
+//! As while it loads, the file has a rollback journal and is this program's alone: nobody works on it meanwhile, and
+//! whatever kills the program, the next one to open the file rolls the transaction back. The journal that was asked for
+//! is set at the end.
 
 use std::time::Instant;
 
@@ -113,7 +114,8 @@ async fn verify<W: Port>(
     let mut counted = Vec::new();
     for table in W::TABLES {
         tokio::task::yield_now().await;
-        let count = connection.query_row(&format!("SELECT count(*) FROM {}", table.name), [], |row| row.get::<_, i64>(0))?;
+        let count =
+            connection.query_row(&format!("SELECT count(*) FROM {}", table.name), [], |row| row.get::<_, i64>(0))?;
         counted.push(count as u64);
     }
     progress.found(parts.cardinality::<W>(&counted, began.elapsed().as_secs_f64()));

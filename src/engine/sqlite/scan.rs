@@ -11,8 +11,8 @@ use crate::engine::scan::drop_pages;
 use crate::result::scan::{CacheState, Scanned};
 use crate::workload::{Table, Workload};
 
-/// Empties the system's cache of a file and its log. SQLite's own goes with each connection, and none must be open: closing the file would
-/// take its locks away.
+/// Empties the system's cache of a file and its log. SQLite's own goes with each connection, and none must be open:
+/// closing the file would take its locks away.
 pub(super) fn empty_caches(file: &Path, all: bool) -> Result<CacheState, Error> {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");

@@ -84,13 +84,15 @@ pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, Q
         let unproven: Vec<&str> = unproven.collect();
         return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
-    let columns =
-        |table: &str| names(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = 'tpcc.DBA.{table}'"));
+    let columns = |table: &str| {
+        names(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = 'tpcc.DBA.{table}'"))
+    };
     let has = columns(MANIFEST)?;
     if !["workload", "manifest", "complete"].iter().all(|column| has.contains(*column)) {
         return foreign(format!("its {MANIFEST} is none of Graymark's"));
     }
-    let reply = connection.query("SELECT manifest, complete FROM tpcc.DBA.graymark_manifest WHERE workload = 'tpcc'")?;
+    let reply =
+        connection.query("SELECT manifest, complete FROM tpcc.DBA.graymark_manifest WHERE workload = 'tpcc'")?;
     let [row] = &reply.rows[..] else {
         return foreign(format!("its {MANIFEST} has {} rows instead of one", reply.rows.len()));
     };
@@ -99,7 +101,10 @@ pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, Q
         Err(error) => return foreign(format!("its {MANIFEST} cannot be read: {error}")),
     };
     if manifest.format != FORMAT {
-        return foreign(format!("its manifest has format {}, and this program understands format {FORMAT}", manifest.format));
+        return foreign(format!(
+            "its manifest has format {}, and this program understands format {FORMAT}",
+            manifest.format
+        ));
     }
     let mut missing = None;
     for table in Tpcc::TABLES {
@@ -118,7 +123,8 @@ pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, Q
         return Ok(DatabaseState::Unfinished(manifest));
     }
     let keys = names(connection, "SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'")?;
-    let index = || script::statements(KEYS).iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
+    let index =
+        || script::statements(KEYS).iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
     Ok(match missing.or_else(|| index().map(|name| format!("the index {name} is missing"))) {
         Some(why) => DatabaseState::Damaged { why },
         None => DatabaseState::Complete(manifest),
@@ -143,8 +149,9 @@ pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, 
     let mut found = Vec::new();
     for procedure in script::statements(PROCEDURES) {
         let name = procedure.name;
-        let sql =
-            format!("SELECT P_TEXT, blob_to_string (P_MORE) FROM DB.DBA.SYS_PROCEDURES WHERE lower (P_NAME) = 'tpcc.dba.{name}'");
+        let sql = format!(
+            "SELECT P_TEXT, blob_to_string (P_MORE) FROM DB.DBA.SYS_PROCEDURES WHERE lower (P_NAME) = 'tpcc.dba.{name}'"
+        );
         let reply = match connection.query(&sql) {
             Ok(reply) => reply,
             // A user of the server who may not read its catalog.
@@ -166,8 +173,8 @@ pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, 
     Ok(Procedures::of(found))
 }
 
-/// Removes the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they are its own. The server
-/// takes no dropped table back: what else hangs on them is looked for first.
+/// Removes the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they
+/// are its own. The server takes no dropped table back: what else hangs on them is looked for first.
 pub(super) fn drop_tables(target: &Target, connection: &Connection) -> Result<(), Error> {
     let cannot = |error| explain(target, "cannot drop the tables", error);
     if !ownership::droppable(database_state(connection).map_err(cannot)?)? {
@@ -200,10 +207,12 @@ fn dependents(connection: &Connection) -> Result<Vec<String>, QueryError> {
     for row in &connection.query("SELECT DISTINCT FK_TABLE, PK_TABLE FROM DB.DBA.SYS_FOREIGN_KEYS")?.rows {
         found.extend(ownership::dependents([("table", row.text(0)?, row.text(1)?)], &ours));
     }
-    for row in &connection.query("SELECT V_NAME, blob_to_string (coalesce (V_TEXT, V_EXT)) FROM DB.DBA.SYS_VIEWS")?.rows {
+    for row in &connection.query("SELECT V_NAME, blob_to_string (coalesce (V_TEXT, V_EXT)) FROM DB.DBA.SYS_VIEWS")?.rows
+    {
         let text = row.optional_text(1)?.unwrap_or_default().to_lowercase();
-        let named =
-            |name: &&&str| [name.to_lowercase(), name.to_lowercase().replace(".dba.", "..")].iter().any(|name| text.contains(name));
+        let named = |name: &&&str| {
+            [name.to_lowercase(), name.to_lowercase().replace(".dba.", "..")].iter().any(|name| text.contains(name))
+        };
         if let Some(table) = ours.iter().find(named) {
             found.extend(ownership::dependents([("view", row.text(0)?, *table)], &ours));
         }

@@ -56,7 +56,13 @@ fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, Query
             let value = row.optional_text(at)?;
             Ok(format!("{}={}", name.to_lowercase(), value.unwrap_or("null")))
         };
-        reply.columns.iter().enumerate().map(pair).collect::<Result<Vec<String>, QueryError>>().map(|pairs| pairs.join(" "))
+        reply
+            .columns
+            .iter()
+            .enumerate()
+            .map(pair)
+            .collect::<Result<Vec<String>, QueryError>>()
+            .map(|pairs| pairs.join(" "))
     };
     Ok(Finding {
         id: condition.name.to_owned(),
@@ -104,8 +110,9 @@ pub(super) fn settings(target: &Target) -> Result<BTreeMap<String, String>, Erro
     let mut settings = BTreeMap::new();
     for (section, name) in SETTINGS {
         let sql = format!("SELECT cfg_item_value (virtuoso_ini_path (), '{section}', '{name}')");
-        let reply =
-            connection.query(&sql).map_err(|diagnostic| target.explain("cannot read the server's settings", &diagnostic))?;
+        let reply = connection
+            .query(&sql)
+            .map_err(|diagnostic| target.explain("cannot read the server's settings", &diagnostic))?;
         // What the file leaves out is null.
         if let Some(Ok(Some(value))) = reply.rows.first().map(|row| row.optional_text(0)) {
             settings.insert(name.to_owned(), value.to_owned());

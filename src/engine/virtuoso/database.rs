@@ -36,7 +36,8 @@ pub struct Virtuoso {
 }
 
 impl Virtuoso {
-    /// Opens `virtuoso://…`, or starts a private server for `virtuoso:local[?NAME=VALUE…]`. Nothing is written to the database.
+    /// Opens `virtuoso://…`, or starts a private server for `virtuoso:local[?NAME=VALUE…]`. Nothing is written to the
+    /// database.
     pub fn open(options: Options) -> Result<Virtuoso, Error> {
         if options.via == Some(Via::Statements) {
             return Err(Error::Usage("on Virtuoso, Graymark speaks by procedures: leave --via out".to_owned()));
@@ -154,9 +155,15 @@ impl Engine<Tpcc> for Virtuoso {
         made.map_err(|diagnostic| self.target.explain("cannot make a procedure", &diagnostic))
     }
 
-    async fn restore(&self, _: &Manifest, _: &Population, _: &(dyn Fn(LoadStep) + Send + Sync)) -> Result<RestoreReport, Error> {
+    async fn restore(
+        &self,
+        _: &Manifest,
+        _: &Population,
+        _: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
         Err(Error::Usage(
-            "a database on Virtuoso cannot be restored: remove its tables with graymark drop tpcc, and load it again".to_owned(),
+            "a database on Virtuoso cannot be restored: remove its tables with graymark drop tpcc, and load it again"
+                .to_owned(),
         ))
     }
 

@@ -1,7 +1,7 @@
 //! Loading a population: parts side by side, rows by arrays, without the transaction log.
 //!
-//! Nothing is logged while rows come; a checkpoint at the end brings them to disk, and only then is the load complete. One that was
-//! interrupted begins anew.
+//! Nothing is logged while rows come; a checkpoint at the end brings them to disk, and only then is the load complete.
+//! One that was interrupted begins anew.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -49,11 +49,14 @@ pub(super) fn load(
         DatabaseState::Foreign { why } => return Err(Error::Database(format!("{}: {why}", target.url()))),
         _ => {
             let url = target.url();
-            return Err(Error::Usage(format!("{url} holds another population: remove it first with graymark drop tpcc")));
+            return Err(Error::Usage(format!(
+                "{url} holds another population: remove it first with graymark drop tpcc"
+            )));
         }
     }
     phases.begin("schema");
-    let text = serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest is no JSON: {error}")))?;
+    let text =
+        serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest is no JSON: {error}")))?;
     catalog::write(&connection, &text).map_err(refused("cannot make a table"))?;
     for table in script::statements(SCHEMA) {
         connection.execute(table.sql).map_err(refused("cannot make a table"))?;
@@ -113,15 +116,23 @@ fn rows(target: &Target, population: &Population, jobs: usize, told: LoadObserve
     std::thread::scope(|scope| {
         let started: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
         let ended = started.into_iter().map(|thread| {
-            thread.join().unwrap_or_else(|_| Err(Error::Database("a loading thread ended; see the messages above".to_owned())))
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(Error::Database("a loading thread ended; see the messages above".to_owned())))
         });
-        ended.collect::<Vec<_>>().into_iter().try_fold((0, 0), |sum, of_one| of_one.map(|one| (sum.0 + one.0, sum.1 + one.1)))
+        ended
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_fold((0, 0), |sum, of_one| of_one.map(|one| (sum.0 + one.0, sum.1 + one.1)))
     })
 }
 
 fn load_part(target: &Target, population: &Population, part: &Part) -> Result<(u64, u64), Error> {
     let Some(table) = population.tables().get(part.table) else {
-        return Err(Error::Database(format!("the population has rows for table {}, which tpcc does not have", part.table)));
+        return Err(Error::Database(format!(
+            "the population has rows for table {}, which tpcc does not have",
+            part.table
+        )));
     };
     let what = format!("cannot load {}", table.name);
     let failed = |diagnostic: Diagnostic| target.explain(&what, &diagnostic);

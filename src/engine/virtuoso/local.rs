@@ -1,5 +1,6 @@
-//! The URL of a private server: `virtuoso:local[?buffers=N&dirty=N&checkpoint=MINUTES&stripes=N&cpus=0-1&memory=1GB&data=DIR
-//! &NAME=VALUE…]`. Buffers are counted, as in Virtuoso's ini file, or given as a size such as 64MB.
+//! The URL of a private server:
+//! `virtuoso:local[?buffers=N&dirty=N&checkpoint=MINUTES&stripes=N&cpus=0-1&memory=1GB&data=DIR &NAME=VALUE…]`. Buffers
+//! are counted, as in Virtuoso's ini file, or given as a size such as 64MB.
 
 use std::path::PathBuf;
 
@@ -8,8 +9,8 @@ use crate::engine::server::url;
 use crate::engine::server::virtuoso::{FEWEST_BUFFERS, Options, PAGE};
 use crate::size;
 
-/// The fewest buffers that a server has, and the most whose bytes anyone can mean: 8 TiB. Version 7.2.5 makes more of a smaller number in its ini
-/// file and does not say so.
+/// The fewest buffers that a server has, and the most whose bytes anyone can mean: 8 TiB. Version 7.2.5 makes more of a
+/// smaller number in its ini file and does not say so.
 const BUFFERS: std::ops::RangeInclusive<u32> = FEWEST_BUFFERS..=1_073_741_824;
 /// Files that one segment can have.
 const STRIPES: std::ops::RangeInclusive<u32> = 1..=64;
@@ -50,8 +51,8 @@ fn buffers(value: &str) -> Result<u32, Error> {
     if value.chars().all(|letter| letter.is_ascii_digit()) {
         return number("buffers", value, BUFFERS);
     }
-    let bytes =
-        size::parse(value).map_err(|why| Error::Usage(format!("buffers={value} in virtuoso:local: {why}, nor a whole number")))?;
+    let bytes = size::parse(value)
+        .map_err(|why| Error::Usage(format!("buffers={value} in virtuoso:local: {why}, nor a whole number")))?;
     let buffers = u32::try_from(bytes / PAGE).ok().filter(|buffers| BUFFERS.contains(buffers));
     buffers.ok_or_else(|| {
         let least = (u64::from(FEWEST_BUFFERS) * PAGE).div_ceil(1 << 20);
@@ -64,13 +65,19 @@ fn buffers(value: &str) -> Result<u32, Error> {
 fn number(name: &str, value: &str, allowed: std::ops::RangeInclusive<u32>) -> Result<u32, Error> {
     let (least, most) = (allowed.start(), allowed.end());
     let number = value.parse().ok().filter(|number| allowed.contains(number));
-    number.ok_or_else(|| Error::Usage(format!("{name}={value} in virtuoso:local: give a whole number from {least} to {most}")))
+    number.ok_or_else(|| {
+        Error::Usage(format!("{name}={value} in virtuoso:local: give a whole number from {least} to {most}"))
+    })
 }
 
 /// The URL that starts the same server again.
 pub fn url(options: &Options) -> String {
-    let numbers =
-        [("buffers", options.buffers), ("dirty", options.dirty), ("checkpoint", options.checkpoint), ("stripes", options.stripes)];
+    let numbers = [
+        ("buffers", options.buffers),
+        ("dirty", options.dirty),
+        ("checkpoint", options.checkpoint),
+        ("stripes", options.stripes),
+    ];
     let numbers = numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), number?.to_string())));
     url::of(
         "virtuoso",

@@ -27,9 +27,12 @@ pub(super) fn maintain(target: &Target, kind: MaintenanceKind) -> Result<Mainten
             let connection = target.connect()?;
             let written = || number(&connection, "SELECT sys_stat ('disk_writess')").ok().flatten();
             let before = written();
-            connection.execute("checkpoint").map_err(|diagnostic| target.explain("cannot ask for a checkpoint", &diagnostic))?;
-            let pages =
-                before.zip(written()).map(|(before, after)| format!("{} pages written meanwhile", after.saturating_sub(before)));
+            connection
+                .execute("checkpoint")
+                .map_err(|diagnostic| target.explain("cannot ask for a checkpoint", &diagnostic))?;
+            let pages = before
+                .zip(written())
+                .map(|(before, after)| format!("{} pages written meanwhile", after.saturating_sub(before)));
             Ok(MaintenanceOutcome::Done(pages.unwrap_or_else(|| "done".to_owned())))
         }
         MaintenanceKind::Vacuum => Ok(MaintenanceOutcome::Absent(
@@ -106,7 +109,9 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn read_rows(&mut self, number: usize, keys: &[i32]) -> Result<u64, QueryError> {
-        let (Some(table), Some(place)) = (Tpcc::TABLES.get(number), self.statements.get_mut(number)) else { return Ok(0) };
+        let (Some(table), Some(place)) = (Tpcc::TABLES.get(number), self.statements.get_mut(number)) else {
+            return Ok(0);
+        };
         let statement = match place {
             Some(statement) => statement,
             None => {

@@ -1,4 +1,5 @@
-//! Virtuoso over its ODBC driver: one that is there, or a private one that Graymark starts. Transactions are procedures in its own language.
+//! Virtuoso over its ODBC driver: one that is there, or a private one that Graymark starts. Transactions are procedures
+//! in its own language.
 
 #[cfg(feature = "odbc")]
 mod catalog;
@@ -50,7 +51,8 @@ impl Port for Tpcc {
     #[cfg(not(feature = "odbc"))]
     fn open<V: Visitor>(_: &Runtime, _: Options, _: V) -> Result<V::Output, Error> {
         Err(Error::Usage(
-            "this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`".to_owned(),
+            "this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`"
+                .to_owned(),
         ))
     }
 }

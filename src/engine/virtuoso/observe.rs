@@ -52,13 +52,16 @@ impl<'a> Watch<'a> {
                 }
             }
         }
-        for (blocks, bytes) in [(Counter::BlockReads, Counter::BlockReadBytes), (Counter::BlockWrites, Counter::BlockWriteBytes)] {
+        for (blocks, bytes) in
+            [(Counter::BlockReads, Counter::BlockReadBytes), (Counter::BlockWrites, Counter::BlockWriteBytes)]
+        {
             counters.set(bytes, counters.get(blocks).map(|blocks| blocks * PAGE as f64));
         }
         Ok(())
     }
 
-    /// Virtuoso counts a logical read for each row that it looks at, and a physical one for each page. What it reads ahead counts, too.
+    /// Virtuoso counts a logical read for each row that it looks at, and a physical one for each page. What it reads
+    /// ahead counts, too.
     fn read_pages(connection: &Connection) -> Result<PageReads, QueryError> {
         let mut tables: BTreeMap<String, TableReads> = BTreeMap::new();
         for row in connection.query(query("pages"))?.rows {

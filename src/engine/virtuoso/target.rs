@@ -36,7 +36,8 @@ impl Target {
 
     /// Reads a URL.
     pub fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
-        let usage = || Error::Usage("give virtuoso://USER@HOST:PORT, or virtuoso:local for a private server".to_owned());
+        let usage =
+            || Error::Usage("give virtuoso://USER@HOST:PORT, or virtuoso:local for a private server".to_owned());
         let parts = Parts::of(url, &VIRTUOSO).map_err(|_| usage())?;
         let password = parts.given("password", PASSWORD_VARIABLE, environment).unwrap_or_default();
         let host = parts.last("host").filter(|host| !host.contains(['/', ';', '{', '}'])).ok_or_else(usage)?;
@@ -64,7 +65,9 @@ impl Target {
     /// Connects for transactions of an isolation level. What is set before connecting, the driver forgets.
     pub(super) fn connect_at(&self, isolation: Isolation) -> Result<Connection, Error> {
         let connection = self.connect()?;
-        connection.set_isolation(isolation).map_err(|diagnostic| self.explain("cannot set the isolation level", &diagnostic))?;
+        connection
+            .set_isolation(isolation)
+            .map_err(|diagnostic| self.explain("cannot set the isolation level", &diagnostic))?;
         Ok(connection)
     }
 
@@ -78,7 +81,8 @@ impl Target {
     /// # Errors
     /// Why it takes none.
     pub(super) fn reachable(&self) -> Result<(), Error> {
-        Connection::try_open(&self.address_for_driver()).map_err(|diagnostic| self.explain("cannot connect", &diagnostic))
+        Connection::try_open(&self.address_for_driver())
+            .map_err(|diagnostic| self.explain("cannot connect", &diagnostic))
     }
 
     fn open(&self) -> Result<Connection, Diagnostic> {
@@ -86,7 +90,12 @@ impl Target {
     }
 
     fn address_for_driver(&self) -> target::Target {
-        target::Target::of(&[("Driver", DRIVER), ("HOST", &self.address), ("UID", &self.user), ("PWD", self.password.reveal())])
+        target::Target::of(&[
+            ("Driver", DRIVER),
+            ("HOST", &self.address),
+            ("UID", &self.user),
+            ("PWD", self.password.reveal()),
+        ])
     }
 
     /// Why a command cannot go on.
@@ -109,13 +118,24 @@ mod tests {
     fn a_url_says_where_and_who() {
         let parse = |url: &str| Target::parse(url, &|name| (name == PASSWORD_VARIABLE).then(|| "fromthere".to_owned()));
         let target = parse("virtuoso://ann:a%40b@host:1234").unwrap();
-        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.reveal()), ("host:1234", "ann", "a@b"));
+        assert_eq!(
+            (target.address.as_str(), target.user.as_str(), target.password.reveal()),
+            ("host:1234", "ann", "a@b")
+        );
         assert_eq!((target.url().as_str(), format!("{target:?}")), ("virtuoso://ann@host:1234", target.url()));
         let target = parse("virtuoso://host/").unwrap();
-        assert_eq!((target.address.as_str(), target.user.as_str(), target.password.reveal()), ("host:1111", "dba", "fromthere"));
-        for wrong in
-            ["virtuoso:host", "virtuoso://", "virtuoso://a@:1", "virtuoso://a@h:port", "virtuoso://a@h:1/db", "virtuoso://h;PWD=x"]
-        {
+        assert_eq!(
+            (target.address.as_str(), target.user.as_str(), target.password.reveal()),
+            ("host:1111", "dba", "fromthere")
+        );
+        for wrong in [
+            "virtuoso:host",
+            "virtuoso://",
+            "virtuoso://a@:1",
+            "virtuoso://a@h:port",
+            "virtuoso://a@h:1/db",
+            "virtuoso://h;PWD=x",
+        ] {
             assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
         }
     }

@@ -94,9 +94,10 @@ impl Session {
                 match self.connection.rollback() {
                     Ok(()) => failure,
                     // What was rolled back cannot have been committed.
-                    Err(worse) => {
-                        Failure::Disconnected { ambiguous: false, detail: format!("{failure}; then no rollback: {worse}") }
-                    }
+                    Err(worse) => Failure::Disconnected {
+                        ambiguous: false,
+                        detail: format!("{failure}; then no rollback: {worse}"),
+                    },
                 }
             }
             // The call was whole, and what it did is committed: it must not count as rolled back.
@@ -128,7 +129,11 @@ impl From<Failure> for QueryError {
 
 impl Call {
     /// Calls, and hands each row to `on_row`.
-    fn rows(&mut self, parameters: &[Param<'_>], mut on_row: impl FnMut(&Row) -> Result<(), Failure>) -> Result<(), QueryError> {
+    fn rows(
+        &mut self,
+        parameters: &[Param<'_>],
+        mut on_row: impl FnMut(&Row) -> Result<(), Failure>,
+    ) -> Result<(), QueryError> {
         let writes = self.writes;
         let refused = |diagnostic| QueryError::Refused(diagnostic, writes);
         for (number, parameter) in parameters.iter().enumerate() {
@@ -186,8 +191,13 @@ fn lines(input: &input::NewOrder) -> String {
 fn new_order(call: &mut Call, input: &input::NewOrder) -> Result<output::NewOrder, QueryError> {
     let lines = lines(input);
     let all_local = i32::from(input.all_local());
-    let parameters =
-        [Param::Int(input.w_id), Param::Int(input.d_id), Param::Int(input.c_id), Param::Int(all_local), Param::Text(&lines)];
+    let parameters = [
+        Param::Int(input.w_id),
+        Param::Int(input.d_id),
+        Param::Int(input.c_id),
+        Param::Int(all_local),
+        Param::Text(&lines),
+    ];
     let mut order: Option<output::NewOrder> = None;
     let mut placed: [Option<OrderedLine>; MAX_LINES] = Default::default();
     call.rows(&parameters, |row| {
@@ -205,10 +215,12 @@ fn new_order(call: &mut Call, input: &input::NewOrder) -> Result<output::NewOrde
                 total: Money(0),
             }),
         };
-        order = Some(output::NewOrder { o_id: row.int(0)?, c_last: text(row, 1)?, c_credit: text(row, 2)?, placed: found });
+        order =
+            Some(output::NewOrder { o_id: row.int(0)?, c_last: text(row, 1)?, c_credit: text(row, 2)?, placed: found });
         Ok(())
     })?;
-    let mut order = order.ok_or_else(|| Failure::Invalid("New-Order: the database told nothing of the order".to_owned()))?;
+    let mut order =
+        order.ok_or_else(|| Failure::Invalid("New-Order: the database told nothing of the order".to_owned()))?;
     if let Some(found) = &mut order.placed {
         found.lines = placed.into_iter().flatten().collect();
         if found.lines.len() != input.lines.len() {
@@ -225,8 +237,10 @@ fn new_order(call: &mut Call, input: &input::NewOrder) -> Result<output::NewOrde
 fn ordered(row: &Row, input: &input::NewOrder, placed: &mut [Option<OrderedLine>; MAX_LINES]) -> Result<(), Failure> {
     let number = row.int(7)?;
     let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-    let line = place.and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
-    let (asked, line) = line.ok_or_else(|| Failure::Invalid(format!("New-Order: line {number} came back unasked or twice")))?;
+    let line =
+        place.and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
+    let (asked, line) =
+        line.ok_or_else(|| Failure::Invalid(format!("New-Order: line {number} came back unasked or twice")))?;
     let i_price = row.money(9)?;
     if !(Money(0)..=HIGHEST_PRICE).contains(&i_price) {
         return Err(Failure::Invalid(format!("New-Order: {i_price} is no I_PRICE")));
@@ -303,7 +317,10 @@ fn order_status(call: &mut Call, input: &input::OrderStatus) -> Result<output::O
             ol_delivery_d: row.optional_time(12)?,
         };
         let o_id = status.o_id;
-        status.lines.try_push(line).map_err(|_| Failure::Invalid(format!("Order-Status: order {o_id} has too many lines")))
+        status
+            .lines
+            .try_push(line)
+            .map_err(|_| Failure::Invalid(format!("Order-Status: order {o_id} has too many lines")))
     })?;
     Ok(status.ok_or_else(|| Failure::Invalid("Order-Status: the customer's order has no lines".to_owned()))?)
 }

@@ -39,8 +39,11 @@ fn checkpoints(summary: &Summary) -> [Clause; 3] {
     let before = Rule::new("5.5.2.2", "checkpoints in steady state before the interval", ">= 1");
     let within = Rule::new("5.5.2.2", "checkpoints in the interval", format!(">= {CHECKPOINTS}"));
     let apart = Rule::new("5.5.2.2", "longest time from one checkpoint to the next", format!("<= {APART_S:.0} s"));
-    let mut all: Vec<&Maintenance> =
-        summary.maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint && work.start_s >= 0.0).collect();
+    let mut all: Vec<&Maintenance> = summary
+        .maintenance
+        .iter()
+        .filter(|work| work.kind == MaintenanceKind::Checkpoint && work.start_s >= 0.0)
+        .collect();
     all.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     if all.is_empty() {
         let why = match summary.maintenance_notes.as_slice() {
@@ -50,7 +53,9 @@ fn checkpoints(summary: &Summary) -> [Clause; 3] {
         return [before, within, apart].map(|rule| rule.not_tested(why.clone()));
     }
     let (open, close) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
-    let done = |from: f64, to: f64| all.iter().filter(|work| work.start_s >= from && work.start_s + work.seconds <= to).count();
+    let done = |from: f64, to: f64| {
+        all.iter().filter(|work| work.start_s >= from && work.start_s + work.seconds <= to).count()
+    };
     let (early, inside) = (done(0.0, open), done(open, close));
     let (longest, overrun) = gaps(&all, open, close);
     let apart = apart.is(longest <= APART_S && !overrun, format!("{longest:.0} s"));
@@ -58,8 +63,8 @@ fn checkpoints(summary: &Summary) -> [Clause; 3] {
     [before.is(early >= 1, early.to_string()), within.is(inside >= CHECKPOINTS, inside.to_string()), apart]
 }
 
-/// The longest time without the start of a checkpoint, from the last one before the interval to the interval's end, and whether one went on
-/// until the next began.
+/// The longest time without the start of a checkpoint, from the last one before the interval to the interval's end, and
+/// whether one went on until the next began.
 fn gaps(all: &[&Maintenance], open: f64, close: f64) -> (f64, bool) {
     let last_before = all.iter().rev().find(|work| work.start_s <= open);
     let mut last = last_before.map_or(open, |work| work.start_s);

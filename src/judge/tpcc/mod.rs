@@ -1,5 +1,5 @@
-//! TPC-C's rules: what a run can show of its clauses 2 to 5. Isolation needs tests of its own, and so does durability where settings do not tell
-//! already that it is not there. A price is no matter of ours.
+//! TPC-C's rules: what a run can show of its clauses 2 to 5. Isolation needs tests of its own, and so does durability
+//! where settings do not tell already that it is not there. A price is no matter of ours.
 
 mod database;
 mod input;
@@ -10,8 +10,8 @@ mod terminals;
 use super::{Rule, noted};
 use crate::result::summary::{Clause, Summary, TransactionSummary};
 
-/// What the standard asks of a transaction type (clause 5.2.5.7). Written out here, and not taken from where the load is made, so that
-/// a mistake there is found here.
+/// What the standard asks of a transaction type (clause 5.2.5.7). Written out here, and not taken from where the load
+/// is made, so that a mistake there is found here.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// As in records.
@@ -31,10 +31,38 @@ pub struct Limits {
 /// Limits of the five types, in the standard's order.
 pub const LIMITS: [Limits; 5] = [
     Limits { transaction: "new_order", name: "New-Order", share: None, keying_s: 18.0, think_s: 12.0, response_s: 5.0 },
-    Limits { transaction: "payment", name: "Payment", share: Some(43.0), keying_s: 3.0, think_s: 12.0, response_s: 5.0 },
-    Limits { transaction: "order_status", name: "Order-Status", share: Some(4.0), keying_s: 2.0, think_s: 10.0, response_s: 5.0 },
-    Limits { transaction: "delivery", name: "Delivery", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 5.0 },
-    Limits { transaction: "stock_level", name: "Stock-Level", share: Some(4.0), keying_s: 2.0, think_s: 5.0, response_s: 20.0 },
+    Limits {
+        transaction: "payment",
+        name: "Payment",
+        share: Some(43.0),
+        keying_s: 3.0,
+        think_s: 12.0,
+        response_s: 5.0,
+    },
+    Limits {
+        transaction: "order_status",
+        name: "Order-Status",
+        share: Some(4.0),
+        keying_s: 2.0,
+        think_s: 10.0,
+        response_s: 5.0,
+    },
+    Limits {
+        transaction: "delivery",
+        name: "Delivery",
+        share: Some(4.0),
+        keying_s: 2.0,
+        think_s: 5.0,
+        response_s: 5.0,
+    },
+    Limits {
+        transaction: "stock_level",
+        name: "Stock-Level",
+        share: Some(4.0),
+        keying_s: 2.0,
+        think_s: 5.0,
+        response_s: 20.0,
+    },
 ];
 
 /// Nine in ten deferred Deliveries must be done within so many seconds of their queueing (clause 2.7.2.2).

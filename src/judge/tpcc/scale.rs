@@ -80,10 +80,17 @@ fn throughput(summary: &Summary) -> Clause {
 
 /// Clause 4.2.2.
 fn terminals(summary: &Summary) -> Clause {
-    let rule = Rule::new("4.2.2", "ten terminals a warehouse, each with a user of its own", format!("{TERMINALS} a warehouse"));
+    let rule = Rule::new(
+        "4.2.2",
+        "ten terminals a warehouse, each with a user of its own",
+        format!("{TERMINALS} a warehouse"),
+    );
     if summary.pacing.is_none() {
         let clause = rule.is(false, format!("{} closed loops", summary.clients));
-        return noted(clause, "without think time the figure is called NOPM: it is no tpmC and may not be compared with one");
+        return noted(
+            clause,
+            "without think time the figure is called NOPM: it is no tpmC and may not be compared with one",
+        );
     }
     let due = u64::from(summary.scale) * TERMINALS;
     let terminals = summary.client.terminals;
@@ -92,12 +99,16 @@ fn terminals(summary: &Summary) -> Clause {
 
 /// Clause 4.2.2 by the tables that neither grow nor shrink.
 fn cardinality(summary: &Summary) -> Clause {
-    let rule = Rule::new("4.2.2", "rows of warehouses, districts, customers, items and stock at the start", "as populated");
-    let found = |findings: &[crate::result::Finding]| findings.iter().find(|finding| finding.id == CARDINALITY).cloned();
+    let rule =
+        Rule::new("4.2.2", "rows of warehouses, districts, customers, items and stock at the start", "as populated");
+    let found =
+        |findings: &[crate::result::Finding]| findings.iter().find(|finding| finding.id == CARDINALITY).cloned();
     let (before, after) = (found(&summary.consistency.before), found(&summary.consistency.after));
     let wrong = [&before, &after].into_iter().flatten().find(|finding| !finding.held());
     match (before.is_some(), wrong) {
-        (_, Some(finding)) => noted(rule.is(false, format!("{} wrong", finding.offending)), finding.examples.join("; ")),
+        (_, Some(finding)) => {
+            noted(rule.is(false, format!("{} wrong", finding.offending)), finding.examples.join("; "))
+        }
         (true, None) => rule.is(true, "as populated"),
         (false, None) => rule.not_tested("run with --check both"),
     }

@@ -53,7 +53,8 @@ fn keying(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
 
 /// Clause 5.2.5.3.
 fn response(limits: &Limits, summary: &Summary) -> Clause {
-    let rule = Rule::new("5.2.5.3", format!("90th percentile of {}", limits.name), format!("< {:.0} s", limits.response_s));
+    let rule =
+        Rule::new("5.2.5.3", format!("90th percentile of {}", limits.name), format!("< {:.0} s", limits.response_s));
     match worked(summary, limits.transaction) {
         Some(transaction) => {
             let p90 = transaction.response_ms.p90 / 1e3;
@@ -84,7 +85,11 @@ fn think(limits: &Limits, pacing: Option<&PacingSummary>) -> Clause {
 
 /// Clause 5.2.5.6.
 fn skew(limits: &Limits, summary: &Summary) -> Clause {
-    let rule = Rule::new("5.2.5.6", format!("90th percentile of {} not below its mean", limits.name), "90th percentile >= mean");
+    let rule = Rule::new(
+        "5.2.5.6",
+        format!("90th percentile of {} not below its mean", limits.name),
+        "90th percentile >= mean",
+    );
     match worked(summary, limits.transaction).map(|transaction| transaction.response_ms) {
         Some(times) => {
             let (p90, mean) = (times.p90 / 1e3, times.mean / 1e3);
@@ -106,7 +111,8 @@ fn deferred(summary: &Summary) -> Clause {
     if queued == 0 || summary.interval_s <= 0.0 {
         return rule.not_tested(NO_TRANSACTION);
     }
-    // What is not done at the end of the interval but was queued more than 80 s before it is late too, and so is what failed.
+    // What is not done at the end of the interval but was queued more than 80 s before it is late too, and so is what
+    // failed.
     let recent = (queued as f64 * (DEFERRED_LIMIT_S / summary.interval_s).min(1.0)).ceil() as u64;
     let open = queued.saturating_sub(done);
     let failed = worked(summary, "delivery").map_or(0, |transaction| transaction.errors + transaction.unknown);

@@ -20,7 +20,8 @@ pub use sweep::{throughput_over_buffers, throughput_over_number, throughput_over
 
 use plot::{Axis, Layer, Plot, Tone};
 
-/// The most points that a chart over time has: with this many, bins are 30 s or less up to a run of eight hours (clause 5.6.4).
+/// The most points that a chart over time has: with this many, bins are 30 s or less up to a run of eight hours (clause
+/// 5.6.4).
 const TIME_BINS: u32 = 960;
 /// Bins of a frequency distribution; clause 5.6.1 asks for at least 20.
 const FREQUENCY_BINS: u32 = 40;
@@ -66,7 +67,8 @@ impl<'a> Timeline<'a> {
         let last = record.series.last()?.second;
         let seconds = last.saturating_add(1);
         let width = bin_width(seconds);
-        let mut measured = record.series.iter().filter(|row| row.phase == Phase::Measurement).map(|row| f64::from(row.second));
+        let mut measured =
+            record.series.iter().filter(|row| row.phase == Phase::Measurement).map(|row| f64::from(row.second));
         let interval = measured.next().map(|first| (first, measured.next_back().unwrap_or(first) + 1.0));
         let end = f64::from(seconds);
         let unit = match end {
@@ -116,7 +118,8 @@ impl<'a> Timeline<'a> {
             let x = (second / self.unit.0).clamp(0.0, self.end / self.unit.0);
             Layer::Mark { x, label: label.to_owned(), row, tone }
         };
-        let mut layers: Vec<Layer> = self.checkpoints().into_iter().map(|start| mark(start, "", 1, Tone::Faint)).collect();
+        let mut layers: Vec<Layer> =
+            self.checkpoints().into_iter().map(|start| mark(start, "", 1, Tone::Faint)).collect();
         if let Some((open, close)) = self.interval {
             layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
         }
@@ -128,8 +131,8 @@ impl<'a> Timeline<'a> {
         self.record.summary.as_ref().and_then(|summary| summary.dips.as_deref()).unwrap_or_default()
     }
 
-    /// Starts of checkpoints in the time that the chart shows, in seconds: those that were asked for, and of those that the database's
-    /// counters show the ones that began by themselves.
+    /// Starts of checkpoints in the time that the chart shows, in seconds: those that were asked for, and of those that
+    /// the database's counters show the ones that began by themselves.
     fn checkpoints(&self) -> Vec<f64> {
         /// The counters show a checkpoint that was asked for up to so many seconds before and after its time.
         const SAME_S: f64 = 2.0;
@@ -148,7 +151,8 @@ impl<'a> Timeline<'a> {
         let outages = self.record.summary.as_ref().is_some_and(|summary| !summary.connections.outages.is_empty());
         let outages = if outages { " Outages have a red one." } else { "" };
         let dips = if self.dips().is_empty() { "" } else { " Dips have an amber one." };
-        let checkpoints = if !self.checkpoints().is_empty() { " Shorter grey lines are starts of checkpoints." } else { "" };
+        let checkpoints =
+            if !self.checkpoints().is_empty() { " Shorter grey lines are starts of checkpoints." } else { "" };
         format!(
             "What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{}{bins}",
             stages::note(self)
@@ -178,7 +182,8 @@ pub fn throughput(timeline: &Timeline) -> Option<Chart> {
     let mut layers = timeline.backdrop();
     layers.push(Layer::Line { points, tone: Tone::Series(0) });
     layers.extend(timeline.marks());
-    let plot = Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * stages::headroom(timeline)), layers };
+    let plot =
+        Plot { x: timeline.axis(), y: Axis::linear(what.to_owned(), highest * stages::headroom(timeline)), layers };
     Chart::both("Throughput over time", timeline.note(), Vec::new(), &plot)
 }
 
@@ -213,7 +218,8 @@ pub fn response_over_time(timeline: &Timeline) -> Option<Chart> {
         layers.push(Layer::Line { points, tone: Tone::Series(index) });
     }
     layers.extend(timeline.marks());
-    let plot = Plot { x: timeline.axis(), y: Axis::logarithmic("response time, ms".to_owned(), lowest, highest), layers };
+    let plot =
+        Plot { x: timeline.axis(), y: Axis::logarithmic("response time, ms".to_owned(), lowest, highest), layers };
     let each = if timeline.width > 1 { "the worst second of each bin" } else { "each second" };
     let caption = format!("90th percentile of {each}. {}", timeline.note());
     Chart::both("Response time over time", caption, legend(record), &plot)
@@ -240,13 +246,18 @@ pub fn percentiles(record: &Record) -> Option<Chart> {
         };
         Layer::Line { points: (0..=steps).map(point).collect(), tone: Tone::Series(*index) }
     };
-    let marks = [("0", 0.0), ("50", 50.0), ("90", 90.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99), ("99.999", 99.999)];
+    let marks =
+        [("0", 0.0), ("50", 50.0), ("90", 90.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99), ("99.999", 99.999)];
     let ticks = marks.map(|(name, percent): (&str, f64)| (-(1.0 - percent / 100.0).log10() + 0.0, name.to_owned()));
-    let x =
-        Axis::named("percentile of transactions".to_owned(), end, ticks.into_iter().filter(|tick| tick.0 <= end + 0.01).collect());
+    let x = Axis::named(
+        "percentile of transactions".to_owned(),
+        end,
+        ticks.into_iter().filter(|tick| tick.0 <= end + 0.01).collect(),
+    );
     let y = Axis::logarithmic("response time, ms".to_owned(), lowest, highest);
     let plot = Plot { x, y, layers: distributions.iter().map(curve).collect() };
-    let caption = "This share of the transactions took no longer than the curve says. The scale widens towards the slowest ones.";
+    let caption =
+        "This share of the transactions took no longer than the curve says. The scale widens towards the slowest ones.";
     Chart::both("Response time by percentile", caption.to_owned(), legend(record), &plot)
 }
 
@@ -261,8 +272,8 @@ pub fn frequencies(record: &Record) -> Vec<Chart> {
     charts.collect()
 }
 
-/// Frequency distribution of think times after New-Orders, up to four times their mean (clause 5.6.3); of deferred Deliveries from
-/// queueing to end; and of what transactions waited in the queue and the driver was late by.
+/// Frequency distribution of think times after New-Orders, up to four times their mean (clause 5.6.3); of deferred
+/// Deliveries from queueing to end; and of what transactions waited in the queue and the driver was late by.
 pub fn waiting(record: &Record) -> Vec<Chart> {
     let chart = |what: Waiting, title: &str, axis: &str, counted: &str, tone: usize| {
         let unit = if what == Waiting::Think { S } else { MS };
@@ -314,19 +325,23 @@ fn frequency(
     }
     let told = |us: f64| us / us_each;
     let highest = bins.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let bars =
-        bins.iter().enumerate().map(|(bin, &number)| (told(bin as f64 * width), told((bin + 1) as f64 * width), number as f64));
+    let bars = bins
+        .iter()
+        .enumerate()
+        .map(|(bin, &number)| (told(bin as f64 * width), told((bin + 1) as f64 * width), number as f64));
     let mark = |us: f64, label: &str, row| {
         let label = format!("{label} {}", significant(told(us)));
         Layer::Mark { x: told(us).min(told(end)), label, row, tone: Tone::Ink }
     };
-    let layers = vec![Layer::Bars { bars: bars.collect(), tone }, mark(histogram.mean(), "mean", 0), mark(p90, "90%", 1)];
+    let layers =
+        vec![Layer::Bars { bars: bars.collect(), tone }, mark(histogram.mean(), "mean", 0), mark(p90, "90%", 1)];
     let plot = Plot {
         x: Axis::linear(format!("{axis}, {unit}"), told(end)),
         y: Axis::counting(counted.to_owned(), highest * 1.25),
         layers,
     };
-    let beyond = if beyond > 0 { format!(" {} took longer than the chart shows.", count(beyond)) } else { String::new() };
+    let beyond =
+        if beyond > 0 { format!(" {} took longer than the chart shows.", count(beyond)) } else { String::new() };
     let caption = format!(
         "{} {counted}: mean {} {unit}, 90th percentile {} {unit}, maximum {} {unit}. Bins of {} {unit}.{beyond}",
         count(histogram.len()),
@@ -339,8 +354,8 @@ fn frequency(
     Some(Chart { title, caption, legend: Vec::new(), narrow, wide: String::new() })
 }
 
-/// The 90th percentile of New-Order's response time against throughput, of several runs (clause 5.6.2): points are New-Orders a minute and
-/// milliseconds, in any order. None if there are none that can be drawn.
+/// The 90th percentile of New-Order's response time against throughput, of several runs (clause 5.6.2): points are
+/// New-Orders a minute and milliseconds, in any order. None if there are none that can be drawn.
 pub fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart> {
     let drawable = |point: &&(f64, f64)| point.0.is_finite() && point.0 >= 0.0 && point.1.is_finite() && point.1 >= 0.0;
     let mut points: Vec<(f64, f64)> = points.iter().filter(drawable).copied().collect();
@@ -354,7 +369,10 @@ pub fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart> {
     let plot = Plot {
         x: Axis::linear("New-Orders a minute".to_owned(), fastest * 1.05),
         y: Axis::linear("90th percentile, ms".to_owned(), slowest * 1.15),
-        layers: vec![Layer::Line { points: points.clone(), tone: Tone::Series(0) }, Layer::Dots { points, tone: Tone::Series(0) }],
+        layers: vec![
+            Layer::Line { points: points.clone(), tone: Tone::Series(0) },
+            Layer::Dots { points, tone: Tone::Series(0) },
+        ],
     };
     Chart::both("Response time against throughput", caption, Vec::new(), &plot)
 }
@@ -362,7 +380,8 @@ pub fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart> {
 /// Distributions of the transaction types that completed anything, with the type's index.
 fn responses(record: &Record) -> Vec<(usize, &Histogram<u64>)> {
     let names = record.header.transactions.iter().enumerate();
-    let found = names.filter_map(|(index, name)| Some((index, record.histogram(name, crate::result::format::Clock::Response)?)));
+    let found = names
+        .filter_map(|(index, name)| Some((index, record.histogram(name, crate::result::format::Clock::Response)?)));
     found.filter(|(_, histogram)| !histogram.is_empty()).collect()
 }
 
@@ -382,8 +401,8 @@ impl Chart {
 mod tests {
     use super::*;
 
-    /// Clause 5.6.4: at least 240 bins, none longer than 30 s, in any run that has as many seconds and is not longer than the standard's
-    /// eight hours. Clauses 5.6.1 and 5.6.3: at least 20 bins.
+    /// Clause 5.6.4: at least 240 bins, none longer than 30 s, in any run that has as many seconds and is not longer
+    /// than the standard's eight hours. Clauses 5.6.1 and 5.6.3: at least 20 bins.
     #[test]
     fn charts_are_as_fine_as_the_standard_asks() {
         for seconds in 240..=8 * 3_600 {

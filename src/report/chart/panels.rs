@@ -1,4 +1,5 @@
-//! Throughput, CPU, I/O, bytes and log flushes above one another, with one time axis, as in figure 2 of Gray and Levine.
+//! Throughput, CPU, I/O, bytes and log flushes above one another, with one time axis, as in figure 2 of Gray and
+//! Levine.
 
 use super::plot::{self, Axis, Layer, Plot, Tone};
 use super::{Chart, Timeline, stages};
@@ -34,7 +35,10 @@ pub fn panels(timeline: &Timeline) -> Option<Chart> {
             vec![
                 (
                     DATABASE,
-                    known([Counter::BlockReads, Counter::BlockWrites], [Counter::ServerReadCalls, Counter::ServerWriteCalls]),
+                    known(
+                        [Counter::BlockReads, Counter::BlockWrites],
+                        [Counter::ServerReadCalls, Counter::ServerWriteCalls],
+                    ),
                 ),
                 (MACHINE, bins.rate(&[Counter::DeviceReads, Counter::DeviceWrites])),
             ],
@@ -65,8 +69,10 @@ pub fn panels(timeline: &Timeline) -> Option<Chart> {
     if drawn.len() < 2 {
         return None;
     }
-    let legend =
-        LEGEND.iter().enumerate().filter(|(tone, _)| drawn.iter().any(|(_, lines)| lines.iter().any(|line| line.0 == *tone)));
+    let legend = LEGEND
+        .iter()
+        .enumerate()
+        .filter(|(tone, _)| drawn.iter().any(|(_, lines)| lines.iter().any(|line| line.0 == *tone)));
     let legend = legend.map(|(tone, name)| ((*name).to_owned(), tone)).collect();
     let last = drawn.len() - 1;
     let plots: Vec<Plot> = drawn
@@ -161,8 +167,10 @@ impl<'a> Bins<'a> {
 
     fn each(&self, parts: impl Fn(&Growth) -> Option<(f64, f64)>, times: f64) -> Values {
         let of = |bin: &Vec<&Growth>| {
-            let (over, under) =
-                bin.iter().filter_map(|growth| parts(growth)).fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+            let (over, under) = bin
+                .iter()
+                .filter_map(|growth| parts(growth))
+                .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
             (under > 0.0).then(|| times * over / under)
         };
         self.0.iter().map(of).collect()

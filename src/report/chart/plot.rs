@@ -12,8 +12,13 @@ use plotters::style::{Color, RGBAColor, RGBColor, ShapeStyle, TextStyle};
 use super::super::format::{count, significant};
 
 /// Colours that people with a colour vision deficiency can tell apart (after Okabe and Ito).
-pub const COLOURS: [RGBColor; 5] =
-    [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(0, 158, 115), RGBColor(204, 121, 167), RGBColor(230, 159, 0)];
+pub const COLOURS: [RGBColor; 5] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+];
 /// For half of a wide page, and for a phone.
 pub const NARROW: (u32, u32) = (440, 270);
 /// For the whole width of a wide page.
@@ -139,7 +144,8 @@ impl Axis {
         // Steps of 1, 2 or 5 that make up to so many ticks.
         let room = f64::from(most);
         let power = 10_f64.powf((to / room).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| to / step <= room).unwrap_or(to);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| to / step <= room).unwrap_or(to);
         let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
         let tick = |number: u32| (f64::from(number) * step, compact(f64::from(number) * step, decimals));
         let ticks = (0..=most).map(tick).filter(|tick| tick.0 <= to * 1.000_001).collect();
@@ -156,15 +162,18 @@ impl Axis {
 
     /// From `from` to `to`, for values that are far from 0 or below it; a little wider where they are the same.
     pub fn between(title: String, from: f64, to: f64) -> Axis {
-        let (from, to) = if from.is_finite() && to.is_finite() && from < to { (from, to) } else { (from - 1.0, from + 1.0) };
+        let (from, to) =
+            if from.is_finite() && to.is_finite() && from < to { (from, to) } else { (from - 1.0, from + 1.0) };
         let (from, to) = if from.is_finite() { (from, to) } else { (0.0, 1.0) };
         let power = 10_f64.powf(((to - from) / 7.0).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| (to - from) / step <= 7.0);
+        let step =
+            [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| (to - from) / step <= 7.0);
         let step = step.unwrap_or(to - from);
         let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
         let first = (from / step - 1e-6).ceil();
         let tick = |number: u32| (first + f64::from(number)) * step;
-        let ticks = (0..=7).map(tick).filter(|tick| *tick <= to + 1e-6 * step).map(|tick| (tick, compact(tick, decimals)));
+        let ticks =
+            (0..=7).map(tick).filter(|tick| *tick <= to + 1e-6 * step).map(|tick| (tick, compact(tick, decimals)));
         Axis { title, from, to, ticks: ticks.collect() }
     }
 
@@ -174,12 +183,14 @@ impl Axis {
         let step = |decade: i32, factor: f64| (factor * 10_f64.powi(decade), decade);
         let all = || decades.clone().flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| step(decade, factor)));
         let from = all().map(|(value, _)| value).filter(|value| *value <= lowest).fold(f64::MIN_POSITIVE, f64::max);
-        let to = all().map(|(value, _)| value).find(|value| *value >= highest && *value >= from * 9.0).unwrap_or(highest);
+        let to =
+            all().map(|(value, _)| value).find(|value| *value >= highest && *value >= from * 9.0).unwrap_or(highest);
         let fine = to / from <= 500.0;
         let within = all()
             .enumerate()
             .filter(|(index, (value, _))| (fine || index % 3 == 0) && *value >= from * 0.999 && *value <= to * 1.001);
-        let ticks = within.map(|(_, (value, decade))| (value.log10(), compact(value, (-decade).max(0) as usize))).collect();
+        let ticks =
+            within.map(|(_, (value, decade))| (value.log10(), compact(value, (-decade).max(0) as usize))).collect();
         Axis { title, from: from.log10(), to: to.log10(), ticks }
     }
 
@@ -293,7 +304,10 @@ impl Plot {
                 Layer::Bars { bars, tone } => {
                     let gap = |from: f64, to: f64| (to - from) * 0.06;
                     chart.draw_series(bars.iter().filter(|bar| bar.2 > 0.0).map(|&(from, to, height)| {
-                        Rectangle::new([(from + gap(from, to), 0.0), (to - gap(from, to), height)], tone.colour().filled())
+                        Rectangle::new(
+                            [(from + gap(from, to), 0.0), (to - gap(from, to), height)],
+                            tone.colour().filled(),
+                        )
                     }))?;
                 }
                 Layer::Dots { points, tone } => {
@@ -306,13 +320,18 @@ impl Plot {
                     chart.draw_series(points.iter().map(dot))?;
                 }
                 Layer::Line { points, tone } => {
-                    let style = ShapeStyle { color: RGBAColor::from(tone.colour()), filled: false, stroke_width: FINE * 3 / 2 };
+                    let style =
+                        ShapeStyle { color: RGBAColor::from(tone.colour()), filled: false, stroke_width: FINE * 3 / 2 };
                     chart.draw_series([PathElement::new(points.clone(), style)])?;
                 }
                 Layer::Label { x, text, row } => {
                     let up = (self.y.to - self.y.from) / f64::from(area.dim_in_pixel().1) * f64::from(FINE);
                     let style = TextStyle::from(font()).color(&INK).pos(Pos::new(HPos::Center, VPos::Top));
-                    chart.draw_series([Text::new(text.clone(), (*x, self.y.to - up * f64::from(row * ROW + 2)), style)])?;
+                    chart.draw_series([Text::new(
+                        text.clone(),
+                        (*x, self.y.to - up * f64::from(row * ROW + 2)),
+                        style,
+                    )])?;
                 }
                 Layer::Mark { x, label, row, tone } => {
                     let (width, height) = area.dim_in_pixel();
@@ -335,8 +354,8 @@ impl Plot {
     }
 }
 
-/// Plots above one another as one `svg` element: all but the last one have a [bare](Axis::bare) horizontal axis. `size` is the whole
-/// width, and the height of a panel.
+/// Plots above one another as one `svg` element: all but the last one have a [bare](Axis::bare) horizontal axis. `size`
+/// is the whole width, and the height of a panel.
 pub fn draw_panels(panels: &[Plot], size: (u32, u32)) -> Option<String> {
     let height = |number: usize| number as u32 * size.1;
     element((size.0, height(panels.len()) + X_AXIS), |area| {
@@ -391,7 +410,8 @@ mod tests {
     #[test]
     fn a_plot_is_one_svg_element_in_the_colours_of_the_page() {
         let layers = vec![Layer::Mark { x: 0.5, label: "a < b".into(), row: 0, tone: Tone::Ink }];
-        let svg = Plot { x: Axis::linear("x".into(), 1.0), y: Axis::linear("y".into(), 1.0), layers }.draw(NARROW).unwrap();
+        let svg =
+            Plot { x: Axis::linear("x".into(), 1.0), y: Axis::linear("y".into(), 1.0), layers }.draw(NARROW).unwrap();
         assert!(svg.starts_with("<svg viewBox=\"0 0 1760 1080\"") && svg.trim_end().ends_with("</svg>"));
         assert!(svg.contains("a &lt; b") && svg.contains("currentColor") && !svg.contains("#010101"));
     }

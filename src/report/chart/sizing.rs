@@ -61,7 +61,9 @@ impl Sketch {
     fn draw(self) -> Result<Chart, String> {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let ends = |of: fn(&(f64, f64)) -> f64| {
-            points().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), value| (from.min(value), to.max(value)))
+            points()
+                .map(of)
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(from, to), value| (from.min(value), to.max(value)))
         };
         let (x, y) = (ends(|point| point.0), ends(|point| point.1));
         let mut layers = self.more;
@@ -73,7 +75,8 @@ impl Sketch {
             layers.push(Layer::Dots { points: line.points.clone(), tone });
         }
         let plot = Plot { x: (self.x.1)(self.x.0, x.0, x.1), y: (self.y.1)(self.y.0, y.0, y.1), layers };
-        let legend = self.lines.iter().enumerate().map(|(index, line)| (line.label.clone(), index % COLOURS.len())).collect();
+        let legend =
+            self.lines.iter().enumerate().map(|(index, line)| (line.label.clone(), index % COLOURS.len())).collect();
         let narrow = plot.draw(NARROW).ok_or("it cannot be drawn")?;
         Ok(Chart { title: self.title.to_owned(), caption: self.caption, legend, narrow, wide: String::new() })
     }
@@ -102,7 +105,11 @@ pub fn figures(all: &[Series], model: Result<&Model, &String>) -> Vec<Figure> {
     vec![
         figure("Figure 2", "figure-2", throughput_over_buffer(&reference, &format!("Lines are scales{note}.{of}"))),
         figure("Figure 3", "figure-3", hit_over_buffer(&reference, &format!("Lines are scales{note}.{of}"))),
-        figure("Figure 4", "figure-4a", hit_rates(reference.first().copied(), "Hit rates over buffer size, smallest scale")),
+        figure(
+            "Figure 4",
+            "figure-4a",
+            hit_rates(reference.first().copied(), "Hit rates over buffer size, smallest scale"),
+        ),
         figure(
             "Figure 4",
             "figure-4b",
@@ -123,8 +130,9 @@ pub fn figures(all: &[Series], model: Result<&Model, &String>) -> Vec<Figure> {
 
 /// The curves with the number of CPUs that has most points; of several such, the most CPUs.
 fn reference(all: &[Series]) -> Vec<&Series> {
-    let points =
-        |cpus: Option<u32>| all.iter().filter(|series| series.cpus == cpus).map(|series| series.cells.len()).sum::<usize>();
+    let points = |cpus: Option<u32>| {
+        all.iter().filter(|series| series.cpus == cpus).map(|series| series.cells.len()).sum::<usize>()
+    };
     let cpus = all.iter().map(|series| series.cpus).max_by_key(|cpus| (points(*cpus), *cpus));
     all.iter().filter(|series| Some(series.cpus) == cpus).collect()
 }
@@ -162,7 +170,8 @@ fn by_scale(
 
 fn throughput_over_buffer(reference: &[&Series], caption: &str) -> Result<Chart, String> {
     let (lines, more) = by_scale(reference, |_, cell| Some((mib(cell), cell.throughput)), "a known throughput")?;
-    let (x, y) = ((BUFFER.to_owned(), from_zero as fn(_, _, _) -> _), (THROUGHPUT.to_owned(), from_zero as fn(_, _, _) -> _));
+    let (x, y) =
+        ((BUFFER.to_owned(), from_zero as fn(_, _, _) -> _), (THROUGHPUT.to_owned(), from_zero as fn(_, _, _) -> _));
     Sketch {
         title: "Throughput over buffer size",
         caption: format!("{caption}{more}"),
@@ -177,9 +186,20 @@ fn throughput_over_buffer(reference: &[&Series], caption: &str) -> Result<Chart,
 
 fn hit_over_buffer(reference: &[&Series], caption: &str) -> Result<Chart, String> {
     let (lines, more) = by_scale(reference, |_, cell| Some((mib(cell), cell.hit?)), "a known hit rate")?;
-    let (x, y) = ((BUFFER.to_owned(), from_zero as fn(_, _, _) -> _), (percent_of(rate_of(reference)), about as fn(_, _, _) -> _));
-    Sketch { title: "Hit rate over buffer size", caption: format!("{caption}{more}"), x, y, lines, joined: true, more: Vec::new() }
-        .draw()
+    let (x, y) = (
+        (BUFFER.to_owned(), from_zero as fn(_, _, _) -> _),
+        (percent_of(rate_of(reference)), about as fn(_, _, _) -> _),
+    );
+    Sketch {
+        title: "Hit rate over buffer size",
+        caption: format!("{caption}{more}"),
+        x,
+        y,
+        lines,
+        joined: true,
+        more: Vec::new(),
+    }
+    .draw()
 }
 
 fn hit_rates(series: Option<&Series>, title: &'static str) -> Result<Chart, String> {
@@ -188,14 +208,21 @@ fn hit_rates(series: Option<&Series>, title: &'static str) -> Result<Chart, Stri
         label: name.to_owned(),
         points: series.cells.iter().filter_map(|cell| Some((mib(cell), of(cell)?))).collect(),
     };
-    let lines =
-        [line("data", |cell| cell.data_hit), line("index", |cell| cell.index_hit), line("overall", |cell| cell.overall_hit)];
+    let lines = [
+        line("data", |cell| cell.data_hit),
+        line("index", |cell| cell.index_hit),
+        line("overall", |cell| cell.overall_hit),
+    ];
     if let Some(line) = lines.iter().find(|line| line.points.is_empty()) {
         return Err(format!("the {} hit rate is not known", line.label));
     }
     Sketch {
         title,
-        caption: format!("{} warehouses{}.", series.warehouses, series.cpus.map_or(String::new(), |cpus| format!(", {cpus} CPUs"))),
+        caption: format!(
+            "{} warehouses{}.",
+            series.warehouses,
+            series.cpus.map_or(String::new(), |cpus| format!(", {cpus} CPUs"))
+        ),
         x: (BUFFER.to_owned(), from_zero),
         y: ("hit rate, %".to_owned(), about),
         lines: lines.into_iter().collect(),
@@ -213,7 +240,8 @@ fn knees(reference: &[&Series], model: Result<&Model, &String>) -> Result<Chart,
         Err(why) => return Err(why.clone()),
     };
     let rows = rows.into_iter().filter(|row| {
-        row.reading == reading && reference.iter().any(|series| (series.warehouses, series.cpus) == (row.warehouses, row.cpus))
+        row.reading == reading
+            && reference.iter().any(|series| (series.warehouses, series.cpus) == (row.warehouses, row.cpus))
     });
     let rows = rows.collect::<Vec<_>>();
     if rows.is_empty() {
@@ -226,8 +254,10 @@ fn knees(reference: &[&Series], model: Result<&Model, &String>) -> Result<Chart,
         }
         Knee::Before(_) | Knee::Beyond(_) => None,
     });
-    let marks =
-        marks.enumerate().map(|(row, (x, label))| Layer::Mark { x, label, row: row as u32, tone: Tone::Ink }).collect::<Vec<_>>();
+    let marks = marks
+        .enumerate()
+        .map(|(row, (x, label))| Layer::Mark { x, label, row: row as u32, tone: Tone::Ink })
+        .collect::<Vec<_>>();
     let found = if marks.is_empty() {
         "No curve has its knee within what was measured."
     } else {
@@ -274,7 +304,9 @@ fn hit_over_ratio(reference: &[&Series], model: Result<&Model, &String>) -> Resu
         Ok(model) => {
             let middle = model.hit_rate.range.map_or(0.0, |range| range.warehouses.iter().sum::<f64>() / 2.0);
             layers.push(Layer::Line { points: line_of(&model.hit_rate, middle), tone: Tone::Ink });
-            caption.push_str(&format!(" The thin straight line is Equation 1 at scale {middle}, over what it was fitted to."));
+            caption.push_str(&format!(
+                " The thin straight line is Equation 1 at scale {middle}, over what it was fitted to."
+            ));
         }
         Err(_) => caption.push_str(" Equation 1 could not be fitted."),
     }
@@ -303,8 +335,9 @@ fn throughput_over_hit(reference: &[&Series], model: Result<&Model, &String>) ->
             for scale in warehouses {
                 layers.push(Layer::Line { points: line_of(equation, scale), tone: Tone::Ink });
             }
-            caption
-                .push_str(" The straight lines are Equation 2 at the smallest and the largest scale, over what it was fitted to.");
+            caption.push_str(
+                " The straight lines are Equation 2 at the smallest and the largest scale, over what it was fitted to.",
+            );
         }
         None => caption.push_str(" Equation 2 could not be fitted."),
     }
@@ -328,14 +361,16 @@ fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
     let mut cells = Vec::new();
     for series in all {
         let Some(cpus) = series.cpus else { continue };
-        let known = series.cells.iter().filter_map(|cell| Some((series.warehouses, cell.buffer_bytes, cpus, cell.hit?)));
+        let known =
+            series.cells.iter().filter_map(|cell| Some((series.warehouses, cell.buffer_bytes, cpus, cell.hit?)));
         cells.extend(known);
     }
     cells.sort_by_key(|(warehouses, buffer, cpus, _)| (*warehouses, *buffer, *cpus));
     let groups = cells.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)).filter(|group| group.len() >= 2);
     let groups = groups.filter_map(|group| Some((group.first()?, group))).collect::<Vec<_>>();
     let variation = tables::hit_variation(all).ok_or(ONE_NUMBER)?;
-    // As in the paper: two scales with two buffers each, here the smallest and the largest scale with their largest buffers.
+    // As in the paper: two scales with two buffers each, here the smallest and the largest scale with their largest
+    // buffers.
     let smallest = groups.first().map(|(first, _)| first.0);
     let largest = groups.last().map(|(first, _)| first.0).filter(|largest| Some(*largest) != smallest);
     let two = |scale: Option<u32>| groups.iter().rev().filter(move |(first, _)| Some(first.0) == scale).take(2);
@@ -345,7 +380,10 @@ fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
     });
     Sketch {
         title: "Hit rate over CPUs",
-        caption: format!("Mean distance from the mean of each scale and buffer, of all {}: {variation:.2} points.", groups.len()),
+        caption: format!(
+            "Mean distance from the mean of each scale and buffer, of all {}: {variation:.2} points.",
+            groups.len()
+        ),
         x: ("CPUs".to_owned(), |title, _, to| Axis::counting(title, to * HEADROOM)),
         y: (percent_of(rate), |title, from, to| about(title, from, to.max(from + 1.0).min(100.0))),
         lines: lines.collect(),
@@ -357,10 +395,12 @@ fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
 
 fn throughput_over_hit_by_cpus(all: &[Series]) -> Result<Chart, String> {
     let rate = all.first().map(|series| series.hit_rate).unwrap_or_default();
-    let numbers = |warehouses: u32| all.iter().filter(|series| series.warehouses == warehouses && series.cpus.is_some()).count();
+    let numbers =
+        |warehouses: u32| all.iter().filter(|series| series.warehouses == warehouses && series.cpus.is_some()).count();
     let scale = all.iter().map(|series| series.warehouses).max_by_key(|warehouses| (numbers(*warehouses), *warehouses));
     let scale = scale.filter(|scale| numbers(*scale) >= 2).ok_or(ONE_NUMBER)?;
-    let of_scale = all.iter().filter(|series| series.warehouses == scale).filter_map(|series| Some((series.cpus?, series)));
+    let of_scale =
+        all.iter().filter(|series| series.warehouses == scale).filter_map(|series| Some((series.cpus?, series)));
     let lines = of_scale.map(|(cpus, series)| Line {
         label: format!("{cpus} CPUs"),
         points: series.cells.iter().filter_map(|cell| Some((cell.hit?, cell.throughput))).collect(),
@@ -430,8 +470,11 @@ pub fn standalone(figure: &str, chart: &Chart) -> String {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let (width, height) = (NARROW.0 * 4, NARROW.1 * 4);
     let colour = |index: usize| COLOURS.get(index).map_or((0, 0, 0), |colour| (colour.0, colour.1, colour.2));
-    let mut head =
-        format!("<text x=\"24\" y=\"68\" font-size=\"60\" font-weight=\"600\">{}. {}</text>", escape(figure), escape(&chart.title));
+    let mut head = format!(
+        "<text x=\"24\" y=\"68\" font-size=\"60\" font-weight=\"600\">{}. {}</text>",
+        escape(figure),
+        escape(&chart.title)
+    );
     let columns = 2;
     for (place, (label, index)) in chart.legend.iter().enumerate() {
         let (x, y) = (24 + (place as u32 % columns) * width / columns, 104 + (place as u32 / columns) * ROW);

@@ -40,10 +40,11 @@ pub(super) fn note(timeline: &Timeline) -> &'static str {
 pub fn against_clients(record: &Record) -> Vec<Chart> {
     let stages = stages(record);
     let metric = record.summary.as_ref().map_or("", |summary| summary.metric.as_str());
-    let (what, rate): (String, fn(&StageSummary) -> f64) = match stages.iter().all(|stage| stage.new_orders_per_minute.is_some()) {
-        true => (super::super::format::plain(metric), |stage| stage.new_orders_per_minute.unwrap_or_default()),
-        false => ("transactions a second".to_owned(), |stage| stage.transactions_per_second),
-    };
+    let (what, rate): (String, fn(&StageSummary) -> f64) =
+        match stages.iter().all(|stage| stage.new_orders_per_minute.is_some()) {
+            true => (super::super::format::plain(metric), |stage| stage.new_orders_per_minute.unwrap_or_default()),
+            false => ("transactions a second".to_owned(), |stage| stage.transactions_per_second),
+        };
     let order = "Points are stages, joined in the order of time; one that did not come to its end is left out.";
     let throughput = chart(stages, "Throughput against clients", order, what, rate, 0);
     let p90 = |stage: &StageSummary| stage.response_ms.p90;
@@ -64,7 +65,8 @@ fn chart(
     tone: usize,
 ) -> Option<Chart> {
     let whole = stages.iter().filter(|stage| stage.whole);
-    let points: Vec<(f64, f64)> = whole.map(|stage| (f64::from(stage.clients), figure(stage).clamp(0.0, 1e15))).collect();
+    let points: Vec<(f64, f64)> =
+        whole.map(|stage| (f64::from(stage.clients), figure(stage).clamp(0.0, 1e15))).collect();
     let right = points.iter().map(|point| point.0).reduce(f64::max)?;
     let highest = points.iter().map(|point| point.1).fold(f64::MIN_POSITIVE, f64::max);
     let tone = Tone::Series(tone);
@@ -74,5 +76,11 @@ fn chart(
         layers: vec![Layer::Line { points: points.clone(), tone }, Layer::Dots { points, tone }],
     };
     let narrow = plot.draw(plot::NARROW)?;
-    Some(Chart { title: title.to_owned(), caption: caption.to_owned(), legend: Vec::new(), narrow, wide: String::new() })
+    Some(Chart {
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        legend: Vec::new(),
+        narrow,
+        wide: String::new(),
+    })
 }

@@ -16,7 +16,11 @@ pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
     let first = &study.series.iter().flat_map(|series| &series.points).next()?.point;
     let (metric, each) = (first.metric.clone(), ceiling(first.pace.parse().ok()));
     let points = |series: &Series| {
-        series.points.iter().map(|measured| (f64::from(measured.point.warehouses), measured.point.throughput)).collect::<Vec<_>>()
+        series
+            .points
+            .iter()
+            .map(|measured| (f64::from(measured.point.warehouses), measured.point.throughput))
+            .collect::<Vec<_>>()
     };
     let lines = study.series.iter().map(points).collect::<Vec<_>>();
     let (right, top) = (highest(&lines, |point| point.0)? * HEADROOM, highest(&lines, |point| point.1)? * HEADROOM);
@@ -68,8 +72,8 @@ fn marks(study: &Study) -> Vec<Layer> {
     largest.map(mark).collect()
 }
 
-/// Throughput over the size of the buffers, the mean of repeats: a line for each scale, number of CPUs and place; none where buffers are not
-/// varied.
+/// Throughput over the size of the buffers, the mean of repeats: a line for each scale, number of CPUs and place; none
+/// where buffers are not varied.
 pub fn throughput_over_buffers(study: &Study) -> Option<Chart> {
     type Line = (usize, u32, Option<u32>, u32);
     let mut lines: BTreeMap<Line, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
@@ -84,7 +88,8 @@ pub fn throughput_over_buffers(study: &Study) -> Option<Chart> {
     let metric = study.series.iter().flat_map(|series| &series.points).next()?.point.metric.clone();
     let mean = |all: &Vec<f64>| all.iter().sum::<f64>() / all.len() as f64;
     let mebibytes = |bytes: &u64| *bytes as f64 / f64::from(1 << 20);
-    let drawn = lines.values().map(|line| line.iter().map(|(bytes, all)| (mebibytes(bytes), mean(all))).collect()).collect();
+    let drawn =
+        lines.values().map(|line| line.iter().map(|(bytes, all)| (mebibytes(bytes), mean(all))).collect()).collect();
     let drawn: Vec<Vec<(f64, f64)>> = drawn;
     let (right, top) = (highest(&drawn, |point| point.0)? * HEADROOM, highest(&drawn, |point| point.1)? * HEADROOM);
     let legend = lines.keys().enumerate().map(|(index, (place, warehouses, cpus, clients))| {

@@ -55,8 +55,14 @@ struct Drawn<'a> {
 ///
 /// # Errors
 /// If something cannot be written.
-pub fn write(directory: &Path, source: &str, points: &[Observation], model: Result<&Model, &String>) -> Result<Written, Error> {
-    let cannot = |why: &dyn std::fmt::Display| Error::Write(format!("cannot write into {}: {why}", directory.display()));
+pub fn write(
+    directory: &Path,
+    source: &str,
+    points: &[Observation],
+    model: Result<&Model, &String>,
+) -> Result<Written, Error> {
+    let cannot =
+        |why: &dyn std::fmt::Display| Error::Write(format!("cannot write into {}: {why}", directory.display()));
     fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
     let (all, _) = series::series(points);
     let figures = figures(&all, model);
@@ -80,7 +86,8 @@ pub fn write(directory: &Path, source: &str, points: &[Observation], model: Resu
     let (shown, lacking) = paper_tables(&all, model);
     missing.extend(lacking);
     let equations = model.map(|model| {
-        let tables = text::titles(model).into_iter().map(|(title, names, equation)| text::equation(&title, names, equation));
+        let tables =
+            text::titles(model).into_iter().map(|(title, names, equation)| text::equation(&title, names, equation));
         tables.chain((!model.scaling.is_empty()).then(|| text::laws(model))).collect::<Vec<_>>()
     });
     let values = context! {
@@ -111,15 +118,22 @@ fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, 
     let cpus = |cpus: Option<u32>| cpus.map_or_else(unknown, |cpus| cpus.to_string());
     let ratio = |value: Option<f64>| value.map_or_else(unknown, significant);
 
-    let columns = ["warehouses", "CPUs", "buffer", "logical index / data", "physical data / index", "reduced data / index"];
+    let columns =
+        ["warehouses", "CPUs", "buffer", "logical index / data", "physical data / index", "reduced data / index"];
     let mut reads = Table::new("Table 1. Reads of indexes and of tables", &columns);
     reads.rows.extend(tables::index_and_data(all).into_iter().map(|row| {
-        let of = [row.warehouses.to_string(), cpus(row.cpus), bytes(row.buffer_bytes), significant(row.logical_index_per_data)];
+        let of = [
+            row.warehouses.to_string(),
+            cpus(row.cpus),
+            bytes(row.buffer_bytes),
+            significant(row.logical_index_per_data),
+        ];
         of.into_iter().chain([ratio(row.physical_data_per_index), ratio(row.reduced_data_per_index)]).collect()
     }));
-    reads
-        .notes
-        .push("Reduced: misses that the largest buffer saves against the smallest one, each by the reads of its run.".to_owned());
+    reads.notes.push(
+        "Reduced: misses that the largest buffer saves against the smallest one, each by the reads of its run."
+            .to_owned(),
+    );
     if reads.rows.is_empty() {
         missing.push("Table 1: no point has all four counts of reads".to_owned())
     } else {

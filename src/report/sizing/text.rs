@@ -47,7 +47,9 @@ pub(super) fn equation(title: &str, names: [&str; 3], equation: &Equation) -> Ta
     for (index, (name, coefficient)) in terms.into_iter().enumerate() {
         let statistics = equation.statistics.as_ref();
         let of = |values: fn(&Statistics) -> &Vec<f64>| {
-            statistics.and_then(|statistics| values(statistics).get(index)).map_or("-".to_owned(), |value| figure(*value))
+            statistics
+                .and_then(|statistics| values(statistics).get(index))
+                .map_or("-".to_owned(), |value| figure(*value))
         };
         table.rows.push(vec![
             name.to_owned(),
@@ -94,8 +96,10 @@ pub(super) fn knees(model: &Model, reading: Reading) -> Table {
             "less than 2 % of peak throughput for each hundred thousand pages of 4 KiB",
         ),
     };
-    let mut table =
-        Table::new(title, &["warehouses", "CPUs", "buffer", "thousand pages", "% of database", model.hit_rate_of.name(), ""]);
+    let mut table = Table::new(
+        title,
+        &["warehouses", "CPUs", "buffer", "thousand pages", "% of database", model.hit_rate_of.name(), ""],
+    );
     let rows = model.knees.iter().filter(|row| row.reading == reading).collect::<Vec<_>>();
     for row in &rows {
         let at = row.knee.bytes();
@@ -115,9 +119,13 @@ pub(super) fn knees(model: &Model, reading: Reading) -> Table {
             String::new(),
         ]);
     }
-    let pages = rows.iter().map(|row| row.rule.pages).filter(|pages| *pages < reading.rule().pages).fold(0.0_f64, f64::max);
+    let pages =
+        rows.iter().map(|row| row.rule.pages).filter(|pages| *pages < reading.rule().pages).fold(0.0_f64, f64::max);
     let scaled = if pages > 0.0 {
-        format!("; in databases smaller than the paper's at scale 100, as many pages less: here at most {}", significant(pages))
+        format!(
+            "; in databases smaller than the paper's at scale 100, as many pages less: here at most {}",
+            significant(pages)
+        )
     } else {
         String::new()
     };
@@ -128,8 +136,11 @@ pub(super) fn knees(model: &Model, reading: Reading) -> Table {
 /// Titles of the equations, the names of their terms, and what they are.
 pub(super) fn titles(model: &Model) -> Vec<(String, [&'static str; 3], &Equation)> {
     let hits = model.hit_rate_of.name();
-    let first =
-        (format!("Equation 1: {hits} in percent, B in thousands of 4 KiB pages"), ["constant", "W", "ln(B / W)"], &model.hit_rate);
+    let first = (
+        format!("Equation 1: {hits} in percent, B in thousands of 4 KiB pages"),
+        ["constant", "W", "ln(B / W)"],
+        &model.hit_rate,
+    );
     let second = model.throughput.iter().map(|equation| {
         let cpus = equation.cpus.map_or(String::new(), |cpus| format!(" at {cpus} CPUs"));
         (format!("Equation 2: New-Orders a minute{cpus}, {hits} in percent"), ["constant", "W", hits], equation)
@@ -145,7 +156,9 @@ pub(super) fn laws(model: &Model) -> Table {
         table.rows.push(vec![scaling.law.to_string(), format!("{:.4}", scaling.parameter), error, String::new()]);
     }
     if let Some([from, to]) = model.measured_cpus {
-        table.notes.push(format!("Measured from {from} to {to} CPUs. The first law is used unless --law says otherwise."));
+        table
+            .notes
+            .push(format!("Measured from {from} to {to} CPUs. The first law is used unless --law says otherwise."));
     }
     table
 }
@@ -221,7 +234,13 @@ fn estimates(hit_rate: HitRate, point: &Point) -> Table {
         None => table.notes.push("Throughput: none, as the model has no Equation 2.".to_owned()),
     }
     if let Some(each) = point.per_warehouse {
-        table.rows.push(vec!["a warehouse".to_owned(), significant(each), "-".to_owned(), "-".to_owned(), String::new()]);
+        table.rows.push(vec![
+            "a warehouse".to_owned(),
+            significant(each),
+            "-".to_owned(),
+            "-".to_owned(),
+            String::new(),
+        ]);
     }
     table
 }
@@ -243,7 +262,8 @@ pub fn point(predictor: &Predictor<'_>, point: &Point) -> String {
             *last = flag(&point.outside);
         }
     }
-    table.title = format!("{} warehouses, {} of buffer{}", scale(point.warehouses), size(point.buffer_bytes), cpus(predictor));
+    table.title =
+        format!("{} warehouses, {} of buffer{}", scale(point.warehouses), size(point.buffer_bytes), cpus(predictor));
     table.notes.extend(reasons([point.outside.as_slice()]));
     table.text()
 }
@@ -278,7 +298,9 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
         ]);
     }
     if run.bisected {
-        table.notes.push("The iteration did not come closer from one step to the next, so bisection took over.".to_owned());
+        table
+            .notes
+            .push("The iteration did not come closer from one step to the next, so bisection took over.".to_owned());
     }
     if !(ALLOWED[0]..=ALLOWED[1]).contains(&run.ratio) {
         table.notes.push(format!(
@@ -350,10 +372,15 @@ pub fn ratios(model: &Model, numbers: &[u32]) -> String {
     for (from, to) in pairs {
         let outside = model.measured_cpus.is_none_or(|[fewest, most]| from < fewest || to > most);
         beyond |= outside;
-        let ratios =
-            model.scaling.iter().map(|scaling| scaling.ratio(from, to).map_or("none".to_owned(), |ratio| format!("{ratio:.3}")));
-        let row =
-            [format!("{to} / {from}")].into_iter().chain(ratios).chain([if outside { OUTSIDE.to_owned() } else { String::new() }]);
+        let ratios = model
+            .scaling
+            .iter()
+            .map(|scaling| scaling.ratio(from, to).map_or("none".to_owned(), |ratio| format!("{ratio:.3}")));
+        let row = [format!("{to} / {from}")].into_iter().chain(ratios).chain([if outside {
+            OUTSIDE.to_owned()
+        } else {
+            String::new()
+        }]);
         table.rows.push(row.collect());
     }
     if beyond {
@@ -367,8 +394,10 @@ pub fn ratios(model: &Model, numbers: &[u32]) -> String {
 
 /// Memory against CPUs.
 pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &str) -> String {
-    let columns = ["price", "CPUs", "memory", "warehouses", hit_rate.name(), "New-Orders a minute", "parts", "target", ""];
-    let title = format!("{} systems for {} New-Orders a minute, by price in {}", all.len(), rate(target), plain(currency));
+    let columns =
+        ["price", "CPUs", "memory", "warehouses", hit_rate.name(), "New-Orders a minute", "parts", "target", ""];
+    let title =
+        format!("{} systems for {} New-Orders a minute, by price in {}", all.len(), rate(target), plain(currency));
     let mut table = Table::new(&title, &columns);
     let row = |candidate: &Candidate| {
         vec![
@@ -409,7 +438,9 @@ pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &st
     match (first, inside) {
         (Some(first), Some(inside)) if first == inside => table.notes.push(format!("Cheapest: {}.", told(first))),
         (Some(first), inside) => {
-            table.notes.push(format!("Cheapest: {}; {OUTSIDE} of what was measured, so that it is a guess.", told(first)));
+            table
+                .notes
+                .push(format!("Cheapest: {}; {OUTSIDE} of what was measured, so that it is a guess.", told(first)));
             match inside {
                 Some(inside) => table.notes.push(format!("Cheapest within what was measured: {}.", told(inside))),
                 None => table.notes.push("No system within what was measured reaches the target.".to_owned()),

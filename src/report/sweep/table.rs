@@ -118,14 +118,17 @@ fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -
     let percent = |share: f64| format!("{share:.1} %");
     let mut row = match sweep {
         Kind::Load => {
-            let share = full.filter(|full| *full > 0.0).map_or("-".to_owned(), |full| percent(100.0 * point.throughput / full));
+            let share =
+                full.filter(|full| *full > 0.0).map_or("-".to_owned(), |full| percent(100.0 * point.throughput / full));
             vec![format!("{} %", measured.at.unwrap_or(100)), share, point.warehouses.to_string()]
         }
         Kind::Max => vec![point.warehouses.to_string(), point.clients.to_string()],
         Kind::Warehouses | Kind::Grid => vec![point.warehouses.to_string()],
     };
     row.extend([rate(point.throughput), percent(point.efficiency)]);
-    row.extend(TYPES.map(|name| point.p90_ms.get(name).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms)))));
+    row.extend(
+        TYPES.map(|name| point.p90_ms.get(name).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms)))),
+    );
     let result = if measured.passed { "passed".to_owned() } else { point.broken.join("; ") };
     // A lower load is not meant to be efficient, so that it is not judged.
     let unjudged = sweep == Kind::Load && measured.at != Some(100);
@@ -151,15 +154,22 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
     };
     let kept = study.max.as_ref().map_or("passes".to_owned(), |max| format!("keeps {}", max.until));
     let mut sentences = Vec::new();
-    let passed = series.largest.and_then(|largest| series.points.iter().find(|measured| varied(&measured.point) == largest));
+    let passed =
+        series.largest.and_then(|largest| series.points.iter().find(|measured| varied(&measured.point) == largest));
     match passed {
         Some(Measured { point, .. }) => {
-            let least =
-                if series.finished { format!("The largest that {kept}") } else { "The largest so far that passed".to_owned() };
+            let least = if series.finished {
+                format!("The largest that {kept}")
+            } else {
+                "The largest so far that passed".to_owned()
+            };
             sentences.push(format!("{least}: {} at {} {}.", words(point), rate(point.throughput), point.metric));
         }
         None if series.finished => {
-            sentences.push(format!("Not even the smallest number of {} passed.", if clients { "clients" } else { "warehouses" }));
+            sentences.push(format!(
+                "Not even the smallest number of {} passed.",
+                if clients { "clients" } else { "warehouses" }
+            ));
         }
         None => {}
     }
@@ -178,7 +188,8 @@ fn sentences(study: &Study, series: &Series) -> Vec<String> {
 /// What the reader must know before any figure: at how many points transactions failed, or the database was away.
 pub fn alarms(study: &Study) -> Vec<String> {
     let points = || study.series.iter().flat_map(|series| &series.points).map(|measured| &measured.point);
-    let told = |what: &str, number: usize| (number > 0).then(|| format!("{what} at {number} of {} points.", points().count()));
+    let told =
+        |what: &str, number: usize| (number > 0).then(|| format!("{what} at {number} of {} points.", points().count()));
     let failed = told("Transactions failed beyond what was allowed", points().filter(|point| point.failures).count());
     let away = told("The database was away for a time", points().filter(|point| point.dead_s > 0.0).count());
     failed.map(|failed| format!("{failed} None of these passes or is the best.")).into_iter().chain(away).collect()
@@ -192,8 +203,9 @@ pub fn text(study: &Study) -> String {
             text.push_str(&format!("{}\n", table.title));
         }
         let all = || std::iter::once(&table.columns).chain(&table.rows);
-        let width =
-            |column: usize| all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST);
+        let width = |column: usize| {
+            all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST)
+        };
         let widths = (0..table.columns.len()).map(width).collect::<Vec<_>>();
         for row in all() {
             let last = row.len().saturating_sub(1);
@@ -240,7 +252,10 @@ mod tests {
         let text = text(&study);
         let lines = text.lines().collect::<Vec<_>>();
         assert!(lines[0].starts_with("warehouses  tpmC-gm  efficiency  New-Order 90%"), "{text}");
-        assert!(lines[1].contains("25") && lines[1].contains("97.2 %") && lines[1].contains("20.0 ms  passed"), "{text}");
+        assert!(
+            lines[1].contains("25") && lines[1].contains("97.2 %") && lines[1].contains("20.0 ms  passed"),
+            "{text}"
+        );
         assert!(lines[2].contains("efficiency: 58.3 % (limit >= 70 %)"), "{text}");
         assert_eq!(lines[3], "The largest that passes: 2 warehouses at 25 tpmC-gm.");
         assert_eq!(lines[4], "The highest throughput, passed or not: 30 tpmC-gm with 4 warehouses.");

@@ -46,8 +46,8 @@ fn durability(of: &Durability) -> String {
     if risks.is_empty() { of.class.words().to_owned() } else { format!("{} ({})", of.class.words(), risks.join(", ")) }
 }
 
-/// How the sets differ in what a loss of power may do to their commits; none if they do not. A commit that does not wait for the disk is
-/// faster, and no other figure shows why.
+/// How the sets differ in what a loss of power may do to their commits; none if they do not. A commit that does not
+/// wait for the disk is faster, and no other figure shows why.
 pub fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
     let of = |records: &[Record]| -> BTreeSet<String> {
         let told = |record: &Record| record.summary.as_ref().map(|summary| durability(&summary.durability));
@@ -70,10 +70,13 @@ pub fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
             warnings.push(format!("{place}: the database's own count does not agree with the client's"));
         }
     }
-    let paced = |of: &[Record]| of.iter().any(|record| record.summary.as_ref().is_some_and(|summary| summary.pace != "none"));
+    let paced =
+        |of: &[Record]| of.iter().any(|record| record.summary.as_ref().is_some_and(|summary| summary.pace != "none"));
     if paced(a) || paced(b) {
-        warnings
-            .push("with a pace, terminals bound the throughput: a slower database shows in its response times first".to_owned());
+        warnings.push(
+            "with a pace, terminals bound the throughput: a slower database shows in its response times first"
+                .to_owned(),
+        );
     }
     let (of_a, of_b) = (values(a), values(b));
     let nothing = BTreeSet::new();

@@ -1,5 +1,6 @@
-//! The mean of a series whose neighbours are alike, and its standard error by overlapping batch means: means of blocks of neighbouring seconds vary
-//! as the whole mean does, times their number. Nothing is drawn at random, so the same records always give the same figures.
+//! The mean of a series whose neighbours are alike, and its standard error by overlapping batch means: means of blocks
+//! of neighbouring seconds vary as the whole mean does, times their number. Nothing is drawn at random, so the same
+//! records always give the same figures.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -24,7 +25,8 @@ pub struct Mean {
 
 /// The mean of runs given second by second. None if there is none, or one without a second.
 ///
-/// Several runs are the units themselves: their means differ by all that differs between runs. Of a single run, blocks of seconds are.
+/// Several runs are the units themselves: their means differ by all that differs between runs. Of a single run, blocks
+/// of seconds are.
 pub fn of_runs(runs: &[Vec<f64>]) -> Option<Mean> {
     if let [run] = runs {
         return of_run(run);
@@ -64,7 +66,8 @@ pub fn of_run(seconds: &[f64]) -> Option<Mean> {
         sum += seconds[at] - seconds[at - block];
         squares += (sum / block as f64 - mean).powi(2);
     }
-    // Means of blocks scatter around the mean of the same seconds, hence less than around the true one; the second factor gives this back.
+    // Means of blocks scatter around the mean of the same seconds, hence less than around the true one; the second
+    // factor gives this back.
     let error = (squares / overlapping / (blocks - 1.0).max(1.0)).sqrt();
     Some(Mean {
         mean,
@@ -77,8 +80,9 @@ pub fn of_run(seconds: &[f64]) -> Option<Mean> {
     })
 }
 
-/// Seconds in a block: a tenth of the run, more if neighbours are alike for more than a fiftieth of it (five times as many), at most a fifth; and whether
-/// that was too few. Neighbours are alike up to the first lag whose autocorrelation is within two standard errors of none.
+/// Seconds in a block: a tenth of the run, more if neighbours are alike for more than a fiftieth of it (five times as
+/// many), at most a fifth; and whether that was too few. Neighbours are alike up to the first lag whose autocorrelation
+/// is within two standard errors of none.
 fn block(seconds: &[f64], mean: f64, variance: f64) -> (usize, bool) {
     let count = seconds.len();
     let most = (count / 5).max(1);

@@ -1,5 +1,5 @@
-//! Is one build, setting or machine faster than another? Two sets of runs, their throughput second by second, and a confidence interval that
-//! knows that a second is like the one before it.
+//! Is one build, setting or machine faster than another? Two sets of runs, their throughput second by second, and a
+//! confidence interval that knows that a second is like the one before it.
 
 pub mod comparable;
 pub mod means;
@@ -72,7 +72,8 @@ pub struct Difference {
     pub finding: Finding,
     /// The smallest difference that runs as many and as long as these find four times in five.
     pub detectable_percent: f64,
-    /// How many times as many runs or seconds would find a difference as small as this one four times in five; none where it was found.
+    /// How many times as many runs or seconds would find a difference as small as this one four times in five; none
+    /// where it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_more: Option<f64>,
 }
@@ -166,7 +167,14 @@ pub fn compare(a: &[Record], b: &[Record], across_durability: bool) -> Result<Co
     if not_ranked.is_some() {
         throughput.finding = Finding::NotRanked;
     }
-    Ok(Comparison { throughput, responses: responses.collect(), not_ranked, warnings, a: side(a, mean_a), b: side(b, mean_b) })
+    Ok(Comparison {
+        throughput,
+        responses: responses.collect(),
+        not_ranked,
+        warnings,
+        a: side(a, mean_a),
+        b: side(b, mean_b),
+    })
 }
 
 fn side(records: &[Record], mean: Mean) -> Side {
@@ -182,8 +190,8 @@ fn side(records: &[Record], mean: Mean) -> Side {
     }
 }
 
-/// The difference of two means, as a ratio: its interval comes from the errors relative to the means (delta method) and Student's t with the
-/// degrees of freedom of Welch and Satterthwaite.
+/// The difference of two means, as a ratio: its interval comes from the errors relative to the means (delta method) and
+/// Student's t with the degrees of freedom of Welch and Satterthwaite.
 pub fn difference(a: &Mean, b: &Mean) -> Difference {
     let ratio = (b.mean / a.mean).ln();
     let (error_a, error_b) = (a.error / a.mean, b.error / b.mean);
@@ -228,14 +236,18 @@ fn responses(records: &[Record], transaction: &str) -> Option<Responses> {
 impl Comparison {
     /// The result in one sentence.
     pub fn sentence(&self) -> String {
-        let Difference { percent, low_percent, high_percent, finding, detectable_percent, times_more, .. } = self.throughput;
+        let Difference { percent, low_percent, high_percent, finding, detectable_percent, times_more, .. } =
+            self.throughput;
         let interval = format!("{CONFIDENCE} % interval {low_percent:+.2} % to {high_percent:+.2} %");
         let more = || {
             let seen = format!("A difference of {detectable_percent:.1} % would be found four times in five");
-            let unit = if self.a.block_seconds.is_some() || self.b.block_seconds.is_some() { "seconds" } else { "runs" };
+            let unit =
+                if self.a.block_seconds.is_some() || self.b.block_seconds.is_some() { "seconds" } else { "runs" };
             match times_more.filter(|times| (1.0..1e4).contains(times)) {
                 Some(times) => {
-                    format!("{seen}; to find one as small as the {percent:+.2} % seen, make {times:.1} times as many {unit}.")
+                    format!(
+                        "{seen}; to find one as small as the {percent:+.2} % seen, make {times:.1} times as many {unit}."
+                    )
                 }
                 None => format!("{seen}."),
             }

@@ -3,7 +3,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
 
-/// Completed transactions of each second of a run of ten minutes: SQLite, one warehouse, two clients, on a machine that others used as well.
+/// Completed transactions of each second of a run of ten minutes: SQLite, one warehouse, two clients, on a machine that
+/// others used as well.
 const LONG_RUN: &str = include_str!("long_run.txt");
 /// The same of 400 s on a private PostgreSQL, ten warehouses, four clients, while nothing else ran.
 const QUIET_RUN: &str = include_str!("quiet_run.txt");
@@ -14,7 +15,8 @@ fn generator(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
-/// A series of mean 1,000 whose seconds deviate by `deviation`, each keeping a share `alike` of the deviation of the one before it.
+/// A series of mean 1,000 whose seconds deviate by `deviation`, each keeping a share `alike` of the deviation of the
+/// one before it.
 fn series(random: &mut Xoshiro256PlusPlus, alike: f64, deviation: f64, length: usize) -> Vec<f64> {
     let mut normal = || {
         let (radius, angle): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
@@ -88,7 +90,8 @@ fn five_percent_are_found() {
         let seen = share(100, |seed| {
             let random = &mut generator(seed);
             let (a, b) = (series(random, alike, 0.08, LENGTH), series(random, alike, 0.08, LENGTH));
-            found(std::slice::from_ref(&a), &[slower(&b)]) == Finding::Slower && found(&[slower(&a)], &[b]) == Finding::Faster
+            found(std::slice::from_ref(&a), &[slower(&b)]) == Finding::Slower
+                && found(&[slower(&a)], &[b]) == Finding::Faster
         });
         assert!(seen >= 95.0, "neighbours alike by {alike}: {seen} %");
     }
@@ -123,8 +126,8 @@ fn five_percent_of_a_quiet_run_are_found_in_ten_minutes() {
     assert!(seen >= 95.0, "{seen} % of slower ones");
 }
 
-/// The machine of the long run is so uneven that its ten minutes could not show five percent. How long it takes to show them is told by
-/// comparisons of ten minutes, and holds.
+/// The machine of the long run is so uneven that its ten minutes could not show five percent. How long it takes to show
+/// them is told by comparisons of ten minutes, and holds.
 #[test]
 fn five_percent_of_a_real_run_are_found_in_the_time_that_is_told() {
     let long = seconds(LONG_RUN);

@@ -42,7 +42,8 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
     let hit_rate_of = HitRate::of(points);
     if hit_rate_of == HitRate::Overall {
         notes.push(
-            "No point tells reads of tables and of indexes apart: the overall hit rate is taken for the data hit rate.".to_owned(),
+            "No point tells reads of tables and of indexes apart: the overall hit rate is taken for the data hit rate."
+                .to_owned(),
         );
     }
     let hit_rate = hit_rate(hit_rate_of, &all, options, &mut notes)?;
@@ -110,7 +111,9 @@ fn throughput(of: HitRate, all: &[Series], options: &Options, notes: &mut Vec<St
             of_cpus,
             options,
             |cell| Some(cell.throughput),
-            |warehouses, _, point| Some(Sample { warehouses, predictor: of.at(point)?, value: point.new_orders_per_minute }),
+            |warehouses, _, point| {
+                Some(Sample { warehouses, predictor: of.at(point)?, value: point.new_orders_per_minute })
+            },
         );
         left_out(&name, &flat, samples.len(), notes);
         match equation(&name, &samples, notes) {
@@ -139,10 +142,16 @@ fn samples(
                 samples.extend(cell.points.iter().filter_map(|point| sample(warehouses, cell, point)));
             }
         }
-        let on = series.cells.iter().enumerate().filter(|(index, _)| flat(*index)).map(|(_, cell)| cell).collect::<Vec<_>>();
+        let on =
+            series.cells.iter().enumerate().filter(|(index, _)| flat(*index)).map(|(_, cell)| cell).collect::<Vec<_>>();
         if let Some(first) = on.first() {
             let points = on.iter().map(|cell| cell.points.len()).sum();
-            left_out.push(Flat { warehouses: series.warehouses, cpus: series.cpus, from_bytes: first.buffer_bytes, points });
+            left_out.push(Flat {
+                warehouses: series.warehouses,
+                cpus: series.cpus,
+                from_bytes: first.buffer_bytes,
+                points,
+            });
         }
     }
     (samples, left_out)
@@ -201,14 +210,18 @@ fn equation(name: &str, samples: &[Sample], notes: &mut Vec<String>) -> Result<E
         samples.iter().map(of).fold([f64::INFINITY, f64::NEG_INFINITY], ends)
     };
     if slope <= 0.0 {
-        notes.push(format!("{name} falls with a larger buffer or a higher hit rate: predictions from it mean nothing."));
+        notes
+            .push(format!("{name} falls with a larger buffer or a higher hit rate: predictions from it mean nothing."));
     }
     Ok(Equation {
         cpus: None,
         constant,
         per_warehouse,
         slope,
-        range: Some(Range { warehouses: range(|sample| sample.warehouses), predictor: range(|sample| sample.predictor) }),
+        range: Some(Range {
+            warehouses: range(|sample| sample.warehouses),
+            predictor: range(|sample| sample.predictor),
+        }),
         statistics: Some(fit.statistics),
     })
 }
@@ -243,11 +256,13 @@ pub(super) mod tests {
     use super::super::model::tests::pages;
     use super::*;
 
-    /// Coefficients that synthetic points are made from: Equation 1 as published, Equation 2 such that a doubling at scale 525 gains 20 %.
+    /// Coefficients that synthetic points are made from: Equation 1 as published, Equation 2 such that a doubling at
+    /// scale 525 gains 20 %.
     pub(in super::super) const EQUATION_1: [f64; 3] = [87.65, 0.0042, 7.91];
     pub(in super::super) const EQUATION_2: [f64; 3] = [-9_000.0, -3.0, 200.0];
 
-    /// Points as measured with the paper's grid, with errors of normal distribution: of 0.3 points of hit rate and 60 New-Orders a minute.
+    /// Points as measured with the paper's grid, with errors of normal distribution: of 0.3 points of hit rate and 60
+    /// New-Orders a minute.
     pub(in super::super) fn synthetic(seed: u64, noise: f64) -> Vec<Observation> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut normal = move || {
@@ -259,8 +274,10 @@ pub(super) mod tests {
             for thousands in [51.0, 102.0, 203.75, 305.6, 407.5] {
                 for repeat in 1..=3 {
                     let scale = f64::from(warehouses);
-                    let hit =
-                        EQUATION_1[0] + EQUATION_1[1] * scale + EQUATION_1[2] * (thousands / scale).ln() + 0.3 * noise * normal();
+                    let hit = EQUATION_1[0]
+                        + EQUATION_1[1] * scale
+                        + EQUATION_1[2] * (thousands / scale).ln()
+                        + 0.3 * noise * normal();
                     let rate = EQUATION_2[0] + EQUATION_2[1] * scale + EQUATION_2[2] * hit + 60.0 * noise * normal();
                     points.push(Observation {
                         warehouses,
@@ -296,20 +313,23 @@ pub(super) mod tests {
         assert_eq!(Model::parse(&model.text().unwrap()).unwrap(), model);
     }
 
-    /// Two standard errors of a t distribution with 57 degrees of freedom hold 95.0 % of the fits. Of 1,000 seeds, 95 % of them are 950 with a
-    /// standard deviation of 6.9; both too few (standard errors too small) and too many (too large) are found.
+    /// Two standard errors of a t distribution with 57 degrees of freedom hold 95.0 % of the fits. Of 1,000 seeds, 95 %
+    /// of them are 950 with a standard deviation of 6.9; both too few (standard errors too small) and too many (too
+    /// large) are found.
     #[test]
     fn coefficients_come_back_within_two_standard_errors() {
         let mut within = [0_u32; 6];
         let mut first_hundred = [0_u32; 6];
         for seed in 0..1_000 {
             let model = fit(&synthetic(seed, 1.0), &Options { keep_plateau: true, ..Options::default() }).unwrap();
-            let found =
-                [(&model.hit_rate, EQUATION_1), (&model.throughput[0], EQUATION_2)].into_iter().flat_map(|(equation, right)| {
+            let found = [(&model.hit_rate, EQUATION_1), (&model.throughput[0], EQUATION_2)].into_iter().flat_map(
+                |(equation, right)| {
                     let errors = equation.statistics.as_ref().unwrap().standard_errors.clone();
-                    let within = move |index: usize| (coefficients(equation)[index] - right[index]).abs() <= 2.0 * errors[index];
+                    let within =
+                        move |index: usize| (coefficients(equation)[index] - right[index]).abs() <= 2.0 * errors[index];
                     [0, 1, 2].map(within)
-                });
+                },
+            );
             for (index, within_two) in found.enumerate() {
                 within[index] += u32::from(within_two);
                 first_hundred[index] += u32::from(within_two && seed < 100);
@@ -378,11 +398,17 @@ pub(super) mod tests {
                 .any(|note| note.contains("Equation 1 has no term for the scale: all points have the same scale"))
         );
         assert!(one_scale.notes.iter().any(|note| note.contains("no two points differ in CPUs alone")));
-        let three =
-            of(&|point| point.repeat == Some(1) && point.warehouses == 375 && point.buffer_bytes < Some(pages(300.0) as u64))
-                .unwrap();
-        assert!(three.notes.iter().any(|note| note.contains("3 points are too few for 3 coefficients")), "{:?}", three.notes);
-        let one_buffer = of(&|point| point.warehouses == 375 && point.buffer_bytes == Some(pages(102.0) as u64)).unwrap_err();
+        let three = of(&|point| {
+            point.repeat == Some(1) && point.warehouses == 375 && point.buffer_bytes < Some(pages(300.0) as u64)
+        })
+        .unwrap();
+        assert!(
+            three.notes.iter().any(|note| note.contains("3 points are too few for 3 coefficients")),
+            "{:?}",
+            three.notes
+        );
+        let one_buffer =
+            of(&|point| point.warehouses == 375 && point.buffer_bytes == Some(pages(102.0) as u64)).unwrap_err();
         assert!(one_buffer.contains("measure several buffer sizes"), "{one_buffer}");
         let none = fit(&[], &Options::default()).unwrap_err();
         assert!(none.contains("data_hit_percent"), "{none}");
@@ -394,8 +420,9 @@ pub(super) mod tests {
     #[test]
     fn knees_are_told_by_both_readings() {
         let model = fit(&synthetic(1, 0.0), &Options::default()).unwrap();
-        let of =
-            |reading: Reading| model.knees.iter().filter(move |row| (row.reading, row.rule) == (reading, reading.rule())).count();
+        let of = |reading: Reading| {
+            model.knees.iter().filter(move |row| (row.reading, row.rule) == (reading, reading.rule())).count()
+        };
         assert_eq!(Reading::ALL.map(of), [4, 4]);
     }
 }

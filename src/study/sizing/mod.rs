@@ -1,5 +1,5 @@
-//! How throughput depends on buffer size, database size and CPUs: the models and predictions of Tsuei, Packer and Ko, "Database Buffer
-//! Size Investigation for OLTP Workloads" (SIGMOD 1997). "The paper" means that one throughout.
+//! How throughput depends on buffer size, database size and CPUs: the models and predictions of Tsuei, Packer and Ko,
+//! "Database Buffer Size Investigation for OLTP Workloads" (SIGMOD 1997). "The paper" means that one throughout.
 //!
 //! All of it is made from [`observation`]s: no database, no clock.
 

@@ -115,12 +115,14 @@ pub struct Model {
 }
 
 impl Equation {
-    /// What it says at a scale and a value of its predictor, and what of that is outside of the measured range. `carried` is the
-    /// variance that the value has because of its predictor's.
+    /// What it says at a scale and a value of its predictor, and what of that is outside of the measured range.
+    /// `carried` is the variance that the value has because of its predictor's.
     pub fn at(&self, warehouses: f64, predictor: f64, carried: f64) -> Estimate {
         let value = self.constant + self.per_warehouse.unwrap_or(0.0) * warehouses + self.slope * predictor;
         let predictors = self.predictors(warehouses, predictor);
-        self.statistics.as_ref().map_or(Estimate::bare(value), |statistics| statistics.estimate(value, &predictors, carried))
+        self.statistics
+            .as_ref()
+            .map_or(Estimate::bare(value), |statistics| statistics.estimate(value, &predictors, carried))
     }
 
     fn predictors(&self, warehouses: f64, predictor: f64) -> Vec<f64> {
@@ -144,7 +146,9 @@ impl Equation {
         if let Some(statistics) = &self.statistics {
             let expected = self.predictors(0.0, 0.0).len();
             if statistics.centre.len() != expected || !statistics.sound() {
-                return Err(format!("{name}: statistics do not go with its coefficients; leave the table out or fit again"));
+                return Err(format!(
+                    "{name}: statistics do not go with its coefficients; leave the table out or fit again"
+                ));
             }
         }
         Ok(())
@@ -173,11 +177,16 @@ impl Model {
             before.matches('\n').count() + 1
         };
         let said = |error: &toml::de::Error| error.message().lines().next().unwrap_or("").to_owned();
-        let version = toml::from_str::<Version>(text).map_err(|error| format!("line {}: {}", line(error.span()), said(&error)))?;
+        let version = toml::from_str::<Version>(text)
+            .map_err(|error| format!("line {}: {}", line(error.span()), said(&error)))?;
         if version.format > FORMAT {
-            return Err(format!("it has format {}, and this Graymark reads up to {FORMAT}: use a newer one", version.format));
+            return Err(format!(
+                "it has format {}, and this Graymark reads up to {FORMAT}: use a newer one",
+                version.format
+            ));
         }
-        let model: Model = toml::from_str(text).map_err(|error| format!("line {}: {}", line(error.span()), said(&error)))?;
+        let model: Model =
+            toml::from_str(text).map_err(|error| format!("line {}: {}", line(error.span()), said(&error)))?;
         model.hit_rate.check("hit_rate")?;
         model.throughput.iter().try_for_each(|equation| equation.check("throughput"))?;
         if !model.scaling.iter().all(|scaling| (0.0..=1.0).contains(&scaling.parameter)) {
@@ -204,7 +213,8 @@ impl Model {
         let statistics = self.hit_rate.statistics.as_ref();
         let predictors = self.hit_rate.predictors(warehouses, ratio);
         let mut outside = self.scale_outside(&self.hit_rate, warehouses, "hit rates");
-        if let Some([from, to]) = self.hit_rate.range.map(|range| range.predictor).filter(|range| beyond(*range, ratio)) {
+        if let Some([from, to]) = self.hit_rate.range.map(|range| range.predictor).filter(|range| beyond(*range, ratio))
+        {
             let each = |ratio: f64| ratio.exp() * 1e3 * super::PAGE as f64 / MIB;
             outside.push(format!(
                 "{:.3} MiB of buffer a warehouse (hit rates measured: {:.3} to {:.3})",
@@ -220,7 +230,8 @@ impl Model {
         Hit { estimate, variance: statistics.map_or(0.0, |statistics| statistics.variance(&predictors)), outside }
     }
 
-    /// The inverse of Equation 1: the buffer in bytes that a hit rate in percent needs; none if Equation 1 has the buffer do nothing.
+    /// The inverse of Equation 1: the buffer in bytes that a hit rate in percent needs; none if Equation 1 has the
+    /// buffer do nothing.
     pub fn buffer_for(&self, warehouses: f64, hit_percent: f64) -> Option<f64> {
         let Equation { constant, per_warehouse, slope, .. } = self.hit_rate;
         let ratio = (hit_percent - constant - per_warehouse.unwrap_or(0.0) * warehouses) / slope;
@@ -228,8 +239,8 @@ impl Model {
         (slope > 0.0 && bytes.is_finite() && bytes >= 1.0).then_some(bytes)
     }
 
-    /// Equation 2 at a scale and a hit rate. The hit rate's uncertainty is carried on to first order, as if the errors of the two
-    /// equations had nothing to do with one another.
+    /// Equation 2 at a scale and a hit rate. The hit rate's uncertainty is carried on to first order, as if the errors
+    /// of the two equations had nothing to do with one another.
     pub fn throughput(&self, equation: &Equation, warehouses: f64, hit: &Hit) -> (Estimate, Vec<String>) {
         let at = hit.estimate.value;
         let estimate = equation.at(warehouses, at, equation.slope.powi(2) * hit.variance);
@@ -242,7 +253,9 @@ impl Model {
     }
 
     fn scale_outside(&self, equation: &Equation, warehouses: f64, what: &str) -> Vec<String> {
-        let Some(range) = equation.range else { return vec![format!("the model file does not say where {what} were measured")] };
+        let Some(range) = equation.range else {
+            return vec![format!("the model file does not say where {what} were measured")];
+        };
         let [from, to] = range.warehouses;
         let told = || format!("{} warehouses ({what} measured: {from} to {to})", (10.0 * warehouses).round() / 10.0);
         if beyond(range.warehouses, warehouses) { vec![told()] } else { Vec::new() }
@@ -291,8 +304,9 @@ pub(super) mod tests {
         }
     }
 
-    /// Section 4.2.4 has 3.21 GB, 9.82 % of the database, for a hit rate of 96.3 % at scale 375 "from Equation [1]". The two sizes go
-    /// together; but the equation with its printed coefficients has 95.6 % there, and needs 3.50 GB for 96.3 %.
+    /// Section 4.2.4 has 3.21 GB, 9.82 % of the database, for a hit rate of 96.3 % at scale 375 "from Equation [1]".
+    /// The two sizes go together; but the equation with its printed coefficients has 95.6 % there, and needs 3.50 GB
+    /// for 96.3 %.
     #[test]
     fn the_knee_of_scale_375() {
         const GB: f64 = (1_u64 << 30) as f64;
@@ -304,7 +318,11 @@ pub(super) mod tests {
         // The paper's own residuals reach from -1.92 % to 1.75 %.
         assert!((-1.92..=1.75).contains(&(100.0 * (there - 96.3) / 96.3)));
         let needed = model.buffer_for(375.0, 96.3).unwrap();
-        assert!((needed / GB - 3.50).abs() < 0.01 && (100.0 * needed / database - 10.72).abs() < 0.02, "{}", needed / GB);
+        assert!(
+            (needed / GB - 3.50).abs() < 0.01 && (100.0 * needed / database - 10.72).abs() < 0.02,
+            "{}",
+            needed / GB
+        );
         assert!((model.hit(375.0, needed).estimate.value - 96.3).abs() < 1e-9);
     }
 
@@ -312,7 +330,11 @@ pub(super) mod tests {
     fn what_is_outside_of_the_measured_range_is_told() {
         let model = Model::parse(PAPER).unwrap();
         let told = |scale: f64, thousands: f64| model.hit(scale, pages(thousands)).outside.join("; ");
-        assert!(told(1000.0, 1500.0).contains("1000 warehouses (hit rates measured: 100 to 525)"), "{}", told(1000.0, 1500.0));
+        assert!(
+            told(1000.0, 1500.0).contains("1000 warehouses (hit rates measured: 100 to 525)"),
+            "{}",
+            told(1000.0, 1500.0)
+        );
         assert!(told(525.0, 1.0).contains("MiB of buffer a warehouse"), "{}", told(525.0, 1.0));
         let over = model.hit(100.0, pages(1e6));
         assert!(over.estimate.value == 100.0 && over.outside.iter().any(|text| text.contains("cannot be")), "{over:?}");

@@ -125,8 +125,8 @@ fn hit(logical: u64, physical: u64) -> Option<f64> {
     (logical > 0 && physical <= logical).then(|| 100.0 * (1.0 - physical as f64 / logical as f64))
 }
 
-/// Reads a table. Its first line names its columns, in any order; columns that are empty throughout may be left out; lines that begin
-/// with `#` are comments.
+/// Reads a table. Its first line names its columns, in any order; columns that are empty throughout may be left out;
+/// lines that begin with `#` are comments.
 ///
 /// # Errors
 /// What is wrong with it, with line and column.
@@ -148,7 +148,8 @@ pub fn read(from: impl io::Read) -> Result<Vec<Observation>, String> {
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(|error| told(&error))? {
         let line = record.position().map_or(0, csv::Position::line);
-        observations.push(observation(&head, &record).map_err(|(column, why)| format!("line {line}, column {column}: {why}"))?);
+        observations
+            .push(observation(&head, &record).map_err(|(column, why)| format!("line {line}, column {column}: {why}"))?);
     }
     Ok(observations)
 }
@@ -164,12 +165,14 @@ fn observation(head: &StringRecord, record: &StringRecord) -> Result<Observation
             }
             continue;
         }
-        let large = || text.parse::<u64>().map(Some).map_err(|_| bad("give a whole number, without unit or separators"));
+        let large =
+            || text.parse::<u64>().map(Some).map_err(|_| bad("give a whole number, without unit or separators"));
         let small = || {
             let number = text.parse::<u32>().ok().filter(|number| *number > 0);
             number.map(Some).ok_or_else(|| bad("give a whole number from 1 to 4294967295"))
         };
-        let size = || large()?.filter(|bytes| *bytes > 0).map(Some).ok_or_else(|| bad("give a size of at least 1 byte"));
+        let size =
+            || large()?.filter(|bytes| *bytes > 0).map(Some).ok_or_else(|| bad("give a size of at least 1 byte"));
         let percent = || {
             let number = text.parse::<f64>().ok().filter(|number| (0.0..=100.0).contains(number));
             number.map(Some).ok_or_else(|| bad("give a percentage from 0 to 100"))
@@ -276,9 +279,13 @@ mod tests {
     #[test]
     fn a_table_may_be_made_by_hand() {
         let points =
-            parsed("# mine\nnew_orders_per_minute, warehouses,data_hit_percent\n 1200 ,10, 95.5\n# more\n1300,10,\n").unwrap();
+            parsed("# mine\nnew_orders_per_minute, warehouses,data_hit_percent\n 1200 ,10, 95.5\n# more\n1300,10,\n")
+                .unwrap();
         assert_eq!(points.len(), 2);
-        assert_eq!((points[0].warehouses, points[0].new_orders_per_minute, points[0].data_hit()), (10, 1200.0, Some(95.5)));
+        assert_eq!(
+            (points[0].warehouses, points[0].new_orders_per_minute, points[0].data_hit()),
+            (10, 1200.0, Some(95.5))
+        );
         assert_eq!(points[1].data_hit(), None);
     }
 
@@ -288,7 +295,11 @@ mod tests {
                     1,1,200,10,400,2\n1,1,0,0,5,6\n";
         let points = parsed(text).unwrap();
         let near = |hit: Option<f64>, right: f64| hit.is_some_and(|hit| (hit - right).abs() < 1e-9);
-        assert!(near(points[0].data_hit(), 95.0) && near(points[0].index_hit(), 99.5) && near(points[0].overall_hit(), 98.0));
+        assert!(
+            near(points[0].data_hit(), 95.0)
+                && near(points[0].index_hit(), 99.5)
+                && near(points[0].overall_hit(), 98.0)
+        );
         assert_eq!((points[1].data_hit(), points[1].index_hit(), points[1].overall_hit()), (None, None, None));
     }
 

@@ -1,4 +1,5 @@
-//! Predictions from a model: Algorithms I and II of the paper, the quick estimate by doubling, and the cheapest configuration.
+//! Predictions from a model: Algorithms I and II of the paper, the quick estimate by doubling, and the cheapest
+//! configuration.
 
 use serde::Serialize;
 
@@ -46,8 +47,8 @@ impl<'a> Predictor<'a> {
         self.model.hit_rate_of
     }
 
-    /// For so many CPUs; where none are given, for those of the model. Where Equation 2 was not measured with them, its throughput at the
-    /// nearest number is multiplied by the ratio of a law: `law`, or the model's first one.
+    /// For so many CPUs; where none are given, for those of the model. Where Equation 2 was not measured with them, its
+    /// throughput at the nearest number is multiplied by the ratio of a law: `law`, or the model's first one.
     ///
     /// # Errors
     /// If the model does not tell, in one line that says what would help.
@@ -75,9 +76,9 @@ impl<'a> Predictor<'a> {
                 } else {
                     let scaling = predictor.law(law)?;
                     predictor.scaling = Some(scaling);
-                    scaling
-                        .ratio(nearest, cpus)
-                        .ok_or_else(|| format!("{} gives {cpus} CPUs no throughput at all: choose another --law", scaling.law))?
+                    scaling.ratio(nearest, cpus).ok_or_else(|| {
+                        format!("{} gives {cpus} CPUs no throughput at all: choose another --law", scaling.law)
+                    })?
                 };
                 predictor.throughput = Some((equation, ratio));
             }
@@ -107,7 +108,8 @@ impl<'a> Predictor<'a> {
         self.throughput.is_some()
     }
 
-    /// At a scale and a buffer: Equation 1, then Equation 2, then the ratio of CPUs, whose own uncertainty is not in the intervals.
+    /// At a scale and a buffer: Equation 1, then Equation 2, then the ratio of CPUs, whose own uncertainty is not in
+    /// the intervals.
     pub fn at(&self, warehouses: f64, buffer_bytes: f64) -> Point {
         let hit = self.model.hit(warehouses, buffer_bytes);
         let mut outside = self.outside.clone();
@@ -173,13 +175,20 @@ pub struct Run {
 /// Steps after which an algorithm gives up.
 pub const MOST_STEPS: u32 = 200;
 
-/// Algorithms I and II: the scale at which the predicted throughput is `ratio` for each warehouse. Each step takes the scale from the
-/// throughput of the one before, as the paper does. The ratios lie above and below the target by turns; should they not come closer from
-/// one step to the next, the steps halve the interval between the scales on both sides instead.
+/// Algorithms I and II: the scale at which the predicted throughput is `ratio` for each warehouse. Each step takes the
+/// scale from the throughput of the one before, as the paper does. The ratios lie above and below the target by turns;
+/// should they not come closer from one step to the next, the steps halve the interval between the scales on both sides
+/// instead.
 ///
 /// # Errors
 /// If no scale has that ratio.
-pub fn run(predictor: &Predictor<'_>, start: f64, buffer_bytes: f64, ratio: f64, tolerance: f64) -> Result<Run, String> {
+pub fn run(
+    predictor: &Predictor<'_>,
+    start: f64,
+    buffer_bytes: f64,
+    ratio: f64,
+    tolerance: f64,
+) -> Result<Run, String> {
     if !predictor.has_throughput() {
         return Err("the model has no Equation 2 (throughput), so no ratio can be sought: leave --ratio out".to_owned());
     }
@@ -260,8 +269,8 @@ pub fn doublings(predictor: &Predictor<'_>, warehouses: f64, from_bytes: f64, nu
     (1..=number).map(step).collect()
 }
 
-/// The quick estimate without a model: two measurements (buffer in bytes, throughput) at one scale give the throughput of another buffer,
-/// as throughput is linear in ln(buffer). None if the two have the same buffer.
+/// The quick estimate without a model: two measurements (buffer in bytes, throughput) at one scale give the throughput
+/// of another buffer, as throughput is linear in ln(buffer). None if the two have the same buffer.
 pub fn quick(one: (f64, f64), other: (f64, f64), buffer_bytes: f64) -> Option<f64> {
     let slope = (other.1 - one.1) / (other.0 / one.0).ln();
     Some(one.1 + slope * (buffer_bytes / one.0).ln()).filter(|throughput| throughput.is_finite())
@@ -308,14 +317,16 @@ pub struct Goal {
     pub law: Option<Law>,
 }
 
-/// What is predicted of each offer, by rising price. Offers whose memory leaves no buffer, and those for which no scale has the ratio
-/// that is sought, are left out.
+/// What is predicted of each offer, by rising price. Offers whose memory leaves no buffer, and those for which no scale
+/// has the ratio that is sought, are left out.
 ///
 /// # Errors
 /// If the model does not tell.
 pub fn candidates(model: &Model, offers: Vec<Offer>, goal: &Goal) -> Result<Vec<Candidate>, String> {
     if model.throughput.is_empty() {
-        return Err("the model has no Equation 2 (throughput): fit it to points with throughput and hit rates".to_owned());
+        return Err(
+            "the model has no Equation 2 (throughput): fit it to points with throughput and hit rates".to_owned()
+        );
     }
     let mut candidates = Vec::new();
     for offer in offers {
@@ -326,10 +337,12 @@ pub fn candidates(model: &Model, offers: Vec<Offer>, goal: &Goal) -> Result<Vec<
         let predictor = Predictor::new(model, Some(offer.cpus), goal.law)?;
         let point = match goal.ratio {
             None => predictor.at(goal.warehouses, buffer),
-            Some(ratio) => match run(&predictor, goal.warehouses, buffer, ratio, 1e-4).ok().and_then(|mut run| run.steps.pop()) {
-                Some(step) => step.point,
-                None => continue,
-            },
+            Some(ratio) => {
+                match run(&predictor, goal.warehouses, buffer, ratio, 1e-4).ok().and_then(|mut run| run.steps.pop()) {
+                    Some(step) => step.point,
+                    None => continue,
+                }
+            }
         };
         let Some(throughput) = point.throughput else { continue };
         candidates.push(Candidate { offer, meets: throughput.value >= goal.throughput, point });
@@ -352,7 +365,8 @@ mod tests {
         fit(&synthetic(1, 0.0), &Options::default()).unwrap()
     }
 
-    /// The scale where Equations 1 and 2 give a throughput of the ratio, by Newton's method from the equations themselves.
+    /// The scale where Equations 1 and 2 give a throughput of the ratio, by Newton's method from the equations
+    /// themselves.
     fn fixed_point(buffer_pages: f64, ratio: f64) -> f64 {
         let [a1, b1, c1] = EQUATION_1;
         let [a2, b2, c2] = EQUATION_2;
@@ -373,7 +387,11 @@ mod tests {
             let run = run(&predictor, 375.0, pages(thousands), ratio, 1e-9).unwrap();
             let found = run.steps.last().unwrap();
             let right = fixed_point(thousands, ratio);
-            assert!(run.converged && (found.point.warehouses - right).abs() < 1e-5 * right, "{} {right}", found.point.warehouses);
+            assert!(
+                run.converged && (found.point.warehouses - right).abs() < 1e-5 * right,
+                "{} {right}",
+                found.point.warehouses
+            );
             assert!((found.point.per_warehouse.unwrap() - ratio).abs() < 1e-6);
             assert_eq!((run.steps[0].point.warehouses, run.steps[0].by), (375.0, Method::Start));
         }
@@ -423,8 +441,9 @@ mod tests {
     fn cpus_are_reached_by_the_law() {
         let mut model = model();
         model.scaling = Model::parse(PAPER).unwrap().scaling;
-        let at =
-            |cpus: Option<u32>, law: Option<Law>| Predictor::new(&model, cpus, law).map(|found| found.at(375.0, pages(203.75)));
+        let at = |cpus: Option<u32>, law: Option<Law>| {
+            Predictor::new(&model, cpus, law).map(|found| found.at(375.0, pages(203.75)))
+        };
         let twelve = at(None, None).unwrap().throughput.unwrap();
         assert_eq!(at(Some(12), None).unwrap().throughput.unwrap(), twelve);
         let eight = at(Some(8), None).unwrap();
@@ -453,10 +472,15 @@ mod tests {
         assert_eq!((steps[0].from_bytes, steps[1].to_bytes), (pages(101.875), pages(407.5)));
         let paper = Model::parse(PAPER).unwrap();
         let steps = doublings(&Predictor::new(&paper, None, None).unwrap(), 375.0, pages(203.75), 2);
-        assert!(steps.iter().all(|step| (step.hit_gain.unwrap() - 7.91 * 2_f64.ln()).abs() < 1e-9 && step.throughput.is_none()));
+        assert!(
+            steps
+                .iter()
+                .all(|step| (step.hit_gain.unwrap() - 7.91 * 2_f64.ln()).abs() < 1e-9 && step.throughput.is_none())
+        );
     }
 
-    /// Table 3 at scale 375 with 8 CPUs: 22 % more from 203.75 to 407.5 thousand pages, and 22 % of the same base from there to 815.
+    /// Table 3 at scale 375 with 8 CPUs: 22 % more from 203.75 to 407.5 thousand pages, and 22 % of the same base from
+    /// there to 815.
     #[test]
     fn the_quick_estimate_is_that_of_the_papers_table() {
         let (one, other) = ((pages(203.75), 100.0), (pages(407.5), 122.0));
@@ -482,7 +506,8 @@ mod tests {
         let cheapest = found.iter().find(|candidate| candidate.meets).unwrap();
         // By hand: of all offers that meet it, none costs less.
         let meets = |offer: &Offer| {
-            let point = Predictor::new(&model, Some(offer.cpus), None).unwrap().at(375.0, offer.memory_bytes - pages(1.0));
+            let point =
+                Predictor::new(&model, Some(offer.cpus), None).unwrap().at(375.0, offer.memory_bytes - pages(1.0));
             point.throughput.unwrap().value >= 5_000.0
         };
         let least = offers.iter().filter(|offer| meets(offer)).map(|offer| offer.price).min().unwrap();

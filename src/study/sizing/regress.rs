@@ -10,8 +10,8 @@ pub const LEVEL: f64 = 0.95;
 /// Significances below this are kept as 0.
 pub const LEAST_SIGNIFICANCE: f64 = 1e-16;
 
-/// Predictors count as linearly dependent from here on: the ratio of the smallest to the largest singular value of the centred and
-/// scaled predictors.
+/// Predictors count as linearly dependent from here on: the ratio of the smallest to the largest singular value of the
+/// centred and scaled predictors.
 const DEPENDENT: f64 = 1e-6;
 
 /// Why points cannot be fitted.
@@ -98,7 +98,11 @@ impl Estimate {
     /// With everything multiplied by `factor`.
     pub fn times(self, factor: f64) -> Estimate {
         let each = |interval: [f64; 2]| interval.map(|bound| bound * factor);
-        Estimate { value: self.value * factor, confidence: self.confidence.map(each), prediction: self.prediction.map(each) }
+        Estimate {
+            value: self.value * factor,
+            confidence: self.confidence.map(each),
+            prediction: self.prediction.map(each),
+        }
     }
 }
 
@@ -111,8 +115,8 @@ impl Statistics {
         self.residual_standard_error.powi(2) * (1.0 / self.points.max(1) as f64 + form.max(0.0))
     }
 
-    /// Intervals about `value` at predictors `at`. `carried` is a variance that the value has beside the equation's own, because its
-    /// predictors are predictions themselves.
+    /// Intervals about `value` at predictors `at`. `carried` is a variance that the value has beside the equation's
+    /// own, because its predictors are predictions themselves.
     pub fn estimate(&self, value: f64, at: &[f64], carried: f64) -> Estimate {
         let Some(t) = quantile(self.degrees_of_freedom) else { return Estimate::bare(value) };
         let mean = self.variance(at) + carried.max(0.0);
@@ -174,7 +178,9 @@ pub fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
     let inverse = (x.transpose() * &x).try_inverse().ok_or(Unfit::Dependent)?;
     let slopes = slopes.iter().zip(&lengths).map(|(slope, length)| slope / length).collect::<Vec<_>>();
     let spread = (0..predictors)
-        .map(|row| (0..predictors).map(|column| inverse[(row, column)] / (lengths[row] * lengths[column])).collect::<Vec<_>>())
+        .map(|row| {
+            (0..predictors).map(|column| inverse[(row, column)] / (lengths[row] * lengths[column])).collect::<Vec<_>>()
+        })
         .collect::<Vec<_>>();
     let constant = mean - slopes.iter().zip(centre.iter()).map(|(slope, centre)| slope * centre).sum::<f64>();
     let degrees_of_freedom = points - predictors - 1;
@@ -183,8 +189,13 @@ pub fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
     let f_ratio = (total - squares).max(0.0) / predictors as f64 / residual_mean_square;
     let f_significance = FisherSnedecor::new(predictors as f64, degrees_of_freedom as f64)
         .map_or(f64::NAN, |distribution| if f_ratio.is_finite() { distribution.sf(f_ratio) } else { 0.0 });
-    let percent = residual.iter().zip(values).filter(|(_, value)| **value != 0.0).map(|(residual, value)| 100.0 * residual / value);
-    let residual_percent = percent.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], one| [least.min(one), most.max(one)]);
+    let percent = residual
+        .iter()
+        .zip(values)
+        .filter(|(_, value)| **value != 0.0)
+        .map(|(residual, value)| 100.0 * residual / value);
+    let residual_percent =
+        percent.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], one| [least.min(one), most.max(one)]);
     let f_significance = if f_significance < LEAST_SIGNIFICANCE { 0.0 } else { f_significance };
     let mut statistics = Statistics {
         points,
@@ -201,9 +212,11 @@ pub fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
     };
     // The constant is the equation's mean where all predictors are 0.
     let of_slopes = (0..predictors).map(|of| (residual_mean_square * statistics.spread[of][of]).sqrt());
-    let standard_errors = [statistics.variance(&vec![0.0; predictors]).sqrt()].into_iter().chain(of_slopes).collect::<Vec<_>>();
+    let standard_errors =
+        [statistics.variance(&vec![0.0; predictors]).sqrt()].into_iter().chain(of_slopes).collect::<Vec<_>>();
     let coefficients = [constant].into_iter().chain(slopes).collect::<Vec<_>>();
-    statistics.ratios = coefficients.iter().zip(&standard_errors).map(|(coefficient, error)| coefficient / error).collect();
+    statistics.ratios =
+        coefficients.iter().zip(&standard_errors).map(|(coefficient, error)| coefficient / error).collect();
     statistics.standard_errors = standard_errors;
     Ok(Fit { coefficients, statistics })
 }
@@ -216,8 +229,8 @@ mod tests {
         (one - other).abs() <= within * other.abs().max(1e-300)
     }
 
-    /// Longley's data of 1967, for which the National Institute of Standards and Technology has certified the figures to 15 digits: a
-    /// hard case, as its predictors are nearly dependent.
+    /// Longley's data of 1967, for which the National Institute of Standards and Technology has certified the figures
+    /// to 15 digits: a hard case, as its predictors are nearly dependent.
     #[test]
     fn a_hard_case_with_certified_figures() {
         let table: [[f64; 7]; 16] = [
@@ -272,7 +285,8 @@ mod tests {
         assert_eq!((statistics.points, statistics.degrees_of_freedom), (16, 9));
     }
 
-    /// Five points whose figures are reckoned by hand: the line is 1.8 + 0.8 x, the squares of its residuals come to 2.4.
+    /// Five points whose figures are reckoned by hand: the line is 1.8 + 0.8 x, the squares of its residuals come to
+    /// 2.4.
     #[test]
     fn intervals_are_those_of_a_textbook() {
         let rows = [1.0, 2.0, 3.0, 4.0, 5.0].map(|x| vec![x]);
@@ -297,7 +311,9 @@ mod tests {
     #[test]
     fn what_cannot_be_fitted_is_told() {
         let rows = |columns: &[&[f64]]| {
-            (0..columns[0].len()).map(|row| columns.iter().map(|column| column[row]).collect()).collect::<Vec<Vec<f64>>>()
+            (0..columns[0].len())
+                .map(|row| columns.iter().map(|column| column[row]).collect())
+                .collect::<Vec<Vec<f64>>>()
         };
         let values = [1.0, 3.0, 2.0, 5.0, 4.0];
         let x: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 5.0];

@@ -52,14 +52,15 @@ pub struct Scaling {
     pub law: Law,
     /// Its parameter, from 0 to 1.
     pub parameter: f64,
-    /// Root mean square of the differences to what was measured, in percent of the mean of each group of points; none if the parameter
-    /// was not fitted here.
+    /// Root mean square of the differences to what was measured, in percent of the mean of each group of points; none
+    /// if the parameter was not fitted here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_percent: Option<f64>,
 }
 
 impl Scaling {
-    /// Throughput of `to` CPUs over that of `from`; none if the law gives one of them none, as the quadratic does far out.
+    /// Throughput of `to` CPUs over that of `from`; none if the law gives one of them none, as the quadratic does far
+    /// out.
     pub fn ratio(&self, from: u32, to: u32) -> Option<f64> {
         let capacity = |cpus: u32| self.law.capacity(self.parameter, f64::from(cpus));
         (capacity(from) > 0.0 && capacity(to) > 0.0).then(|| capacity(to) / capacity(from))
@@ -84,12 +85,15 @@ pub fn groups(series: &[Series]) -> Vec<Group> {
     }
     points.sort_by_key(|(warehouses, buffer, cpus, _)| (*warehouses, *buffer, *cpus));
     let groups = points.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1));
-    groups.map(|group| group.iter().map(|point| (point.2, point.3)).collect()).filter(|group: &Group| group.len() >= 2).collect()
+    groups
+        .map(|group| group.iter().map(|point| (point.2, point.3)).collect())
+        .filter(|group: &Group| group.len() >= 2)
+        .collect()
 }
 
-/// Fits each law to the groups, the one with the smallest error first; nothing without groups. The laws share their parameter between
-/// groups, while each group has a throughput of one CPU of its own. Groups weigh the same, whatever their throughput: differences are
-/// reckoned in units of a group's mean.
+/// Fits each law to the groups, the one with the smallest error first; nothing without groups. The laws share their
+/// parameter between groups, while each group has a throughput of one CPU of its own. Groups weigh the same, whatever
+/// their throughput: differences are reckoned in units of a group's mean.
 pub fn fit(groups: &[Group]) -> Vec<Scaling> {
     if groups.is_empty() {
         return Vec::new();
@@ -111,9 +115,9 @@ fn squares(groups: &[Group], law: Law, parameter: f64) -> f64 {
         .map(|group| {
             let mean = group.iter().map(|point| point.1).sum::<f64>() / group.len().max(1) as f64;
             let pairs = group.iter().map(|(cpus, rate)| (law.capacity(parameter, f64::from(*cpus)), rate / mean));
-            let (product, square) = pairs
-                .clone()
-                .fold((0.0, 0.0), |(product, square), (capacity, rate)| (product + capacity * rate, square + capacity * capacity));
+            let (product, square) = pairs.clone().fold((0.0, 0.0), |(product, square), (capacity, rate)| {
+                (product + capacity * rate, square + capacity * capacity)
+            });
             let one = if square > 0.0 { (product / square).max(0.0) } else { 0.0 };
             pairs.map(|(capacity, rate)| (rate - one * capacity).powi(2)).sum::<f64>()
         })
@@ -140,8 +144,16 @@ mod tests {
     use super::*;
 
     /// Table 4 of the paper as throughput: the ratios are 12 to 8 and 8 to 4 CPUs, for eight pairs of scale and buffer.
-    const TABLE_4: [(f64, f64); 8] =
-        [(1.32, 1.73), (1.28, 1.78), (1.33, 1.81), (1.30, 1.84), (1.32, 1.74), (1.31, 1.79), (1.33, 1.79), (1.37, 1.81)];
+    const TABLE_4: [(f64, f64); 8] = [
+        (1.32, 1.73),
+        (1.28, 1.78),
+        (1.33, 1.81),
+        (1.30, 1.84),
+        (1.32, 1.74),
+        (1.31, 1.79),
+        (1.33, 1.79),
+        (1.37, 1.81),
+    ];
 
     #[test]
     fn laws_are_what_they_are_called() {
@@ -159,7 +171,8 @@ mod tests {
     #[test]
     fn each_law_finds_its_own_parameter_again_and_fits_best() {
         for (law, parameter) in [(Law::Geometric, 0.93), (Law::Amdahl, 0.041), (Law::Quadratic, 0.017)] {
-            let group = |one: f64| [1, 2, 4, 8, 12].map(|cpus| (cpus, one * law.capacity(parameter, f64::from(cpus)))).to_vec();
+            let group =
+                |one: f64| [1, 2, 4, 8, 12].map(|cpus| (cpus, one * law.capacity(parameter, f64::from(cpus)))).to_vec();
             let fits = fit(&[group(100.0), group(7.0)]);
             assert_eq!(fits[0].law, law);
             assert!((fits[0].parameter - parameter).abs() < 1e-6 && fits[0].error_percent.unwrap() < 1e-4, "{fits:?}");

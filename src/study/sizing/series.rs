@@ -1,4 +1,5 @@
-//! Points put in order: repeats together, one curve over buffer size for each scale and number of CPUs, and where it is flat.
+//! Points put in order: repeats together, one curve over buffer size for each scale and number of CPUs, and where it is
+//! flat.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,19 +38,22 @@ pub struct Series {
     pub cells: Vec<Cell>,
 }
 
-/// What can be ordered, by CPUs and scale, and how many points cannot, as their buffer size is unknown. Where several numbers of
-/// clients were run with otherwise the same settings, the one with the highest mean throughput counts: the paper's throughput is the
-/// peak of a configuration (section 3).
+/// What can be ordered, by CPUs and scale, and how many points cannot, as their buffer size is unknown. Where several
+/// numbers of clients were run with otherwise the same settings, the one with the highest mean throughput counts: the
+/// paper's throughput is the peak of a configuration (section 3).
 pub fn series(points: &[Observation]) -> (Vec<Series>, usize) {
-    let mut known =
-        points.iter().filter_map(|point| Some((point.cpus, point.warehouses, point.buffer_bytes?, point))).collect::<Vec<_>>();
+    let mut known = points
+        .iter()
+        .filter_map(|point| Some((point.cpus, point.warehouses, point.buffer_bytes?, point)))
+        .collect::<Vec<_>>();
     let unknown = points.len() - known.len();
     let hit_rate = HitRate::of(points);
     known.sort_by_key(|(cpus, warehouses, buffer, point)| (*cpus, *warehouses, *buffer, point.clients));
     let mut all: Vec<Series> = Vec::new();
     for settings in known.chunk_by(|one, other| (one.0, one.1, one.2) == (other.0, other.1, other.2)) {
         let by_clients = settings.chunk_by(|one, other| one.3.clients == other.3.clients);
-        let rates = |group: &[(_, _, _, &Observation)]| mean(group.iter().map(|entry| Some(entry.3.new_orders_per_minute)));
+        let rates =
+            |group: &[(_, _, _, &Observation)]| mean(group.iter().map(|entry| Some(entry.3.new_orders_per_minute)));
         let Some((rate, peak)) =
             by_clients.filter_map(|group| Some((rates(group)?, group))).max_by(|one, other| one.0.total_cmp(&other.0))
         else {
@@ -83,11 +87,13 @@ fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 /// A step up to a plateau gains less than this share of the curve's steepest step, both for each e-fold of the buffer.
 pub const PLATEAU: f64 = 0.5;
 
-/// Which of a curve's points are on its plateau. From the right, points are left out as long as the step up to them gained less than
-/// [`PLATEAU`] of the curve's steepest gain for each e-fold of the buffer: over ln(buffer), the paper's curves are straight until they
-/// flatten (section 4.1.4). A point without a value is never on it. `curve` is (buffer in bytes, value) by rising buffer.
+/// Which of a curve's points are on its plateau. From the right, points are left out as long as the step up to them
+/// gained less than [`PLATEAU`] of the curve's steepest gain for each e-fold of the buffer: over ln(buffer), the
+/// paper's curves are straight until they flatten (section 4.1.4). A point without a value is never on it. `curve` is
+/// (buffer in bytes, value) by rising buffer.
 pub fn plateau(curve: &[(u64, Option<f64>)]) -> Vec<bool> {
-    let known = curve.iter().enumerate().filter_map(|(index, (buffer, value))| Some((index, (*buffer as f64).ln(), (*value)?)));
+    let known =
+        curve.iter().enumerate().filter_map(|(index, (buffer, value))| Some((index, (*buffer as f64).ln(), (*value)?)));
     let known = known.collect::<Vec<_>>();
     let slopes = known.windows(2).filter_map(|step| match step {
         [from, to] => Some((to.0, (to.2 - from.2) / (to.1 - from.1))),
@@ -121,9 +127,10 @@ pub struct KneeRule {
 pub enum Reading {
     /// As section 4.1.3 has it in words: 2 % of peak throughput for each thousand pages.
     Printed,
-    /// As the paper's own figures have it: for each hundred thousand. Its curve of scale 375 has no knee up to 815 thousand pages (Table 2),
-    /// although the doubling from 407.5 to 815 thousand pages gains 20 % of the throughput at 203.75 (Table 3), which is 0.036 % of the
-    /// peak for each thousand pages. For a hundred thousand it is 3.6 %, so that rule and table agree.
+    /// As the paper's own figures have it: for each hundred thousand. Its curve of scale 375 has no knee up to 815
+    /// thousand pages (Table 2), although the doubling from 407.5 to 815 thousand pages gains 20 % of the throughput at
+    /// 203.75 (Table 3), which is 0.036 % of the peak for each thousand pages. For a hundred thousand it is 3.6 %, so
+    /// that rule and table agree.
     Tabulated,
 }
 
@@ -145,11 +152,12 @@ impl KneeRule {
     pub const AS_PRINTED: KneeRule = KneeRule { percent: 2.0, pages: 1_000.0 };
     /// [`Reading::Tabulated`].
     pub const AS_TABULATED: KneeRule = KneeRule { percent: 2.0, pages: 100_000.0 };
-    /// Bytes of the database at scale 100, "on" whose curve "the 2% peak is based" (section 4.1.3): 45.7 GB are 525 warehouses (section 1).
+    /// Bytes of the database at scale 100, "on" whose curve "the 2% peak is based" (section 4.1.3): 45.7 GB are 525
+    /// warehouses (section 1).
     pub const OF_DATABASE: f64 = 45.7 * (1_u64 << 30) as f64 * 100.0 / 525.0;
 
-    /// The rule for a database of this size: that of a smaller one than the paper's at scale 100 takes as many pages less, so that they
-    /// stay the same share of the database.
+    /// The rule for a database of this size: that of a smaller one than the paper's at scale 100 takes as many pages
+    /// less, so that they stay the same share of the database.
     pub fn scaled(self, database_bytes: Option<f64>) -> KneeRule {
         let share = database_bytes.map_or(1.0, |bytes| (bytes / KneeRule::OF_DATABASE).min(1.0));
         KneeRule { pages: self.pages * share, ..self }
@@ -168,9 +176,9 @@ pub enum Knee {
     Beyond(f64),
 }
 
-/// The knee of a curve, (buffer in bytes, throughput) by rising buffer; none of fewer than three points. The gain of the step between
-/// two neighbours counts as the slope halfway between them, and between these the slope is taken as linear; the knee is where it falls
-/// below the rule's for good.
+/// The knee of a curve, (buffer in bytes, throughput) by rising buffer; none of fewer than three points. The gain of
+/// the step between two neighbours counts as the slope halfway between them, and between these the slope is taken as
+/// linear; the knee is where it falls below the rule's for good.
 pub fn knee(curve: &[(u64, f64)], rule: KneeRule) -> Option<Knee> {
     let (first, last) = (curve.first()?, curve.last()?);
     let peak = curve.iter().map(|point| point.1).fold(0.0, f64::max);
@@ -183,7 +191,9 @@ pub fn knee(curve: &[(u64, f64)], rule: KneeRule) -> Option<Knee> {
         _ => None,
     });
     let slopes = slopes.collect::<Vec<_>>();
-    let Some(steep) = slopes.iter().rposition(|slope| slope.1 >= limit) else { return Some(Knee::Before(first.0 as f64)) };
+    let Some(steep) = slopes.iter().rposition(|slope| slope.1 >= limit) else {
+        return Some(Knee::Before(first.0 as f64));
+    };
     match (slopes.get(steep), slopes.get(steep + 1)) {
         (Some(from), Some(to)) => Some(Knee::At(from.0 + (to.0 - from.0) * (from.1 - limit) / (from.1 - to.1))),
         _ => Some(Knee::Beyond(last.0 as f64)),
@@ -230,7 +240,9 @@ impl Series {
 
     /// Mean size of the database in bytes, where it is known.
     pub fn database_bytes(&self) -> Option<f64> {
-        mean(self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.database_bytes.map(|bytes| bytes as f64)))
+        mean(
+            self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.database_bytes.map(|bytes| bytes as f64)),
+        )
     }
 }
 
@@ -267,10 +279,16 @@ mod tests {
             [(Some(2), 10, 2), (Some(2), 20, 1)]
         );
         // 8 clients have 150 on average, 4 have 160.
-        assert_eq!((all[0].cells[0].throughput, all[0].cells[0].hit, all[0].cells[0].points.len()), (160.0, Some(99.0), 1));
+        assert_eq!(
+            (all[0].cells[0].throughput, all[0].cells[0].hit, all[0].cells[0].points.len()),
+            (160.0, Some(99.0), 1)
+        );
         assert_eq!(all[0].throughput(), [(1 << 20, 160.0), (2 << 20, 300.0)]);
         let (all, _) = series(&points[..3]);
-        assert_eq!((all[0].cells[0].throughput, all[0].cells[0].hit, all[0].cells[0].points.len()), (150.0, Some(81.0), 2));
+        assert_eq!(
+            (all[0].cells[0].throughput, all[0].cells[0].hit, all[0].cells[0].points.len()),
+            (150.0, Some(81.0), 2)
+        );
     }
 
     #[test]
@@ -292,7 +310,9 @@ mod tests {
     #[test]
     fn a_knee_is_where_another_thousand_pages_gain_less_than_two_percent() {
         // In thousands of pages; the peak is 100, so that the limit is 2 for a thousand pages.
-        let curve = |points: &[(u64, f64)]| points.iter().map(|(pages, rate)| (pages * 1_000 * PAGE, *rate)).collect::<Vec<_>>();
+        let curve = |points: &[(u64, f64)]| {
+            points.iter().map(|(pages, rate)| (pages * 1_000 * PAGE, *rate)).collect::<Vec<_>>()
+        };
         let of = |points: &[(u64, f64)]| knee(&curve(points), KneeRule::AS_PRINTED);
         // Slopes 3 at 10, 1 at 30: 2 at 20.
         let pages = 1_000.0 * PAGE as f64;

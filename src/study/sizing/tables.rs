@@ -17,8 +17,9 @@ pub struct Reads {
     pub logical_index_per_data: f64,
     /// Physical reads of tables over those of indexes; none if no index was read.
     pub physical_data_per_index: Option<f64>,
-    /// Physical reads that this buffer saves against the smallest one, those of tables over those of indexes; each by the reads of its
-    /// run altogether, as runs have different lengths and throughputs. None of the smallest, and if it saves none of indexes.
+    /// Physical reads that this buffer saves against the smallest one, those of tables over those of indexes; each by
+    /// the reads of its run altogether, as runs have different lengths and throughputs. None of the smallest, and if it
+    /// saves none of indexes.
     pub reduced_data_per_index: Option<f64>,
 }
 
@@ -56,7 +57,12 @@ pub struct Ratio {
 fn reads(cell: &Cell) -> Option<[f64; 4]> {
     let mut sums = [0.0; 4];
     for point in &cell.points {
-        let of = [point.data_logical_reads?, point.index_logical_reads?, point.data_physical_reads?, point.index_physical_reads?];
+        let of = [
+            point.data_logical_reads?,
+            point.index_logical_reads?,
+            point.data_physical_reads?,
+            point.index_physical_reads?,
+        ];
         sums.iter_mut().zip(of).for_each(|(sum, reads)| *sum += reads as f64);
     }
     (sums[0] > 0.0 && sums[1] > 0.0).then_some(sums)
@@ -66,7 +72,8 @@ fn reads(cell: &Cell) -> Option<[f64; 4]> {
 pub fn index_and_data(all: &[Series]) -> Vec<Reads> {
     let mut rows = Vec::new();
     for series in all {
-        let counted = series.cells.iter().filter_map(|cell| Some((cell.buffer_bytes, reads(cell)?))).collect::<Vec<_>>();
+        let counted =
+            series.cells.iter().filter_map(|cell| Some((cell.buffer_bytes, reads(cell)?))).collect::<Vec<_>>();
         let (Some(smallest), Some(largest)) = (counted.first(), counted.last()) else { continue };
         let row = |(buffer_bytes, [data, index, data_missed, index_missed]): &(u64, [f64; 4])| Reads {
             warehouses: series.warehouses,
@@ -132,16 +139,20 @@ pub fn ratios(all: &[Series]) -> Vec<Ratio> {
     }
     points.sort_by_key(|(warehouses, buffer, cpus, _)| (*warehouses, *buffer, *cpus));
     let pairs = points.windows(2).filter_map(|pair| match pair {
-        [from, to] if (from.0, from.1) == (to.0, to.1) => {
-            Some(Ratio { warehouses: from.0, buffer_bytes: from.1, from_cpus: from.2, to_cpus: to.2, ratio: to.3 / from.3 })
-        }
+        [from, to] if (from.0, from.1) == (to.0, to.1) => Some(Ratio {
+            warehouses: from.0,
+            buffer_bytes: from.1,
+            from_cpus: from.2,
+            to_cpus: to.2,
+            ratio: to.3 / from.3,
+        }),
         _ => None,
     });
     pairs.collect()
 }
 
-/// How much the hit rate differs between numbers of CPUs, all else the same: the mean distance from the mean of each group, in
-/// points of percent (Figure 8); none where nothing differs in CPUs alone.
+/// How much the hit rate differs between numbers of CPUs, all else the same: the mean distance from the mean of each
+/// group, in points of percent (Figure 8); none where nothing differs in CPUs alone.
 pub fn hit_variation(all: &[Series]) -> Option<f64> {
     let mut points = Vec::new();
     for series in all.iter().filter(|series| series.cpus.is_some()) {
@@ -185,13 +196,16 @@ mod tests {
             ..point(100, 12, buffer, 1.0)
         };
         // The second run is twice as long as the first one.
-        let (all, _) = series(&[counted(1, [1_000, 2_000, 200, 100]), counted(8, [2_000, 4_600, 90, 0]), point(200, 12, 1, 1.0)]);
+        let (all, _) =
+            series(&[counted(1, [1_000, 2_000, 200, 100]), counted(8, [2_000, 4_600, 90, 0]), point(200, 12, 1, 1.0)]);
         let rows = index_and_data(&all);
         assert_eq!(rows.iter().map(|row| (row.warehouses, row.buffer_bytes)).collect::<Vec<_>>(), [(100, 8), (100, 1)]);
         assert_eq!((rows[0].logical_index_per_data, rows[0].physical_data_per_index), (2.3, None));
         assert_eq!((rows[1].logical_index_per_data, rows[1].physical_data_per_index), (2.0, Some(2.0)));
         let saved = (200.0 / 3_000.0 - 90.0 / 6_600.0) / (100.0 / 3_000.0);
-        assert!((rows[0].reduced_data_per_index.unwrap() - saved).abs() < 1e-12 && rows[1].reduced_data_per_index.is_none());
+        assert!(
+            (rows[0].reduced_data_per_index.unwrap() - saved).abs() < 1e-12 && rows[1].reduced_data_per_index.is_none()
+        );
     }
 
     #[test]
@@ -206,9 +220,14 @@ mod tests {
             points.push(point(525, cpus, mib(2_388), base));
         }
         let (all, _) = series(&points);
-        let gains =
-            doublings(&all).iter().map(|row| (row.cpus, row.from_bytes >> 20, row.gain_percent.round())).collect::<Vec<_>>();
-        assert_eq!(gains, [(Some(8), 796, 20.0), (Some(8), 1_592, 20.0), (Some(12), 796, 22.0), (Some(12), 1_592, 21.0)]);
+        let gains = doublings(&all)
+            .iter()
+            .map(|row| (row.cpus, row.from_bytes >> 20, row.gain_percent.round()))
+            .collect::<Vec<_>>();
+        assert_eq!(
+            gains,
+            [(Some(8), 796, 20.0), (Some(8), 1_592, 20.0), (Some(12), 796, 22.0), (Some(12), 1_592, 21.0)]
+        );
         let rows = ratios(&all);
         assert_eq!(rows.len(), 4);
         assert!((rows[0].ratio - 1.30).abs() < 1e-9 && (rows[0].from_cpus, rows[0].to_cpus) == (8, 12), "{rows:?}");

@@ -1,5 +1,6 @@
-//! What goes between a terminal and a session: the input and output of a transaction, and for profile `tpc-a` the messages of 100 and 200
-//! bytes in which they are written. Their layout is Graymark's own: the standard asks for their sizes and fields.
+//! What goes between a terminal and a session: the input and output of a transaction, and for profile `tpc-a` the
+//! messages of 100 and 200 bytes in which they are written. Their layout is Graymark's own: the standard asks for their
+//! sizes and fields.
 
 use super::profile::{PROFILES, Profile};
 use crate::workload::value::Money;
@@ -171,7 +172,8 @@ mod tests {
 
     #[test]
     fn without_messages_nothing_is_written() {
-        let transfer = Transfer { profile: &PROFILES[0], branch: 1, teller: 1_000_003, account: 2_000_007, amount: Money(-5) };
+        let transfer =
+            Transfer { profile: &PROFILES[0], branch: 1, teller: 1_000_003, account: 2_000_007, amount: Money(-5) };
         assert_eq!(Input::of(transfer), Input::Transfer(transfer));
         assert!(transfer.is_remote());
         assert_eq!(Output::of(&Input::of(transfer), &transfer, Money(7)).balance(), Ok(Money(7)));

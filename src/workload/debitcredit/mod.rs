@@ -1,4 +1,5 @@
-//! DebitCredit: the transaction of Gray and Levine (MSR-TR-2005-39), which TPC-A and TPC-B made a standard, as pure functions of a seed.
+//! DebitCredit: the transaction of Gray and Levine (MSR-TR-2005-39), which TPC-A and TPC-B made a standard, as pure
+//! functions of a seed.
 
 pub mod lasting;
 pub mod message;
@@ -92,7 +93,8 @@ impl Workload for DebitCredit {
     }
 
     fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Terminals, String> {
-        let number = Self::profile(parameters).ok_or_else(|| format!("`{PARAMETER}`, a number below {}", PROFILES.len()))?;
+        let number =
+            Self::profile(parameters).ok_or_else(|| format!("`{PARAMETER}`, a number below {}", PROFILES.len()))?;
         Ok(Terminals { branches: scale, profile: of(number), seed })
     }
 
@@ -102,7 +104,13 @@ impl Workload for DebitCredit {
         let branch = (number / per_branch % u64::from(branches)) as i32;
         let place = (number % per_branch) as i32;
         let stream = Source::new(seed, TERMINAL).stream(number);
-        terminal::Terminal { stream, profile, branches: branches as i32, branch, teller: branch * profile.teller_radix + place }
+        terminal::Terminal {
+            stream,
+            profile,
+            branches: branches as i32,
+            branch,
+            teller: branch * profile.teller_radix + place,
+        }
     }
 
     fn keying_time(_: usize) -> u64 {

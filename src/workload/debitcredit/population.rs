@@ -35,7 +35,10 @@ impl workload::Population for Population {
     }
 
     fn rows(&self) -> Rows {
-        Rows { profile: self.profile, fillers: [BRANCH, TELLER, ACCOUNT].map(|table| Source::new(self.seed, table as u64)) }
+        Rows {
+            profile: self.profile,
+            fillers: [BRANCH, TELLER, ACCOUNT].map(|table| Source::new(self.seed, table as u64)),
+        }
     }
 }
 

@@ -64,8 +64,8 @@ pub(super) const PARAMETER: &str = "profile";
 
 /// The profiles in the order of their numbers, under which databases keep them.
 pub static PROFILES: [Profile; 3] = [
-    // Gray and Levine 2005: ten accounts for each of a hundred that TPC-A and TPC-B have, and rows as small as they come. Their
-    // money is of floating point; here it is exact, as sums could not be compared otherwise.
+    // Gray and Levine 2005: ten accounts for each of a hundred that TPC-A and TPC-B have, and rows as small as they
+    // come. Their money is of floating point; here it is exact, as sums could not be compared otherwise.
     Profile {
         name: "gray",
         accounts: 10_000,

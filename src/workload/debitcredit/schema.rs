@@ -28,7 +28,11 @@ const HISTORY: Table = Table {
 
 /// The tables with the columns of the paper.
 pub static TABLES: [Table; 4] = [
-    Table { name: "branch", columns: &[column("branch_id", Int), column("branch_balance", Money)], primary_key: &["branch_id"] },
+    Table {
+        name: "branch",
+        columns: &[column("branch_id", Int), column("branch_balance", Money)],
+        primary_key: &["branch_id"],
+    },
     Table {
         name: "teller",
         columns: &[column("branch_id", Int), column("teller_id", Int), column("teller_balance", Money)],
@@ -51,17 +55,27 @@ pub static PADDED: [Table; 4] = [
     },
     Table {
         name: "teller",
-        columns: &[column("branch_id", Int), column("teller_id", Int), column("teller_balance", Money), column("filler", Text)],
+        columns: &[
+            column("branch_id", Int),
+            column("teller_id", Int),
+            column("teller_balance", Money),
+            column("filler", Text),
+        ],
         primary_key: &["teller_id"],
     },
     Table {
         name: "account",
-        columns: &[column("branch_id", Int), column("account_id", Int), column("account_balance", Money), column("filler", Text)],
+        columns: &[
+            column("branch_id", Int),
+            column("account_id", Int),
+            column("account_balance", Money),
+            column("filler", Text),
+        ],
         primary_key: &["account_id"],
     },
     HISTORY,
 ];
 
-/// Characters of the filler of `branch`, `teller` and `account`: a row has 100 bytes also where an engine stores small numbers in next to
-/// nothing, as SQLite does: a key below 128 takes one byte there, a zero none.
+/// Characters of the filler of `branch`, `teller` and `account`: a row has 100 bytes also where an engine stores small
+/// numbers in next to nothing, as SQLite does: a key below 128 takes one byte there, a zero none.
 pub const FILLER: usize = 99;

@@ -44,7 +44,8 @@ impl workload::Terminal for Terminal {
 
     fn input(&mut self, _: usize) -> Input {
         let (least, most) = self.profile.amounts;
-        let account = self.account_branch() * self.profile.account_radix + self.stream.within(0, self.profile.accounts - 1);
+        let account =
+            self.account_branch() * self.profile.account_radix + self.stream.within(0, self.profile.accounts - 1);
         let amount = Money(self.stream.within(least.0 as i32, most.0 as i32).into());
         Input::of(Transfer { profile: self.profile, branch: self.branch, teller: self.teller, account, amount })
     }
@@ -80,7 +81,8 @@ mod tests {
 
     #[test]
     fn the_share_of_remote_accounts_is_that_of_the_profile() {
-        // Gray and Levine draw the other branch among all, so that one in B of their 15 % stays at home. Three standard errors are 0.24 %.
+        // Gray and Levine draw the other branch among all, so that one in B of their 15 % stays at home. Three standard
+        // errors are 0.24 %.
         for (profile, expected) in [(0, 15.0 * (1.0 - 1.0 / f64::from(BRANCHES))), (1, 15.0), (2, 15.0)] {
             let remote = transfers(profile).iter().filter(|transfer| transfer.is_remote()).count();
             let share = 100.0 * remote as f64 / DRAWS as f64;
@@ -105,7 +107,11 @@ mod tests {
             let mean = transfers.iter().map(|transfer| transfer.amount.0 as f64).sum::<f64>() / DRAWS as f64;
             // Four standard errors of a uniform distribution.
             let error = 4.0 * (profile.amounts.1.0 - profile.amounts.0.0) as f64 / (12.0 * DRAWS as f64).sqrt();
-            assert!((mean - (profile.amounts.0.0 + profile.amounts.1.0) as f64 / 2.0).abs() < error, "{}: {mean}", profile.name);
+            assert!(
+                (mean - (profile.amounts.0.0 + profile.amounts.1.0) as f64 / 2.0).abs() < error,
+                "{}: {mean}",
+                profile.name
+            );
         }
     }
 

@@ -7,7 +7,8 @@ pub const CARDS: [u8; 5] = [10, 10, 1, 1, 1];
 
 /// A deck of 23 cards of which one terminal draws without putting back.
 ///
-/// Drawing each time among the cards that are left is the same as shuffling them all before each pass, and needs only their number.
+/// Drawing each time among the cards that are left is the same as shuffling them all before each pass, and needs only
+/// their number.
 #[derive(Clone, Debug)]
 pub struct Deck {
     left: [u8; 5],

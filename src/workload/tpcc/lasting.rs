@@ -125,13 +125,14 @@ pub const LASTING: [Lasting; 10] = [
     },
 ];
 
-/// New-Order takes the quantity of a line from S_QUANTITY, adds 91 where less than 10 would be left, and adds the same quantity to S_YTD
-/// (clause 2.4.2.2). So modulo 91 the quantity is what was loaded less S_YTD; and as it stays from 10 to 100, which are 91 numbers, nothing
-/// about it is left open.
+/// New-Order takes the quantity of a line from S_QUANTITY, adds 91 where less than 10 would be left, and adds the same
+/// quantity to S_YTD (clause 2.4.2.2). So modulo 91 the quantity is what was loaded less S_YTD; and as it stays from 10
+/// to 100, which are 91 numbers, nothing about it is left open.
 fn quantity(loaded: &Row, found: &Row) -> bool {
     const QUANTITY: usize = 2;
     const YTD: usize = 3;
-    let Some(((initial, left), taken)) = loaded.number(QUANTITY).zip(found.number(QUANTITY)).zip(found.number(YTD)) else {
+    let Some(((initial, left), taken)) = loaded.number(QUANTITY).zip(found.number(QUANTITY)).zip(found.number(YTD))
+    else {
         return false;
     };
     (10..=100).contains(&left) && (initial - taken - left).rem_euclid(91) == 0
@@ -144,9 +145,9 @@ fn has_bad_credit(loaded: &Row) -> bool {
     loaded.text(CREDIT) == "BC"
 }
 
-/// A payment of a customer with bad credit is noted before C_DATA, which keeps its first 500 characters (clause 2.5.2.2). Which of two
-/// payments came first cannot be known from their dates, so their notes may stand in any order; but none may miss, and no other stand
-/// there.
+/// A payment of a customer with bad credit is noted before C_DATA, which keeps its first 500 characters (clause
+/// 2.5.2.2). Which of two payments came first cannot be known from their dates, so their notes may stand in any order;
+/// but none may miss, and no other stand there.
 fn data(loaded: &Row, found: &Row, payments: &[Numbers]) -> bool {
     if !has_bad_credit(loaded) {
         return found.text(DATA) == loaded.text(DATA);
@@ -227,7 +228,9 @@ mod tests {
         let holds = |text: String, payments: &[Numbers]| data(&bad, &customer("BC", &text), payments);
         assert!(holds(old.clone(), &payments[..1]) && holds(old.clone(), &[]));
         assert!(holds(format!("{one}{two}{old}"), &payments) && holds(format!("{two}{one}{old}"), &payments));
-        for wrong in [format!("{one}{old}"), format!("{one}{one}{old}"), format!("{two}{one}{}", &old[1..]), old.clone()] {
+        for wrong in
+            [format!("{one}{old}"), format!("{one}{one}{old}"), format!("{two}{one}{}", &old[1..]), old.clone()]
+        {
             assert!(!holds(wrong.clone(), &payments), "{wrong}");
         }
         // A payment like that of the load is noted, too.

@@ -42,8 +42,8 @@ const C_LOAD: &str = "c_load";
 /// The usual profile: what a run does not say is Graymark's own choice.
 const STANDARD: &str = "standard";
 
-/// The profile of Orri Erling's article "Virtuoso and Database Scalability": two clients a warehouse without think time, each at home in
-/// its warehouse, for an hour from the first transaction on, with a checkpoint every 20 minutes.
+/// The profile of Orri Erling's article "Virtuoso and Database Scalability": two clients a warehouse without think
+/// time, each at home in its warehouse, for an hour from the first transaction on, with a checkpoint every 20 minutes.
 const VIRTUOSO: &str = "virtuoso";
 
 /// What the terminals of a run have in common.
@@ -67,8 +67,8 @@ impl Workload for Tpcc {
     /// New-Orders committed, Payments committed, orders delivered.
     const EFFECTS: &'static [&'static str] = &["new_orders", "payments", "deliveries"];
     const COUNTED_AT_START: &'static [&'static str] = &["history", "new_order", "orders", "order_line"];
-    /// What clause 5.5.1.5 bounds: lines and remote lines of New-Orders, remote Payments, transactions that name their customer by last
-    /// name, Deliveries that skipped a district, and districts skipped.
+    /// What clause 5.5.1.5 bounds: lines and remote lines of New-Orders, remote Payments, transactions that name their
+    /// customer by last name, Deliveries that skipped a district, and districts skipped.
     const TALLIES: &'static [&'static str] = &[
         "order_lines",
         "remote_order_lines",
@@ -108,9 +108,12 @@ impl Workload for Tpcc {
 
     fn preset(profile: usize) -> Preset {
         match Self::PROFILES.get(profile) {
-            Some(&VIRTUOSO) => {
-                Preset { clients_per_unit: Some(2), ramp_up: Some(0), duration: Some(60 * 60), checkpoint: Some(20 * 60) }
-            }
+            Some(&VIRTUOSO) => Preset {
+                clients_per_unit: Some(2),
+                ramp_up: Some(0),
+                duration: Some(60 * 60),
+                checkpoint: Some(20 * 60),
+            },
             _ => Preset::default(),
         }
     }
@@ -135,7 +138,9 @@ impl Workload for Tpcc {
 
     fn constants(terminals: &Terminals) -> BTreeMap<String, i64> {
         let random::Constants { c_last, c_id, ol_i_id } = terminals.constants;
-        [("c_last", c_last), ("c_id", c_id), ("ol_i_id", ol_i_id)].map(|(name, c)| (name.to_owned(), i64::from(c))).into()
+        [("c_last", c_last), ("c_id", c_id), ("ol_i_id", ol_i_id)]
+            .map(|(name, c)| (name.to_owned(), i64::from(c)))
+            .into()
     }
 
     fn terminal(terminals: &Terminals, number: u64) -> terminal::Terminal {
@@ -165,7 +170,9 @@ impl Workload for Tpcc {
         let (input::Input::NewOrder(asked), output::Output::NewOrder(order)) = (input, output) else { return None };
         match (asked.names_unused_item(), order.placed.is_some()) {
             (false, false) => Some("New-Order: rolled back, although no unused item was named: an ITEM row is missing"),
-            (true, true) => Some("New-Order: committed, although an unused item was named: there is an ITEM row too many"),
+            (true, true) => {
+                Some("New-Order: committed, although an unused item was named: there is an ITEM row too many")
+            }
             _ => None,
         }
     }

@@ -21,7 +21,8 @@ pub enum Output {
     StockLevel(StockLevel),
 }
 
-/// The output of New-Order (clause 2.4.3.3). After the rollback for an unused item only the fields outside `placed` are shown (2.4.3.4).
+/// The output of New-Order (clause 2.4.3.3). After the rollback for an unused item only the fields outside `placed` are
+/// shown (2.4.3.4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewOrder {
     /// The order's number, shown even after a rollback to prove that the work was done.
@@ -69,7 +70,8 @@ pub struct OrderedLine {
 /// sum × (1 − C_DISCOUNT) × (1 + W_TAX + D_TAX), rounded to the nearest cent, halves away from zero (clause 2.4.2.2).
 pub fn total_amount(sum: Money, c_discount: Rate, w_tax: Rate, d_tax: Rate) -> Money {
     const ONE: i128 = 10_000;
-    let exact = i128::from(sum.0) * (ONE - i128::from(c_discount.0)) * (ONE + i128::from(w_tax.0) + i128::from(d_tax.0));
+    let exact =
+        i128::from(sum.0) * (ONE - i128::from(c_discount.0)) * (ONE + i128::from(w_tax.0) + i128::from(d_tax.0));
     let half = if exact < 0 { -ONE * ONE / 2 } else { ONE * ONE / 2 };
     Money(((exact + half) / (ONE * ONE)) as i64)
 }

@@ -52,7 +52,8 @@ impl Population {
 impl workload::Population for Population {
     type Rows = Rows;
 
-    /// Ten parts of `item`, then for each warehouse a part of each other table. A unit is a row, in `order_line` an order.
+    /// Ten parts of `item`, then for each warehouse a part of each other table. A unit is a row, in `order_line` an
+    /// order.
     fn parts(&self) -> Vec<Part> {
         let part = |table, number, units: i32| Part { table, number, units: units as u32, rows: units as u64 };
         let items = (1..=ITEM_PARTS as u32).map(|number| part(schema::ITEM, number, ITEMS_PER_PART));

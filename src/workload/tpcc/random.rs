@@ -88,8 +88,9 @@ pub struct Constants {
 impl Constants {
     /// The constants of a run, from its seed and the C of the population's last names.
     ///
-    /// `c_last` is uniform among the values that are legal for `c_load`. There are some for every `c_load` that the standard knows (0 to
-    /// 255); for any other `c_load` it is uniform among all values, and [`legal_delta`] says what there is to say.
+    /// `c_last` is uniform among the values that are legal for `c_load`. There are some for every `c_load` that the
+    /// standard knows (0 to 255); for any other `c_load` it is uniform among all values, and [`legal_delta`] says what
+    /// there is to say.
     pub fn for_run(seed: u64, c_load: u32) -> Self {
         let mut stream = Source::new(seed, Topic::RunConstants).stream(0);
         let legal = (0..=255).filter(|&c_run| legal_delta(c_load, c_run)).count();
@@ -166,8 +167,8 @@ mod tests {
         assert!((0..=999).contains(&stream.last_name_number(u32::MAX)));
     }
 
-    /// How often each value of NURand comes up among all pairs of its two draws, by counting which pairs of bit sets have
-    /// which union.
+    /// How often each value of NURand comes up among all pairs of its two draws, by counting which pairs of bit sets
+    /// have which union.
     fn exact(a: usize, x: usize, y: usize, c: usize) -> Vec<f64> {
         let size = (a.max(y) + 1).next_power_of_two();
         let subsets = |low: usize, high: usize| {
@@ -192,8 +193,17 @@ mod tests {
         }
     }
 
-    /// The hottest shares of section 2.2 of the digest: in percent, for the hottest 1, 2, 5, 10, 20 and 50 %, and peak/uniform.
-    fn check_skew(a: usize, x: usize, y: usize, c: u32, shares: [f64; 6], peak: f64, draw: impl Fn(&mut Stream, u32) -> i32) {
+    /// The hottest shares of section 2.2 of the digest: in percent, for the hottest 1, 2, 5, 10, 20 and 50 %, and
+    /// peak/uniform.
+    fn check_skew(
+        a: usize,
+        x: usize,
+        y: usize,
+        c: u32,
+        shares: [f64; 6],
+        peak: f64,
+        draw: impl Fn(&mut Stream, u32) -> i32,
+    ) {
         const DRAWS: usize = 2_000_000;
         let values = y - x + 1;
         let exact = exact(a, x, y, c as usize);
@@ -245,7 +255,8 @@ mod tests {
 
     #[test]
     fn neighbouring_streams_are_uncorrelated() {
-        // Half of the bits of two unrelated words agree; 64,000 bits do so within 1 % with five standard deviations to spare.
+        // Half of the bits of two unrelated words agree; 64,000 bits do so within 1 % with five standard deviations to
+        // spare.
         let agreeing = |streams: &mut dyn Iterator<Item = (Stream, Stream)>| {
             streams.map(|(mut left, mut right)| (left.bits() ^ right.bits()).count_zeros()).sum::<u32>()
         };

@@ -21,8 +21,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A terminal of warehouse `w_id` of `warehouses` active ones; Stock-Level asks for its district `d_id` (clause 2.8.1.1).
-    /// `number` tells its random stream from those of other terminals with the same seed.
+    /// A terminal of warehouse `w_id` of `warehouses` active ones; Stock-Level asks for its district `d_id` (clause
+    /// 2.8.1.1). `number` tells its random stream from those of other terminals with the same seed.
     pub fn new(seed: u64, number: u64, constants: Constants, warehouses: u32, w_id: i32, d_id: i32) -> Self {
         let stream = Source::new(seed, Topic::Terminal).stream(number);
         Terminal { stream, constants, warehouses, w_id, d_id: d_id as u8, deck: Deck::new() }
@@ -154,14 +154,16 @@ mod tests {
     #[test]
     fn inputs_keep_the_shares_and_ranges_of_the_standard() {
         const WAREHOUSES: u32 = 5;
-        let (mut rolled_back, mut remote_lines, mut remote_payments) = (Share::default(), Share::default(), Share::default());
+        let (mut rolled_back, mut remote_lines, mut remote_payments) =
+            (Share::default(), Share::default(), Share::default());
         let (mut payments_by_name, mut statuses_by_name) = (Share::default(), Share::default());
         let (mut remote_by_name, mut remote_orders) = (Share::default(), Share::default());
         let mut lines = [0u32; 11];
         let mut supplying = [0u32; WAREHOUSES as usize];
         let mut paying = [0u32; WAREHOUSES as usize];
         let mut remote_districts = [0u32; 10];
-        let (mut districts, mut quantities, mut carriers, mut thresholds) = ([0u32; 10], [0u32; 10], [0u32; 10], [0u32; 11]);
+        let (mut districts, mut quantities, mut carriers, mut thresholds) =
+            ([0u32; 10], [0u32; 10], [0u32; 10], [0u32; 11]);
         let (mut least, mut most, mut amounts, mut payments) = (i64::MAX, 0, 0, 0);
         let home = 3;
         let by_name = |customer: &Customer| {

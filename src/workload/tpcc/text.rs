@@ -4,8 +4,9 @@ use super::random::Stream;
 
 /// Characters to draw from, all equally likely.
 ///
-/// Two characters come from one look-up, and eight from 64 random bits, read as a fraction whose successive digits in base "number of pairs"
-/// are the look-ups. Some groups of eight are therefore likelier than others, by at most one part in 80,000.
+/// Two characters come from one look-up, and eight from 64 random bits, read as a fraction whose successive digits in
+/// base "number of pairs" are the look-ups. Some groups of eight are therefore likelier than others, by at most one
+/// part in 80,000.
 struct Alphabet {
     pairs: &'static [[u8; 2]],
 }
@@ -93,7 +94,8 @@ pub fn zip<'a>(stream: &mut Stream, buffer: &'a mut [u8; 9]) -> &'a str {
     as_text(buffer)
 }
 
-/// I_DATA or S_DATA: an a-string \[26..50\], and in a random tenth of them `ORIGINAL` at a random place (clause 4.3.3.1).
+/// I_DATA or S_DATA: an a-string \[26..50\], and in a random tenth of them `ORIGINAL` at a random place (clause
+/// 4.3.3.1).
 #[inline]
 pub fn data<'a>(stream: &mut Stream, buffer: &'a mut [u8; 50]) -> &'a str {
     const MARK: &[u8; 8] = b"ORIGINAL";
@@ -135,16 +137,23 @@ mod tests {
 
     #[test]
     fn characters_are_uniform_at_every_place() {
-        for (alphabet, characters) in [(&NUMERIC, &DIGITS[..]), (&ALPHABETIC, &LETTERS[..]), (&ALPHANUMERIC, &BOTH[..])] {
+        for (alphabet, characters) in [(&NUMERIC, &DIGITS[..]), (&ALPHABETIC, &LETTERS[..]), (&ALPHANUMERIC, &BOTH[..])]
+        {
             // 13 characters: a whole word and a cut one.
             for place in counts(|stream, buffer| alphabet.fill(stream, buffer), 13, 100_000) {
                 let drawn: u32 = place.iter().sum();
                 let expected = f64::from(drawn) / characters.len() as f64;
-                let chi_square: f64 =
-                    characters.iter().map(|&byte| (f64::from(place[byte as usize]) - expected).powi(2) / expected).sum();
+                let chi_square: f64 = characters
+                    .iter()
+                    .map(|&byte| (f64::from(place[byte as usize]) - expected).powi(2) / expected)
+                    .sum();
                 let freedom = (characters.len() - 1) as f64;
                 assert!(chi_square < freedom + 5.0 * (2.0 * freedom).sqrt(), "{chi_square} of {freedom}");
-                assert_eq!(characters.iter().map(|&byte| place[byte as usize]).sum::<u32>(), drawn, "a foreign character");
+                assert_eq!(
+                    characters.iter().map(|&byte| place[byte as usize]).sum::<u32>(),
+                    drawn,
+                    "a foreign character"
+                );
             }
         }
     }

@@ -21,12 +21,14 @@ pub const fn pass() -> u64 {
 /// The mean of keying times and of think times over a deck, in seconds.
 pub fn means() -> (f64, f64) {
     let cards = CARDS.iter().map(|cards| f64::from(*cards)).sum::<f64>();
-    let mean =
-        |times: &[u32; 5]| times.iter().zip(CARDS).map(|(time, cards)| f64::from(*time) * f64::from(cards)).sum::<f64>() / cards;
+    let mean = |times: &[u32; 5]| {
+        times.iter().zip(CARDS).map(|(time, cards)| f64::from(*time) * f64::from(cards)).sum::<f64>() / cards
+    };
     (mean(&KEYING), mean(&MEAN_THINK))
 }
 
-/// A think time after a transaction of a type, in microseconds: negative exponential, cut at ten means, with the standard's mean.
+/// A think time after a transaction of a type, in microseconds: negative exponential, cut at ten means, with the
+/// standard's mean.
 pub fn think_time(stream: &mut Stream, transaction: usize) -> u64 {
     stream.exponential(f64::from(MEAN_THINK[transaction]) * 1e6) as u64
 }

@@ -5,7 +5,8 @@ use super::output::Output;
 use crate::workload::trace::{Footprint, MOST_COLUMNS, Mark, Trace};
 use crate::workload::value::Money;
 
-/// An order by its number, its customer and its lines. Were it lost with its number, another order would get that, of another customer.
+/// An order by its number, its customer and its lines. Were it lost with its number, another order would get that, of
+/// another customer.
 static ORDER: Mark =
     Mark { table: "orders", joined: None, columns: &["o_w_id", "o_d_id", "o_id", "o_c_id", "o_ol_cnt"], amount: None };
 
@@ -26,8 +27,12 @@ static PAYMENT: Mark = Mark {
 };
 
 /// A payment whose customer was named by the last name, which is not in HISTORY.
-static PAYMENT_BY_NAME: Mark =
-    Mark { table: "history", joined: None, columns: &["h_w_id", "h_d_id", "h_c_w_id", "h_c_d_id"], amount: Some("h_amount") };
+static PAYMENT_BY_NAME: Mark = Mark {
+    table: "history",
+    joined: None,
+    columns: &["h_w_id", "h_d_id", "h_c_w_id", "h_c_d_id"],
+    amount: Some("h_amount"),
+};
 
 /// The row of a completed transaction.
 pub(super) fn of(input: &Input, output: &Output) -> Option<Trace> {

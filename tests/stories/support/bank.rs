@@ -1,5 +1,5 @@
-//! The reference model: a bank in memory, by the letter of the paper (Gray and Levine, MSR-TR-2005-39, appendix 1) and of TPC-A and TPC-B. It
-//! knows no SQL, and nothing of how the program numbers, draws or writes.
+//! The reference model: a bank in memory, by the letter of the paper (Gray and Levine, MSR-TR-2005-39, appendix 1) and
+//! of TPC-A and TPC-B. It knows no SQL, and nothing of how the program numbers, draws or writes.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -93,7 +93,10 @@ impl Bank {
     /// Before its first customer: all balances are zero, and there is no history.
     pub fn new(kind: Kind) -> Bank {
         let each = |count, id: &dyn Fn(i32, i32) -> i32| {
-            (0..BRANCHES).flat_map(|branch| (0..count).map(move |place| (branch, place))).map(|(b, p)| (id(b, p), (b, 0))).collect()
+            (0..BRANCHES)
+                .flat_map(|branch| (0..count).map(move |place| (branch, place)))
+                .map(|(b, p)| (id(b, p), (b, 0)))
+                .collect()
         };
         Bank {
             kind,
@@ -144,7 +147,8 @@ fn same<K: Ord + Debug, V: PartialEq + Debug>(
     Ok(())
 }
 
-/// Where a number stands in a message, at the right of its place: account, teller, branch, amount in cents; in a reply the new balance, too.
+/// Where a number stands in a message, at the right of its place: account, teller, branch, amount in cents; in a reply
+/// the new balance, too.
 const PLACES: [(usize, usize); 5] = [(0, 10), (10, 20), (20, 30), (30, 44), (44, 64)];
 
 fn field(message: &[u8], number: usize) -> i64 {
@@ -218,8 +222,11 @@ pub fn drawn(kind: Kind, seed: u64, count: usize) -> Vec<Input> {
             (branch + random.random_range(1..BRANCHES)) % BRANCHES
         };
         let account = kind.account(if home { branch } else { other }, random.random_range(0..kind.accounts()));
-        let amount =
-            if kind == Kind::Gray { random.random_range(-50_000..50_000) } else { random.random_range(-999_999..=999_999) };
+        let amount = if kind == Kind::Gray {
+            random.random_range(-50_000..50_000)
+        } else {
+            random.random_range(-999_999..=999_999)
+        };
         write(kind, Asked { branch, teller, account, amount })
     };
     (0..count).map(draw).collect()
@@ -228,7 +235,11 @@ pub fn drawn(kind: Kind, seed: u64, count: usize) -> Vec<Input> {
 /// What a SQLite file holds.
 pub fn of_sqlite(file: &Path) -> Held {
     let connection = rusqlite::Connection::open(file).unwrap();
-    fn all<T>(connection: &rusqlite::Connection, sql: &str, row: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>) -> Vec<T> {
+    fn all<T>(
+        connection: &rusqlite::Connection,
+        sql: &str,
+        row: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+    ) -> Vec<T> {
         connection.prepare(sql).unwrap().query_map([], row).unwrap().map(Result::unwrap).collect()
     }
     let balances = |sql| all(&connection, sql, |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))));
@@ -247,13 +258,18 @@ pub fn of_sqlite(file: &Path) -> Held {
 /// What the schema `debitcredit` in PostgreSQL holds.
 pub async fn of_postgres(client: &tokio_postgres::Client) -> Held {
     let all = async |sql: &str| client.query(sql, &[]).await.unwrap();
-    let balances = |rows: Vec<tokio_postgres::Row>| rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect();
+    let balances =
+        |rows: Vec<tokio_postgres::Row>| rows.iter().map(|row| (row.get(0), (row.get(1), row.get(2)))).collect();
     let branch = all("SELECT branch_id, (branch_balance * 100)::bigint FROM debitcredit.branch").await;
     let history = all("SELECT branch_id, teller_id, account_id, (amount * 100)::bigint FROM debitcredit.history").await;
     Held {
         branch: branch.iter().map(|row| (row.get(0), row.get(1))).collect(),
-        teller: balances(all("SELECT teller_id, branch_id, (teller_balance * 100)::bigint FROM debitcredit.teller").await),
-        account: balances(all("SELECT account_id, branch_id, (account_balance * 100)::bigint FROM debitcredit.account").await),
+        teller: balances(
+            all("SELECT teller_id, branch_id, (teller_balance * 100)::bigint FROM debitcredit.teller").await,
+        ),
+        account: balances(
+            all("SELECT account_id, branch_id, (account_balance * 100)::bigint FROM debitcredit.account").await,
+        ),
         history: history.iter().map(|row| (row.get(0), row.get(1), row.get(2), row.get(3))).collect(),
     }
 }
@@ -262,7 +278,8 @@ pub async fn of_postgres(client: &tokio_postgres::Client) -> Held {
 pub async fn of_mysql(client: &mut mysql_async::Conn) -> Held {
     use mysql_async::prelude::Queryable;
     let cents = |column: &str| format!("CAST({column} * 100 AS SIGNED)");
-    let branch: Vec<(i32, i64)> = client.query(format!("SELECT branch_id, {} FROM branch", cents("branch_balance"))).await.unwrap();
+    let branch: Vec<(i32, i64)> =
+        client.query(format!("SELECT branch_id, {} FROM branch", cents("branch_balance"))).await.unwrap();
     let mut balances = async |table: &str| {
         let sql = format!("SELECT {table}_id, branch_id, {} FROM {table}", cents(&format!("{table}_balance")));
         client.query_map(sql, |(id, branch, balance): (i32, i32, i64)| (id, (branch, balance))).await.unwrap()
@@ -284,8 +301,8 @@ pub async fn mysql_times(client: &mut mysql_async::Conn) -> (i64, i64) {
     client.query_first(format!("SELECT {}, {} FROM history", micros("min"), micros("max"))).await.unwrap().unwrap()
 }
 
-/// Rows that are filled up have a filler of so many bytes in each: with integers of four bytes and amounts of seven, a hundred and more, fifty
-/// in the history.
+/// Rows that are filled up have a filler of so many bytes in each: with integers of four bytes and amounts of seven, a
+/// hundred and more, fifty in the history.
 pub async fn mysql_sizes(client: &mut mysql_async::Conn, kind: Kind) {
     use mysql_async::prelude::Queryable;
     for (table, _) in TABLES {
@@ -303,14 +320,18 @@ pub async fn mysql_sizes(client: &mut mysql_async::Conn, kind: Kind) {
 /// First and last time in history, in microseconds since 1970.
 pub fn sqlite_times(file: &Path) -> (i64, i64) {
     let connection = rusqlite::Connection::open(file).unwrap();
-    connection.query_row("SELECT min(time_stamp), max(time_stamp) FROM history", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
+    connection
+        .query_row("SELECT min(time_stamp), max(time_stamp) FROM history", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
 }
 
 /// As [`sqlite_times`].
 pub async fn postgres_times(client: &tokio_postgres::Client) -> (i64, i64) {
     let micros = |of| format!("(extract(epoch FROM {of}(time_stamp)) * 1000000)::bigint");
-    let row =
-        client.query_one(&format!("SELECT {}, {} FROM debitcredit.history", micros("min"), micros("max")), &[]).await.unwrap();
+    let row = client
+        .query_one(&format!("SELECT {}, {} FROM debitcredit.history", micros("min"), micros("max")), &[])
+        .await
+        .unwrap();
     (row.get(0), row.get(1))
 }
 
@@ -337,12 +358,14 @@ pub async fn postgres_sizes(client: &tokio_postgres::Client, kind: Kind) {
     for (table, columns) in TABLES {
         let numbers = columns.iter().map(|column| format!("pg_column_size({column})")).collect::<Vec<_>>().join(" + ");
         let filler = if kind == Kind::Gray { "" } else { " + octet_length(filler)" };
-        let sql = format!("SELECT min({numbers}{filler})::bigint, max({numbers}{filler})::bigint FROM debitcredit.{table}");
+        let sql =
+            format!("SELECT min({numbers}{filler})::bigint, max({numbers}{filler})::bigint FROM debitcredit.{table}");
         let row = client.query_one(&sql, &[]).await.unwrap();
         size_is_right(kind, table, row.get(0), row.get(1));
         if kind != Kind::Gray {
             // Not compressed away, and not kept elsewhere: see the type's header of a byte.
-            let whole = format!("SELECT bool_and(pg_column_size(filler) = octet_length(filler) + 1) FROM debitcredit.{table}");
+            let whole =
+                format!("SELECT bool_and(pg_column_size(filler) = octet_length(filler) + 1) FROM debitcredit.{table}");
             assert!(client.query_one(&whole, &[]).await.unwrap().get::<_, bool>(0), "{table}");
         }
     }
@@ -350,7 +373,8 @@ pub async fn postgres_sizes(client: &tokio_postgres::Client, kind: Kind) {
 
 /// Bytes of an integer in a record of SQLite's file format.
 fn integer(column: &str) -> String {
-    let within = |bits: u32, bytes: u32| format!("WHEN {column} BETWEEN -{0} AND {0} - 1 THEN {bytes} ", 1_i64 << (bits - 1));
+    let within =
+        |bits: u32, bytes: u32| format!("WHEN {column} BETWEEN -{0} AND {0} - 1 THEN {bytes} ", 1_i64 << (bits - 1));
     format!(
         "(CASE WHEN {column} IN (0, 1) THEN 0 {}{}{}{}{}ELSE 8 END)",
         within(8, 1),
@@ -366,7 +390,8 @@ fn key(column: &str) -> String {
     format!("(CASE WHEN {column} < 128 THEN 1 WHEN {column} < 16384 THEN 2 WHEN {column} < 2097152 THEN 3 ELSE 4 END)")
 }
 
-/// The bytes that the columns of a row take in the file, reckoned by its format and held against what SQLite says of its pages.
+/// The bytes that the columns of a row take in the file, reckoned by its format and held against what SQLite says of
+/// its pages.
 pub fn sqlite_sizes(file: &Path, kind: Kind) {
     let connection = rusqlite::Connection::open(file).unwrap();
     for (table, columns) in TABLES {

@@ -26,7 +26,8 @@ fn value<'a>(kind: ColumnKind, number: Option<i64>) -> Value<'a> {
 pub fn sqlite(file: &Path, table: &Table, sink: &mut dyn RowSink) {
     let connection = rusqlite::Connection::open(file).unwrap();
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let mut select = connection.prepare(&format!("SELECT {} FROM {} {}", columns.join(", "), table.name, order(table))).unwrap();
+    let mut select =
+        connection.prepare(&format!("SELECT {} FROM {} {}", columns.join(", "), table.name, order(table))).unwrap();
     let mut rows = select.query([]).unwrap();
     while let Some(row) = rows.next().unwrap() {
         for (at, column) in table.columns.iter().enumerate() {
@@ -79,8 +80,10 @@ pub async fn mysql(client: &mut mysql_async::Conn, database: &str, table: &Table
             ColumnKind::Time => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {})", column.name),
         })
         .collect();
-    let rows: Vec<Row> =
-        client.query(format!("SELECT {} FROM {database}.{} {}", columns.join(", "), table.name, order(table))).await.unwrap();
+    let rows: Vec<Row> = client
+        .query(format!("SELECT {} FROM {database}.{} {}", columns.join(", "), table.name, order(table)))
+        .await
+        .unwrap();
     for row in rows {
         for (at, column) in table.columns.iter().enumerate() {
             match column.kind {

@@ -1,5 +1,5 @@
-//! Faults in columns that no condition in SQL sees: planted in a worked database of any engine, each is told by the finding that holds its
-//! table against the seed.
+//! Faults in columns that no condition in SQL sees: planted in a worked database of any engine, each is told by the
+//! finding that holds its table against the seed.
 
 use graymark::engine::Engine;
 use graymark::engine::seed::{Depth, check};
@@ -9,8 +9,16 @@ use graymark::workload::tpcc::Tpcc;
 
 /// A fault in SQL that every engine speaks, the finding that tells it, and how a row of that finding begins.
 const FAULTS: [(&str, &str, &str); 15] = [
-    ("UPDATE warehouse SET w_street_1 = 'elsewhere' WHERE w_id = 1", "seed_warehouse", "w_id=1 w_street_1=elsewhere loaded="),
-    ("UPDATE district SET d_tax = 0 WHERE d_w_id = 2 AND d_id = 3", "seed_district", "d_w_id=2 d_id=3 d_tax=0.0000 loaded="),
+    (
+        "UPDATE warehouse SET w_street_1 = 'elsewhere' WHERE w_id = 1",
+        "seed_warehouse",
+        "w_id=1 w_street_1=elsewhere loaded=",
+    ),
+    (
+        "UPDATE district SET d_tax = 0 WHERE d_w_id = 2 AND d_id = 3",
+        "seed_district",
+        "d_w_id=2 d_id=3 d_tax=0.0000 loaded=",
+    ),
     ("UPDATE item SET i_name = 'nothing' WHERE i_id = 77777", "seed_item", "i_id=77777 i_name=nothing loaded="),
     ("UPDATE item SET i_im_id = 0 WHERE i_id = 77778", "seed_item", "i_id=77778 i_im_id=0 loaded="),
     // Where the rule of New-Order still could have left it: between 10 and 100.
@@ -19,7 +27,11 @@ const FAULTS: [(&str, &str, &str); 15] = [
         "s_quantity",
         "s_w_id=1 s_i_id=100 s_quantity=5",
     ),
-    ("UPDATE stock SET s_data = 'x' WHERE s_w_id = 2 AND s_i_id = 99999", "seed_stock", "s_w_id=2 s_i_id=99999 s_data=x loaded="),
+    (
+        "UPDATE stock SET s_data = 'x' WHERE s_w_id = 2 AND s_i_id = 99999",
+        "seed_stock",
+        "s_w_id=2 s_i_id=99999 s_data=x loaded=",
+    ),
     (
         "UPDATE customer SET c_last = 'NOBODY' WHERE c_w_id = 1 AND c_d_id = 1 AND c_id = 1",
         "seed_customer",
@@ -72,7 +84,8 @@ async fn deep<E: Engine<Tpcc>>(engine: &E, manifest: &Manifest) -> Vec<Finding> 
     check::<Tpcc, E>(engine, manifest, Depth::Deep, &mut |_| {}).await.unwrap()
 }
 
-/// A worked database holds to its seed; then `sql` plants every fault past the engine, and each is told by its own finding and by no other.
+/// A worked database holds to its seed; then `sql` plants every fault past the engine, and each is told by its own
+/// finding and by no other.
 pub async fn are_told<E: Engine<Tpcc>>(engine: &E, manifest: &Manifest, mut sql: impl AsyncFnMut(&str)) {
     let before = deep(engine, manifest).await;
     let ids: Vec<&str> = Tpcc::LASTING.iter().map(|lasting| lasting.id).collect();

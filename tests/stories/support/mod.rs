@@ -140,7 +140,8 @@ pub async fn mysql_checksums<W: Workload>(url: &str) -> Vec<(String, String)> {
     let mut client = target.connect(Some(target.database(W::NAME)), &[]).await.unwrap();
     let mut sums = Vec::new();
     for table in W::TABLES {
-        let columns: Vec<String> = table.columns.iter().map(|column| format!("coalesce({}, 'null')", column.name)).collect();
+        let columns: Vec<String> =
+            table.columns.iter().map(|column| format!("coalesce({}, 'null')", column.name)).collect();
         let sum = format!("coalesce(sum(crc32(concat_ws('|', {}))), 0)", columns.join(", "));
         let sql = format!("SELECT concat(count(*), ' ', {sum}) FROM {}", table.name);
         sums.push((table.name.to_owned(), client.query_first::<String, _>(sql).await.unwrap().unwrap()));

@@ -192,7 +192,10 @@ impl Model {
         }
         let c_discount = customer.discount;
         let total = output::total_amount(sum, c_discount, w_tax, d_tax);
-        Ok(output::NewOrder { placed: Some(Placed { o_entry_d: NOW, c_discount, w_tax, d_tax, lines, total }), ..shown })
+        Ok(output::NewOrder {
+            placed: Some(Placed { o_entry_d: NOW, c_discount, w_tax, d_tax, lines, total }),
+            ..shown
+        })
     }
 
     /// Clause 2.5.2
@@ -234,7 +237,8 @@ impl Model {
             amount: input.h_amount,
             data,
         });
-        let shown_data: String = if &customer.credit == "BC" { customer.data.chars().take(200).collect() } else { String::new() };
+        let shown_data: String =
+            if &customer.credit == "BC" { customer.data.chars().take(200).collect() } else { String::new() };
         Ok(output::Payment {
             h_date: NOW,
             w_address: warehouse.address.clone(),
@@ -330,7 +334,8 @@ impl Model {
         position.checked_sub(1).map(|at| namesakes[at].1).ok_or(Refused)
     }
 
-    /// Writes the rows of a table in the order of its primary key, columns in the schema's order; `history` in any order.
+    /// Writes the rows of a table in the order of its primary key, columns in the schema's order; `history` in any
+    /// order.
     pub fn write(&self, table: usize, sink: &mut dyn RowSink) {
         let mut row = |values: &[Value]| {
             values.iter().for_each(|value| sink.put(*value));
@@ -409,7 +414,16 @@ impl Model {
             schema::NEW_ORDER => self.new_order.iter().for_each(|(w, d, o)| row(&[Int(*o), Int(*d), Int(*w)])),
             schema::ORDERS => self.orders.iter().for_each(|((w, d, o), x)| {
                 let carrier = x.carrier_id.map_or(Value::Null, Int);
-                row(&[Int(*o), Int(*d), Int(*w), Int(x.c_id), Time(x.entry_d), carrier, Int(x.ol_cnt), Int(x.all_local)]);
+                row(&[
+                    Int(*o),
+                    Int(*d),
+                    Int(*w),
+                    Int(x.c_id),
+                    Time(x.entry_d),
+                    carrier,
+                    Int(x.ol_cnt),
+                    Int(x.all_local),
+                ]);
             }),
             schema::ORDER_LINE => self.order_line.iter().for_each(|((w, d, o, n), x)| {
                 let delivered = x.delivery_d.map_or(Value::Null, Time);
@@ -426,9 +440,10 @@ impl Model {
                     Text(&x.dist_info),
                 ]);
             }),
-            schema::ITEM => {
-                self.item.iter().for_each(|(i, x)| row(&[Int(*i), Int(x.im_id), Text(&x.name), Cash(x.price), Text(&x.data)]))
-            }
+            schema::ITEM => self
+                .item
+                .iter()
+                .for_each(|(i, x)| row(&[Int(*i), Int(x.im_id), Text(&x.name), Cash(x.price), Text(&x.data)])),
             schema::STOCK => self.stock.iter().for_each(|((w, i), x)| {
                 let [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10] = &x.dist;
                 row(&[
@@ -492,8 +507,13 @@ impl RowSink for Filling {
             }
             schema::DISTRICT => {
                 let (d, w) = (row.int(), row.int());
-                let it =
-                    District { name: row.text(), address: row.address(), tax: row.rate(), ytd: row.money(), next_o_id: row.int() };
+                let it = District {
+                    name: row.text(),
+                    address: row.address(),
+                    tax: row.rate(),
+                    ytd: row.money(),
+                    next_o_id: row.int(),
+                };
                 model.district.insert((w, d), it).is_none()
             }
             schema::CUSTOMER => {
@@ -620,6 +640,12 @@ impl Fields<'_> {
     }
 
     fn address(&mut self) -> Address {
-        Address { street_1: self.text(), street_2: self.text(), city: self.text(), state: self.text(), zip: self.text() }
+        Address {
+            street_1: self.text(),
+            street_2: self.text(),
+            city: self.text(),
+            state: self.text(),
+            zip: self.text(),
+        }
     }
 }

@@ -98,7 +98,8 @@ pub type Books = (Vec<(i32, i64)>, [Vec<(i32, (i32, i64))>; 2], Vec<(i32, i32, i
 pub fn books(connection: &Connection, url: &str) -> Books {
     let integers = url.contains("SQLite");
     let schema = if url.contains("PostgreSQL") { "debitcredit." } else { "" };
-    let all = |columns: &str, table: &str| connection.query(&format!("SELECT {columns} FROM {schema}{table}")).unwrap().rows;
+    let all =
+        |columns: &str, table: &str| connection.query(&format!("SELECT {columns} FROM {schema}{table}")).unwrap().rows;
     let int = |row: &Row, at: usize| row.int(at).unwrap();
     let cents = |row: &Row, at: usize| if integers { row.long(at).unwrap() } else { row.money(at).unwrap().0 };
     let branch = all("branch_id, branch_balance", "branch").iter().map(|row| (int(row, 0), cents(row, 1))).collect();

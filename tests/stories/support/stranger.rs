@@ -7,7 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A program run by the user `nobody`; none, and a word about it, where the test is not root's and so cannot be anybody else.
+/// A program run by the user `nobody`; none, and a word about it, where the test is not root's and so cannot be anybody
+/// else.
 pub fn try_it(program: &str, arguments: &[&str]) -> Option<Command> {
     if !nix::unistd::Uid::effective().is_root() {
         println!("not run: only root can be another user");
@@ -57,8 +58,8 @@ impl Plant {
         self.place.path().join("data")
     }
 
-    /// Starts a server with a link of either kind in the place of each file, and with a data directory that is a link: each is refused by its name, and the
-    /// file that it leads to is what it was.
+    /// Starts a server with a link of either kind in the place of each file, and with a data directory that is a link:
+    /// each is refused by its name, and the file that it leads to is what it was.
     pub fn is_never_followed<T>(&self, names: &[&str], start: impl Fn(&Path) -> Result<T, graymark::engine::Error>) {
         let before = fs::metadata(&self.secret).unwrap();
         for name in names {

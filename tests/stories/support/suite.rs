@@ -1,12 +1,14 @@
-//! The conformance suite: a script of inputs executed one after the other by a database and by the reference model. Every output is
-//! compared field by field, and at the end every row of every table.
+//! The conformance suite: a script of inputs executed one after the other by a database and by the reference model.
+//! Every output is compared field by field, and at the end every row of every table.
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrayvec::ArrayVec;
 use graymark::engine::{Engine, Failure, Session};
-use graymark::workload::tpcc::input::{Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel};
+use graymark::workload::tpcc::input::{
+    Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel,
+};
 use graymark::workload::tpcc::output::Output;
 use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::{DISTRICTS, Tpcc, UNUSED_ITEM, schema};
@@ -42,8 +44,8 @@ pub const SCRIPT: &[Step] = &[
     ("inputs of terminals on the worked database", of_terminals),
 ];
 
-/// Runs the script against an engine whose database holds a fresh population of the suite. `dump` writes the rows of a table in the
-/// schema's columns, in the order of its primary key. The error says where engine and model part.
+/// Runs the script against an engine whose database holds a fresh population of the suite. `dump` writes the rows of a
+/// table in the schema's columns, in the order of its primary key. The error says where engine and model part.
 pub async fn conforms<E: Engine<Tpcc>>(
     engine: &E,
     model: Model,
@@ -74,11 +76,15 @@ pub async fn session_conforms<S: Session<Tpcc>>(
                 (Err(Refused), Err(Failure::Invalid(_))) => Ok(()),
                 (_, found) => Err(format!("{found:?}")),
             };
-            agree.map_err(|found| format!("{name}: {input:?}\n  the model says {expected:?}\n  the database   {found}"))?;
+            agree.map_err(|found| {
+                format!("{name}: {input:?}\n  the model says {expected:?}\n  the database   {found}")
+            })?;
         }
     }
     for (number, table) in schema::TABLES.iter().enumerate() {
-        same_rows(&model, number, table, began, &mut dump).await.map_err(|why| format!("table {}: {why}", table.name))?;
+        same_rows(&model, number, table, began, &mut dump)
+            .await
+            .map_err(|why| format!("table {}: {why}", table.name))?;
     }
     Ok(())
 }
@@ -87,7 +93,8 @@ fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970").as_micros() as i64
 }
 
-/// Puts [`NOW`] in the place of a date that the database set since `began`; its clock may show no more than milliseconds.
+/// Puts [`NOW`] in the place of a date that the database set since `began`; its clock may show no more than
+/// milliseconds.
 fn without_date(date: Timestamp, began: i64) -> Timestamp {
     if (began / 1_000 * 1_000..=now()).contains(&date.0) { NOW } else { date }
 }
@@ -249,7 +256,14 @@ pub fn payments_by_name(model: &Model) -> Vec<Input> {
         assert!((1..=4).all(|count| by_count.contains_key(&count)), "some name has 1, 2, 3 and 4 bearers");
         for name in by_count.values().flat_map(|names| names.iter().take(4)) {
             let customer = Customer::LastName(*name);
-            payments.push(Input::Payment(Payment { w_id: 1, d_id: 9, c_w_id, c_d_id, customer, h_amount: Money::new(17, 1) }));
+            payments.push(Input::Payment(Payment {
+                w_id: 1,
+                d_id: 9,
+                c_w_id,
+                c_d_id,
+                customer,
+                h_amount: Money::new(17, 1),
+            }));
         }
     }
     payments
@@ -294,7 +308,8 @@ fn order_status(model: &Model) -> Vec<Input> {
 
 fn refusals(_: &Model) -> Vec<Input> {
     let nobody = Customer::LastName(LastName::from("NOBODY").expect("a short name"));
-    let payment = |w_id, customer| Payment { w_id, d_id: 1, c_w_id: 1, c_d_id: 1, customer, h_amount: Money::new(1, 0) };
+    let payment =
+        |w_id, customer| Payment { w_id, d_id: 1, c_w_id: 1, c_d_id: 1, customer, h_amount: Money::new(1, 0) };
     vec![
         Input::Payment(payment(1, nobody)),
         Input::Payment(payment(1, Customer::Id(3_001))),
@@ -311,9 +326,11 @@ fn refusals(_: &Model) -> Vec<Input> {
 pub fn stock_levels(model: &Model) -> Vec<Input> {
     let mut inputs = Vec::new();
     for d_id in 1..=DISTRICTS {
-        let mut low = model.stock.iter().filter(|((w, _), stock)| *w == 1 && stock.quantity < 15).skip(40 * d_id as usize);
+        let mut low =
+            model.stock.iter().filter(|((w, _), stock)| *w == 1 && stock.quantity < 15).skip(40 * d_id as usize);
         for _ in 0..3 {
-            let lines: Vec<Line> = low.by_ref().take(7).flat_map(|((_, i_id), _)| [line(*i_id, 1, 1), line(*i_id, 2, 1)]).collect();
+            let lines: Vec<Line> =
+                low.by_ref().take(7).flat_map(|((_, i_id), _)| [line(*i_id, 1, 1), line(*i_id, 2, 1)]).collect();
             inputs.push(order(d_id, 20, &lines));
         }
         inputs.extend((10..=20).map(|threshold| Input::StockLevel(StockLevel { w_id: 1, d_id, threshold })));

@@ -13,18 +13,25 @@ use crate::support;
 
 /// Whether a private Virtuoso can be started here and spoken to; a test that needs one ends without.
 pub fn require() -> Option<()> {
-    let places =
-        ["/usr/lib/x86_64-linux-gnu/odbc", "/usr/lib/aarch64-linux-gnu/odbc", "/usr/lib/odbc", "/usr/lib64", "/usr/local/lib"];
+    let places = [
+        "/usr/lib/x86_64-linux-gnu/odbc",
+        "/usr/lib/aarch64-linux-gnu/odbc",
+        "/usr/lib/odbc",
+        "/usr/lib64",
+        "/usr/local/lib",
+    ];
     let driver = places.iter().any(|place| Path::new(place).join("virtodbc.so").exists());
     let there = server::virtuoso::available().map_err(|error| error.to_string());
-    let there =
-        there.and_then(|()| if driver { Ok(()) } else { Err("Virtuoso's ODBC driver (virtodbc.so) is not installed".to_owned()) });
+    let there = there.and_then(|()| {
+        if driver { Ok(()) } else { Err("Virtuoso's ODBC driver (virtodbc.so) is not installed".to_owned()) }
+    });
     support::found(there)
 }
 
 /// A small private Virtuoso.
 pub fn small() -> Virtuoso {
-    Virtuoso::open(support::options("virtuoso:local?buffers=20000", Via::Procedures)).expect("a private Virtuoso starts")
+    Virtuoso::open(support::options("virtuoso:local?buffers=20000", Via::Procedures))
+        .expect("a private Virtuoso starts")
 }
 
 /// The rows of a table, in the schema's columns and in the order of the primary key.
@@ -37,8 +44,10 @@ pub fn dump(connection: &Connection, table: &Table, sink: &mut dyn RowSink) {
             _ => column.name.to_owned(),
         })
         .collect();
-    let order = if table.primary_key.is_empty() { String::new() } else { format!("ORDER BY {}", table.primary_key.join(", ")) };
-    let mut select = connection.prepare(&format!("SELECT {} FROM tpcc.DBA.{} {order}", columns.join(", "), table.name)).unwrap();
+    let order =
+        if table.primary_key.is_empty() { String::new() } else { format!("ORDER BY {}", table.primary_key.join(", ")) };
+    let mut select =
+        connection.prepare(&format!("SELECT {} FROM tpcc.DBA.{} {order}", columns.join(", "), table.name)).unwrap();
     select.execute(1).unwrap();
     while let Some(row) = select.fetch().unwrap() {
         for (at, column) in table.columns.iter().enumerate() {

@@ -1,5 +1,6 @@
--- The four tables of DebitCredit as Gray and Levine have them (MSR-TR-2005-39, appendix 1), but for money, which is exact here: with
--- floating point no sum could be compared with another. InnoDB keeps a table in the order of its primary key.
+-- The four tables of DebitCredit as Gray and Levine have them (MSR-TR-2005-39, appendix 1), but for money, which is
+-- exact here: with floating point no sum could be compared with another. InnoDB keeps a table in the order of its
+-- primary key.
 
 -- name: branch
 CREATE TABLE IF NOT EXISTS branch (

@@ -72,7 +72,9 @@ impl Port for DebitCredit {
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String> {
         let command = |sql| Some(Command { sql, writes: true });
         match via {
-            Via::Statements => Ok(debitcredit::load(include_str!("statements.sql"))?.into_iter().map(command).collect()),
+            Via::Statements => {
+                Ok(debitcredit::load(include_str!("statements.sql"))?.into_iter().map(command).collect())
+            }
             Via::Procedures => Ok(CALLS.into_iter().map(command).collect()),
         }
     }

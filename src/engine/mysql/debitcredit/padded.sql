@@ -1,5 +1,6 @@
--- The four tables of TPC-A and TPC-B: rows of at least 100 bytes of content, 50 in the history. The fillers really take their space: the
--- loader writes letters into them, and the history has them by default. InnoDB keeps a table in the order of its primary key.
+-- The four tables of TPC-A and TPC-B: rows of at least 100 bytes of content, 50 in the history. The fillers really take
+-- their space: the loader writes letters into them, and the history has them by default. InnoDB keeps a table in the
+-- order of its primary key.
 
 -- name: branch
 CREATE TABLE IF NOT EXISTS branch (

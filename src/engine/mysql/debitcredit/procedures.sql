@@ -1,5 +1,6 @@
--- The transaction as one call, in the two orders of the profiles. A row that is missing is an error, so that nothing is done; any error
--- rolls back all of it and is told to the client as it came. A client that reads this file itself needs DELIMITER around each of them.
+-- The transaction as one call, in the two orders of the profiles. A row that is missing is an error, so that nothing is
+-- done; any error rolls back all of it and is told to the client as it came. A client that reads this file itself needs
+-- DELIMITER around each of them.
 
 -- name: debit_credit
 -- Gray and Levine (appendix 1). Teller, account, history, branch; the branch follows from the teller's number.

@@ -1,4 +1,5 @@
--- The two access paths beside the primary keys that the transactions need, made after the rows are loaded: InnoDB then sorts and fills them.
+-- The two access paths beside the primary keys that the transactions need, made after the rows are loaded: InnoDB then
+-- sorts and fills them.
 
 -- name: customer_name
 -- Payment and Order-Status by last name. The customers of a name are in the order of C_FIRST.

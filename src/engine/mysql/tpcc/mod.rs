@@ -48,7 +48,8 @@ impl Port for Tpcc {
         match via {
             Via::Statements => {
                 let access = script::statements(STATEMENTS);
-                let reads = |name: &str| access.iter().any(|s| s.name == name && s.notes.get("access") == Some(&"read"));
+                let reads =
+                    |name: &str| access.iter().any(|s| s.name == name && s.notes.get("access") == Some(&"read"));
                 let sql = Statement::load(STATEMENTS)?.into_iter();
                 let named = sql.zip(Statement::ALL.map(Statement::name));
                 Ok(named.map(|(sql, name)| Some(Command { sql, writes: !reads(name) })).collect())

@@ -15,8 +15,8 @@ use crate::workload::tpcc::output::{self, OrderedLine, Output, Placed, total_amo
 use crate::workload::tpcc::{DISTRICTS, MAX_LINES};
 use crate::workload::value::{Money, Value};
 
-/// The procedures that write stand behind the numbers of the statements; those that only read take the numbers of the statements that they
-/// stand for, as they return the same rows.
+/// The procedures that write stand behind the numbers of the statements; those that only read take the numbers of the
+/// statements that they stand for, as they return the same rows.
 const NEW_ORDER: usize = Statement::ALL.len();
 const PAYMENT: usize = NEW_ORDER + 1;
 const DELIVERY: usize = PAYMENT + 1;
@@ -60,13 +60,15 @@ fn int(value: i32) -> Wire {
     Wire::Int(value.into())
 }
 
-/// The lines as a document, in the order in which their stock is locked, and the passes that they take: lines of a repeated stock row have
-/// passes of their own.
+/// The lines as a document, in the order in which their stock is locked, and the passes that they take: lines of a
+/// repeated stock row have passes of their own.
 fn lines(input: &input::NewOrder) -> (String, i32) {
     let stock = |line: &input::Line| (line.supply_w_id, line.i_id);
-    let earlier =
-        |place: usize, line: &input::Line| input.lines.iter().take(place).filter(|other| stock(other) == stock(line)).count();
-    let keys = input.lines.iter().enumerate().map(|(place, line)| (earlier(place, line), stock(line), place, line.quantity));
+    let earlier = |place: usize, line: &input::Line| {
+        input.lines.iter().take(place).filter(|other| stock(other) == stock(line)).count()
+    };
+    let keys =
+        input.lines.iter().enumerate().map(|(place, line)| (earlier(place, line), stock(line), place, line.quantity));
     let mut order: ArrayVec<_, MAX_LINES> = keys.collect();
     order.sort_unstable();
     let mut json = String::with_capacity(24 * MAX_LINES);
@@ -119,7 +121,8 @@ fn ordered(replies: &[Rows], input: &input::NewOrder) -> Result<output::NewOrder
     for row in lines {
         let number = row.int(0)?;
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let line = place.and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
+        let line = place
+            .and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
         let (ordered, line) =
             line.ok_or_else(|| Failure::Invalid(format!("New-Order: line {number} came back unasked or twice")))?;
         let i_price = row.money(2)?;
@@ -140,7 +143,12 @@ fn ordered(replies: &[Rows], input: &input::NewOrder) -> Result<output::NewOrder
         return Err(Failure::Invalid(format!("New-Order: {} lines came back for {}", lines.len(), input.lines.len())));
     }
     let total = total_amount(sum, c_discount, w_tax, d_tax);
-    Ok(output::NewOrder { o_id, c_last, c_credit, placed: Some(Placed { o_entry_d, c_discount, w_tax, d_tax, lines, total }) })
+    Ok(output::NewOrder {
+        o_id,
+        c_last,
+        c_credit,
+        placed: Some(Placed { o_entry_d, c_discount, w_tax, d_tax, lines, total }),
+    })
 }
 
 async fn payment(connection: &mut Connection, input: &input::Payment) -> Result<output::Payment, Failure> {
@@ -187,8 +195,9 @@ fn delivered(replies: &[Rows]) -> Result<output::Delivery, Failure> {
     while let Some(d_id) = numbers.next() {
         let unreadable = || Failure::Invalid(format!("Delivery: `{list}` is no list of districts and orders"));
         let (Ok(d_id), Some(Ok(o_id))) = (d_id, numbers.next()) else { return Err(unreadable()) };
-        let district: Option<&mut Option<i32>> =
-            i32::checked_sub(d_id, 1).and_then(|place| usize::try_from(place).ok()).and_then(|place| orders.get_mut(place));
+        let district: Option<&mut Option<i32>> = i32::checked_sub(d_id, 1)
+            .and_then(|place| usize::try_from(place).ok())
+            .and_then(|place| orders.get_mut(place));
         *district.ok_or_else(unreadable)? = Some(o_id);
     }
     Ok(output::Delivery { orders })

@@ -1,10 +1,11 @@
 -- The nine tables of TPC-C (clause 1.3).
 --
--- Types: identifiers, counts and quantities are integers, wide enough for twice the populated range (1.4.11) and for counters of
--- long runs. Money and rates are exact decimals (1.3.1). Dates are UTC; TIMESTAMP would end in 2038, the standard's dates do in 2100.
--- Texts are compared byte by byte: the order of C_FIRST must not depend on a language.
+-- Types: identifiers, counts and quantities are integers, wide enough for twice the populated range (1.4.11) and for
+-- counters of long runs. Money and rates are exact decimals (1.3.1). Dates are UTC; TIMESTAMP would end in 2038, the
+-- standard's dates do in 2100. Texts are compared byte by byte: the order of C_FIRST must not depend on a language.
 --
--- InnoDB keeps a table in the order of its primary key, so that this is there from the beginning, and rows are loaded in its order.
+-- InnoDB keeps a table in the order of its primary key, so that this is there from the beginning, and rows are loaded
+-- in its order.
 
 -- name: warehouse
 CREATE TABLE IF NOT EXISTS warehouse (

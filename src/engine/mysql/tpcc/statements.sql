@@ -1,15 +1,17 @@
--- The statements of the five transactions, sent by the client (--via statements): prepared once a session, a round trip each.
+-- The statements of the five transactions, sent by the client (--via statements): prepared once a session, a round trip
+-- each.
 --
--- ?1 stands for the first argument, and so on. ?* stands for the arguments that have several places, as a JSON array of rows: JSON_TABLE
--- makes a table of them, and STRAIGHT_JOIN has them looked up one by one by primary key, in their order, so that rows are locked in the
--- order in which the client sorted them. A statement with such arguments but without ?* is sent once for each place. Of several SQL
--- statements under one name, the rows of the last are the answer.
+-- ?1 stands for the first argument, and so on. ?* stands for the arguments that have several places, as a JSON array of
+-- rows: JSON_TABLE makes a table of them, and STRAIGHT_JOIN has them looked up one by one by primary key, in their
+-- order, so that rows are locked in the order in which the client sorted them. A statement with such arguments but
+-- without ?* is sent once for each place. Of several SQL statements under one name, the rows of the last are the
+-- answer.
 --
 -- RETURNING is MariaDB's. What an UPDATE has changed is read by a SELECT behind it: the row is locked until the commit.
 --
--- Isolation: READ COMMITTED is enough, as each row that a transaction reads in order to write it is changed first and read under its
--- lock, and each transaction that only reads is one statement, that is one snapshot. Rows read without a lock (customer's discount, name
--- and credit, taxes, items) are read once in a transaction.
+-- Isolation: READ COMMITTED is enough, as each row that a transaction reads in order to write it is changed first and
+-- read under its lock, and each transaction that only reads is one statement, that is one snapshot. Rows read without a
+-- lock (customer's discount, name and credit, taxes, items) are read once in a transaction.
 
 -- name: new_order_customer
 -- access: read
@@ -103,10 +105,8 @@ SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state,
   FROM customer
  WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
 
--- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never change.
--- name: payment_customer_by_name
--- access: write
--- ?1 w_id, ?2 d_id, ?3 c_w_id, ?4 c_d_id, ?5 c_last, ?6 amount
+-- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never
+-- change. name: payment_customer_by_name access: write ?1 w_id, ?2 d_id, ?3 c_w_id, ?4 c_d_id, ?5 c_last, ?6 amount
 UPDATE (SELECT named.c_id AS chosen
           FROM (SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_first, c_id) AS place, COUNT(*) OVER () AS total
                   FROM customer
@@ -167,11 +167,9 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id
  STRAIGHT_JOIN order_line ON ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
  ORDER BY ol_number;
 
--- Takes the oldest open order of a district out of the queue. Who comes second waits for the row, finds it gone and goes on to the next, so
--- that two deliveries never take the same order.
--- name: delivery_take
--- access: write
--- ?1 w_id, ?2 d_id, once for each district
+-- Takes the oldest open order of a district out of the queue. Who comes second waits for the row, finds it gone and
+-- goes on to the next, so that two deliveries never take the same order. name: delivery_take access: write ?1 w_id, ?2
+-- d_id, once for each district
 DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id LIMIT 1
 RETURNING no_d_id, no_o_id;
 

@@ -1,5 +1,5 @@
--- The four tables of DebitCredit as Gray and Levine have them (MSR-TR-2005-39, appendix 1), but for money, which is exact here. {time} and
--- {options} are the dialect's.
+-- The four tables of DebitCredit as Gray and Levine have them (MSR-TR-2005-39, appendix 1), but for money, which is
+-- exact here. {time} and {options} are the dialect's.
 
 -- name: branch
 CREATE TABLE branch (

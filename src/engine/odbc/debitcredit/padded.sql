@@ -1,5 +1,6 @@
--- The four tables of TPC-A and TPC-B: rows of at least 100 bytes of content, 50 in the history. The fillers really take their space:
--- the loader writes letters into them, and the history has them by default. {time} and {options} are the dialect's.
+-- The four tables of TPC-A and TPC-B: rows of at least 100 bytes of content, 50 in the history. The fillers really take
+-- their space: the loader writes letters into them, and the history has them by default. {time} and {options} are the
+-- dialect's.
 
 -- name: branch
 CREATE TABLE branch (

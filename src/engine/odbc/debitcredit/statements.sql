@@ -1,5 +1,5 @@
--- The transaction of DebitCredit in SQL that nearly every database speaks, in an order that is the profile's. The conventions are those of
--- TPC-C's statements.sql.
+-- The transaction of DebitCredit in SQL that nearly every database speaks, in an order that is the profile's. The
+-- conventions are those of TPC-C's statements.sql.
 
 -- name: teller
 UPDATE teller SET teller_balance = teller_balance + ?1 WHERE teller_id = ?2;

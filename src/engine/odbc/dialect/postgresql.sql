@@ -1,5 +1,5 @@
--- What Graymark keeps beside a workload's tables, and asks of a database, in PostgreSQL. The tables are those of postgres://, so that what is
--- loaded by one can be used by the other. The bytes of a part are not kept there.
+-- What Graymark keeps beside a workload's tables, and asks of a database, in PostgreSQL. The tables are those of
+-- postgres://, so that what is loaded by one can be used by the other. The bytes of a part are not kept there.
 
 -- name: create manifest
 CREATE TABLE graymark_manifest (

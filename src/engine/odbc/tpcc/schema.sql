@@ -1,5 +1,6 @@
--- The nine tables of TPC-C (clause 1.3) in SQL that nearly every database speaks. {time} is the dialect's type of date and time with
--- fractions of a second, {options} what it adds to a table. Texts should be compared by their bytes: C_FIRST is sorted by.
+-- The nine tables of TPC-C (clause 1.3) in SQL that nearly every database speaks. {time} is the dialect's type of date
+-- and time with fractions of a second, {options} what it adds to a table. Texts should be compared by their bytes:
+-- C_FIRST is sorted by.
 
 -- name: warehouse
 CREATE TABLE warehouse (

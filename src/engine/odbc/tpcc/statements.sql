@@ -1,12 +1,15 @@
--- The statements of the five transactions of TPC-C in SQL that nearly every database speaks: no RETURNING, no LIMIT, no arrays.
+-- The statements of the five transactions of TPC-C in SQL that nearly every database speaks: no RETURNING, no LIMIT, no
+-- arrays.
 --
--- What is changed is changed first, which locks the row, and then read: a statement may be several, and the rows of the last are its
--- answer. One that changes no row ends it without an answer. A statement is worked once for each row of its array parameters.
+-- What is changed is changed first, which locks the row, and then read: a statement may be several, and the rows of the
+-- last are its answer. One that changes no row ends it without an answer. A statement is worked once for each row of
+-- its array parameters.
 --
--- ?1 is the first parameter and so on. Below the words "chosen: ?7" stands a query of whose rows the middle one, at position ceil(n/2) of n,
--- is taken: its last column becomes ?7, a whole number or, with the word "time", a date. If there is none, the statement ends; and where
--- what follows returns no rows, this row is the answer. ?note is the text that a payment writes before the data of a customer with bad
--- credit (clause 2.5.2.2). {now} is the database's clock in the dialect's words.
+-- ?1 is the first parameter and so on. Below the words "chosen: ?7" stands a query of whose rows the middle one, at
+-- position ceil(n/2) of n, is taken: its last column becomes ?7, a whole number or, with the word "time", a date. If
+-- there is none, the statement ends; and where what follows returns no rows, this row is the answer. ?note is the text
+-- that a payment writes before the data of a customer with bad credit (clause 2.5.2.2). {now} is the database's clock
+-- in the dialect's words.
 
 -- name: new_order_customer
 -- ?1 w_id, ?2 d_id, ?3 c_id
@@ -126,10 +129,8 @@ WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?4
     AND ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
 ORDER BY ol_number;
 
--- name: delivery_take
--- ?1 w_id, ?2 d_id
--- Another session may take the same order: it is gone then, the statement ends without an answer, and the district is asked again.
--- chosen: ?3
+-- name: delivery_take ?1 w_id, ?2 d_id Another session may take the same order: it is gone then, the statement ends
+-- without an answer, and the district is asked again. chosen: ?3
 SELECT no_d_id, MIN(no_o_id) FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 GROUP BY no_d_id;
 DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = ?3;
 

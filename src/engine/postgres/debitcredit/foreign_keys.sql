@@ -1,4 +1,5 @@
--- The foreign keys that Gray and Levine declare. They are checked when a branch of a teller or an account changes, which none does.
+-- The foreign keys that Gray and Levine declare. They are checked when a branch of a teller or an account changes,
+-- which none does.
 
 -- name: account_branch
 ALTER TABLE debitcredit.account ADD CONSTRAINT account_branch FOREIGN KEY (branch_id) REFERENCES debitcredit.branch (branch_id);

@@ -1,8 +1,9 @@
--- The four tables of DebitCredit as Gray and Levine have them (MSR-TR-2005-39, appendix 1), but for money, which is exact here: with
--- floating point no sum could be compared with another.
+-- The four tables of DebitCredit as Gray and Levine have them (MSR-TR-2005-39, appendix 1), but for money, which is
+-- exact here: with floating point no sum could be compared with another.
 --
--- A balance is updated in place, on its page and with no new index entries (a HOT update), only if the page has room for the new version.
--- Branches and tellers are few and hot, so that their pages are nearly empty; accounts are many, and a page has room for a few versions.
+-- A balance is updated in place, on its page and with no new index entries (a HOT update), only if the page has room
+-- for the new version. Branches and tellers are few and hot, so that their pages are nearly empty; accounts are many,
+-- and a page has room for a few versions.
 
 CREATE TABLE debitcredit.branch (
     branch_id      integer        NOT NULL,

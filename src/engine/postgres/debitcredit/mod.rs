@@ -43,7 +43,9 @@ async fn call(connection: &mut Connection, input: &Input) -> Result<Output, Fail
     let amount = (&transfer.amount as _, Type::NUMERIC);
     let row = match transfer.profile.order {
         Order::TellerFirst => connection.call(TELLER_FIRST, &[teller, account, amount]).await?,
-        Order::AccountFirst => connection.call(ACCOUNT_FIRST, &[(&transfer.branch, Type::INT4), teller, account, amount]).await?,
+        Order::AccountFirst => {
+            connection.call(ACCOUNT_FIRST, &[(&transfer.branch, Type::INT4), teller, account, amount]).await?
+        }
     };
     match column(&row, 0) {
         Ok(balance) => Ok(Output::of(input, &transfer, balance)),
@@ -72,7 +74,9 @@ impl Port for DebitCredit {
     fn commands(via: Via) -> Result<Vec<Option<Command>>, String> {
         let command = |sql| Some(Command { sql, writes: true });
         match via {
-            Via::Statements => Ok(debitcredit::load(include_str!("statements.sql"))?.into_iter().map(command).collect()),
+            Via::Statements => {
+                Ok(debitcredit::load(include_str!("statements.sql"))?.into_iter().map(command).collect())
+            }
             Via::Procedures => Ok(CALLS.into_iter().map(command).collect()),
         }
     }

@@ -1,8 +1,9 @@
 -- The four tables of TPC-A and TPC-B: rows of at least 100 bytes of content, 50 in the history. The fillers really take
 -- their space: the loader writes letters into them, and the history has them by default.
 --
--- A balance is updated in place, on its page and with no new index entries (a HOT update), only if the page has room for the new version.
--- Branches and tellers are few and hot, so that their pages are nearly empty; accounts are many, and a page has room for a few versions.
+-- A balance is updated in place, on its page and with no new index entries (a HOT update), only if the page has room
+-- for the new version. Branches and tellers are few and hot, so that their pages are nearly empty; accounts are many,
+-- and a page has room for a few versions.
 
 CREATE TABLE debitcredit.branch (
     branch_id      integer        NOT NULL,

@@ -1,5 +1,5 @@
--- The transaction as one call, in the two orders of the profiles. A call is a transaction of its own. A row that is missing is an error, so
--- that nothing is done.
+-- The transaction as one call, in the two orders of the profiles. A call is a transaction of its own. A row that is
+-- missing is an error, so that nothing is done.
 
 -- Gray and Levine (appendix 1): teller, account, history, branch; the branch follows from the teller's number.
 CREATE OR REPLACE FUNCTION debitcredit.debit_credit(p_teller_id integer, p_account_id integer, p_amount numeric) RETURNS numeric

@@ -1,5 +1,6 @@
--- Takes back what transactions did to a loaded population (graymark restore), in one transaction: every balance is zero again, and the
--- history is empty. The statements with a title run when it is committed: each returns the rows that are not as they were loaded.
+-- Takes back what transactions did to a loaded population (graymark restore), in one transaction: every balance is zero
+-- again, and the history is empty. The statements with a title run when it is committed: each returns the rows that are
+-- not as they were loaded.
 
 -- name: lock
 -- Nobody else writes meanwhile. Readers may go on.

@@ -1,5 +1,5 @@
--- The transaction as statements of the client. They go to the server in one message with BEGIN and COMMIT around them; their order is the
--- profile's.
+-- The transaction as statements of the client. They go to the server in one message with BEGIN and COMMIT around them;
+-- their order is the profile's.
 
 -- name: teller
 UPDATE debitcredit.teller SET teller_balance = teller_balance + $1::numeric WHERE teller_id = $2::integer;

@@ -1,5 +1,5 @@
--- Removes the routines of procedures.sql, by what they take: those of the same name that take something else are not Graymark's. The tables are
--- removed by their names.
+-- Removes the routines of procedures.sql, by what they take: those of the same name that take something else are not
+-- Graymark's. The tables are removed by their names.
 DROP PROCEDURE IF EXISTS tpcc.new_order(
     integer, integer, integer, integer[], integer[], integer[], integer[], integer[],
     integer, text, text, timestamptz, numeric, numeric, numeric, integer[], text[], numeric[], integer[], text[]);

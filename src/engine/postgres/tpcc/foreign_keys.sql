@@ -1,4 +1,5 @@
--- The relationships of clause 1.2 as constraints. The standard does not demand them; a result says whether they were declared.
+-- The relationships of clause 1.2 as constraints. The standard does not demand them; a result says whether they were
+-- declared.
 
 -- name: district_warehouse
 ALTER TABLE tpcc.district ADD CONSTRAINT district_warehouse FOREIGN KEY (d_w_id) REFERENCES tpcc.warehouse (w_id);

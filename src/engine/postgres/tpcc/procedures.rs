@@ -11,8 +11,8 @@ use crate::workload::tpcc::output::{self, OrderedLine, Output, Placed, total_amo
 use crate::workload::tpcc::{DISTRICTS, MAX_LINES};
 use crate::workload::value::{Money, Rate, Timestamp};
 
-/// The procedures that write stand behind the numbers of the statements; the functions that only read take the numbers of the
-/// statements that they stand for, as they return the same rows.
+/// The procedures that write stand behind the numbers of the statements; the functions that only read take the numbers
+/// of the statements that they stand for, as they return the same rows.
 const NEW_ORDER: usize = Statement::ALL.len();
 const PAYMENT: usize = NEW_ORDER + 1;
 const DELIVERY: usize = PAYMENT + 1;
@@ -28,15 +28,18 @@ const fn read(sql: &'static str) -> Option<Command> {
 /// What a session sends.
 pub(super) fn commands() -> Vec<Option<Command>> {
     let reads = |statement| match statement {
-        Statement::OrderStatusById => read("SELECT * FROM tpcc.order_status_by_id($1::integer, $2::integer, $3::integer)"),
-        Statement::OrderStatusByName => read("SELECT * FROM tpcc.order_status_by_name($1::integer, $2::integer, $3::text)"),
+        Statement::OrderStatusById => {
+            read("SELECT * FROM tpcc.order_status_by_id($1::integer, $2::integer, $3::integer)")
+        }
+        Statement::OrderStatusByName => {
+            read("SELECT * FROM tpcc.order_status_by_name($1::integer, $2::integer, $3::text)")
+        }
         Statement::StockLevel => read("SELECT * FROM tpcc.stock_level($1::integer, $2::integer, $3::integer)"),
         _ => None,
     };
     let new_order = "CALL tpcc.new_order($1::integer, $2::integer, $3::integer, $4::integer[], $5::integer[], $6::integer[], \
                      $7::integer[], $8::integer[], NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)";
-    let payment =
-        "SELECT * FROM tpcc.payment($1::integer, $2::integer, $3::integer, $4::integer, $5::integer, $6::text, $7::numeric)";
+    let payment = "SELECT * FROM tpcc.payment($1::integer, $2::integer, $3::integer, $4::integer, $5::integer, $6::text, $7::numeric)";
     let delivery = "SELECT * FROM tpcc.delivery($1::integer, $2::integer)";
     Statement::ALL.into_iter().map(reads).chain([write(new_order), write(payment), write(delivery)]).collect()
 }
@@ -65,7 +68,8 @@ struct Lines {
 impl Lines {
     fn new(input: &input::NewOrder) -> Lines {
         let stock = |line: &input::Line| (line.supply_w_id, line.i_id);
-        let earlier = |place: usize| input.lines[..place].iter().filter(|line| stock(line) == stock(&input.lines[place])).count();
+        let earlier =
+            |place: usize| input.lines[..place].iter().filter(|line| stock(line) == stock(&input.lines[place])).count();
         let keys = input.lines.iter().enumerate().map(|(place, line)| (earlier(place), stock(line), place));
         let mut order: ArrayVec<_, MAX_LINES> = keys.collect();
         order.sort_unstable();
@@ -117,14 +121,16 @@ fn ordered(row: &tokio_postgres::Row, input: &input::NewOrder) -> Result<output:
     let replies = names.into_iter().zip(prices).zip(quantities.into_iter().zip(brands));
     for (number, ((i_name, i_price), (s_quantity, brand))) in numbers.into_iter().zip(replies) {
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let line = place.and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
+        let line = place
+            .and_then(|place| Some((input.lines.get(place)?, placed.get_mut(place).filter(|line| line.is_none())?)));
         let (ordered, line) =
             line.ok_or_else(|| Failure::Invalid(format!("New-Order: line {number} came back unasked or twice")))?;
         let amount = i_price.0.checked_mul(i64::from(ordered.quantity)).map(Money);
         let ol_amount = amount.ok_or_else(|| Failure::Invalid(format!("New-Order: {i_price} is no price")))?;
         sum += ol_amount;
         *line = Some(OrderedLine {
-            i_name: ArrayString::from(i_name).map_err(|_| Failure::Invalid("New-Order: an I_NAME is too long".to_owned()))?,
+            i_name: ArrayString::from(i_name)
+                .map_err(|_| Failure::Invalid("New-Order: an I_NAME is too long".to_owned()))?,
             s_quantity,
             brand_generic: if brand == "B" { 'B' } else { 'G' },
             i_price,
@@ -133,7 +139,12 @@ fn ordered(row: &tokio_postgres::Row, input: &input::NewOrder) -> Result<output:
     }
     let lines = placed.into_iter().flatten().collect();
     let total = total_amount(sum, c_discount, w_tax, d_tax);
-    Ok(output::NewOrder { o_id, c_last, c_credit, placed: Some(Placed { o_entry_d, c_discount, w_tax, d_tax, lines, total }) })
+    Ok(output::NewOrder {
+        o_id,
+        c_last,
+        c_credit,
+        placed: Some(Placed { o_entry_d, c_discount, w_tax, d_tax, lines, total }),
+    })
 }
 
 async fn payment(connection: &mut Connection, input: &input::Payment) -> Result<output::Payment, Failure> {

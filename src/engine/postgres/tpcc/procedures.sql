@@ -1,17 +1,20 @@
 -- The five transactions on the server (--via procedures): one round trip each.
 --
--- They do what statements.sql does, in the same order of locks: customer, district, warehouse; new_order, orders, order_line, customer.
--- Isolation: each statement of a procedure has a snapshot of its own at READ COMMITTED; what is read in order to be written is read
--- by the statement that writes it. The transactions that only read are one statement, that is one snapshot.
+-- They do what statements.sql does, in the same order of locks: customer, district, warehouse; new_order, orders,
+-- order_line, customer. Isolation: each statement of a procedure has a snapshot of its own at READ COMMITTED; what is
+-- read in order to be written is read by the statement that writes it. The transactions that only read are one
+-- statement, that is one snapshot.
 
--- New-Order (clause 2.4) is a procedure, as only a procedure can roll back and still answer: after an unused item the standard asks for
--- a real rollback and for O_ID, C_LAST and C_CREDIT on the screen. A function would have to raise an error for it, with the values in
--- the error's text, and one order in a hundred would fill the server's log. A CALL takes 10 to 25 µs more of the server than a
--- SELECT of a function (measured on PostgreSQL 15), a few parts in a hundred of a New-Order.
+-- New-Order (clause 2.4) is a procedure, as only a procedure can roll back and still answer: after an unused item the
+-- standard asks for a real rollback and for O_ID, C_LAST and C_CREDIT on the screen. A function would have to raise an
+-- error for it, with the values in the error's text, and one order in a hundred would fill the server's log. A CALL
+-- takes 10 to 25 µs more of the server than a SELECT of a function (measured on PostgreSQL 15), a few parts in a
+-- hundred of a New-Order.
 --
--- The lines come in ascending order of (in_pass, in_supply_w_id, in_i_id): stock is locked in this order. Lines of a repeated stock row
--- have passes 0, 1, and so on, for each has to see the quantity that the one before it left. The returned arrays are in any one order;
--- out_number says which line stands where. What they hold counts only if the order was placed; then out_o_entry_d is not null.
+-- The lines come in ascending order of (in_pass, in_supply_w_id, in_i_id): stock is locked in this order. Lines of a
+-- repeated stock row have passes 0, 1, and so on, for each has to see the quantity that the one before it left. The
+-- returned arrays are in any one order; out_number says which line stands where. What they hold counts only if the
+-- order was placed; then out_o_entry_d is not null.
 CREATE OR REPLACE PROCEDURE tpcc.new_order(
     in_w_id           integer,
     in_d_id           integer,
@@ -235,8 +238,9 @@ AS $$
      ORDER BY line.ol_number;
 $$;
 
--- Delivery (clause 2.7): all districts of a warehouse in one transaction. See delivery_take in statements.sql for how the oldest open
--- orders are taken; a district that gave none is asked once more, with a new snapshot, before it counts as skipped.
+-- Delivery (clause 2.7): all districts of a warehouse in one transaction. See delivery_take in statements.sql for how
+-- the oldest open orders are taken; a district that gave none is asked once more, with a new snapshot, before it counts
+-- as skipped.
 CREATE OR REPLACE FUNCTION tpcc.delivery(
     in_w_id         integer,
     in_o_carrier_id integer,

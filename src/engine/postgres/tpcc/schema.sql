@@ -1,13 +1,14 @@
 -- The nine tables of TPC-C (clause 1.3) and two tables of Graymark's own.
 --
--- Types: identifiers, counts and quantities are integers, wide enough for twice the populated range (1.4.11) and for counters of
--- long runs. Money and rates are exact numerics (1.3.1). Texts have the collation "C": the order of C_FIRST must not depend on the
--- operating system's locale.
+-- Types: identifiers, counts and quantities are integers, wide enough for twice the populated range (1.4.11) and for
+-- counters of long runs. Money and rates are exact numerics (1.3.1). Texts have the collation "C": the order of C_FIRST
+-- must not depend on the operating system's locale.
 --
 -- Fill factors: an updated row stays on its page, with no new index entries (a HOT update), only if the page has room.
 -- New versions need this room once a row; pruning gives it back when the old versions are dead.
 
--- Hot: every Payment updates one of few rows. Few rows a page, so that sessions of different warehouses do not queue for one buffer.
+-- Hot: every Payment updates one of few rows. Few rows a page, so that sessions of different warehouses do not queue
+-- for one buffer.
 CREATE TABLE tpcc.warehouse (
     w_id       integer       NOT NULL,
     w_name     varchar(10)   COLLATE "C" NOT NULL,
@@ -114,8 +115,9 @@ CREATE TABLE tpcc.item (
     i_data  varchar(50)   COLLATE "C" NOT NULL
 );
 
--- A page holds about 22 rows; the room is for the new versions of two or three. The four columns that New-Order changes stand side by
--- side (the order of columns is free, 1.3.1): of a new version on the same page the write-ahead log then holds these, not the whole row.
+-- A page holds about 22 rows; the room is for the new versions of two or three. The four columns that New-Order changes
+-- stand side by side (the order of columns is free, 1.3.1): of a new version on the same page the write-ahead log then
+-- holds these, not the whole row.
 CREATE TABLE tpcc.stock (
     s_i_id       integer     NOT NULL,
     s_w_id       integer     NOT NULL,

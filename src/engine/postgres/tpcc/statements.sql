@@ -1,11 +1,12 @@
 -- The statements of the five transactions, sent by the client (--via statements): prepared once a session, pipelined.
 --
--- Parameters that stand for several rows come as arrays and are taken apart by unnest. The planner joins a few such rows with a table
--- by a nested loop over its primary key, in the arrays' order, so that rows are locked in the order in which the client sorted them.
+-- Parameters that stand for several rows come as arrays and are taken apart by unnest. The planner joins a few such
+-- rows with a table by a nested loop over its primary key, in the arrays' order, so that rows are locked in the order
+-- in which the client sorted them.
 --
--- Isolation: READ COMMITTED is enough, as each row that a transaction reads in order to write it is read by the very statement that
--- writes it, and each transaction that only reads is one statement, that is one snapshot. Rows read without a lock (customer's
--- discount, name and credit, taxes, items) are read once in a transaction.
+-- Isolation: READ COMMITTED is enough, as each row that a transaction reads in order to write it is read by the very
+-- statement that writes it, and each transaction that only reads is one statement, that is one snapshot. Rows read
+-- without a lock (customer's discount, name and credit, taxes, items) are read once in a transaction.
 
 -- name: new_order_customer
 -- access: read
@@ -90,9 +91,8 @@ UPDATE tpcc.customer
 RETURNING c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit, c_credit_lim,
           c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END AS c_data;
 
--- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never change.
--- name: payment_customer_by_name
--- access: write
+-- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never
+-- change. name: payment_customer_by_name access: write
 UPDATE tpcc.customer
    SET c_balance = c_balance - $6::numeric,
        c_ytd_payment = c_ytd_payment + $6::numeric,
@@ -146,11 +146,10 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, newest.o_id, newest.o_entry_d
  WHERE namesake.place = (namesake.total + 1) / 2
  ORDER BY ol_number;
 
--- Takes the oldest open order of each district out of the queue. FOR UPDATE under LIMIT waits for a competitor who holds the oldest
--- one and goes on to the next if that was taken, so two deliveries never take the same order. Orders that came after this statement
--- began are not seen: before a district counts as skipped, the statement is sent again (it then sees them).
--- name: delivery_take
--- access: write
+-- Takes the oldest open order of each district out of the queue. FOR UPDATE under LIMIT waits for a competitor who
+-- holds the oldest one and goes on to the next if that was taken, so two deliveries never take the same order. Orders
+-- that came after this statement began are not seen: before a district counts as skipped, the statement is sent again
+-- (it then sees them). name: delivery_take access: write
 WITH oldest AS MATERIALIZED (
     SELECT queue.no_d_id, queue.no_o_id
       FROM unnest($2::integer[]) AS district (d_id)
@@ -195,11 +194,10 @@ UPDATE tpcc.customer
   FROM unnest($2::integer[], $3::integer[], $4::numeric[]) AS taken (d_id, c_id, amount)
  WHERE c_w_id = $1::integer AND c_d_id = taken.d_id AND customer.c_id = taken.c_id;
 
--- Stock has one row an item, so that an item sold several times counts once. As a join this is fragile: the planner takes the range of
--- orders, whose ends come from another table, for a ninth of all lines of the district, and as these grow it comes to prefer reading the
--- whole stock of the warehouse, fifty times the work. The ends as subqueries and the items as an array leave it no such choice.
--- name: stock_level
--- access: read
+-- Stock has one row an item, so that an item sold several times counts once. As a join this is fragile: the planner
+-- takes the range of orders, whose ends come from another table, for a ninth of all lines of the district, and as these
+-- grow it comes to prefer reading the whole stock of the warehouse, fifty times the work. The ends as subqueries and
+-- the items as an array leave it no such choice. name: stock_level access: read
 SELECT count(*)::integer AS low_stock
   FROM tpcc.stock
  WHERE s_w_id = $1::integer AND s_quantity < $3::integer

@@ -1,9 +1,10 @@
--- What must hold in a DebitCredit database at any moment without open transactions. Each statement returns the rows that violate it,
--- with the values that should agree, and no row where it holds.
+-- What must hold in a DebitCredit database at any moment without open transactions. Each statement returns the rows
+-- that violate it, with the values that should agree, and no row where it holds.
 --
--- All balances are zero at the start, so that every balance is the sum of what the history says. Sides that should agree are stacked
--- (UNION ALL) and added up by their common key, so that a row with no partner on the other side counts against it as much as a wrong
--- value. The note "cost: small" stands where no large table is read: a restore checks these, too.
+-- All balances are zero at the start, so that every balance is the sum of what the history says. Sides that should
+-- agree are stacked (UNION ALL) and added up by their common key, so that a row with no partner on the other side
+-- counts against it as much as a wrong value. The note "cost: small" stands where no large table is read: a restore
+-- checks these, too.
 
 -- name: branch-tellers
 -- title: Balance of a branch = sum of the balances of its tellers

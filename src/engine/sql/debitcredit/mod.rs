@@ -1,4 +1,5 @@
-//! DebitCredit over the statement interface: the whole transaction is one exchange, for no statement needs another's answer.
+//! DebitCredit over the statement interface: the whole transaction is one exchange, for no statement needs another's
+//! answer.
 
 use super::{Arg, Call, Connection, Row, script};
 use crate::engine::{Failure, Session};
@@ -52,8 +53,12 @@ impl<C: Connection> Session<DebitCredit> for Statements<C> {
         let insert_history = Call::Statement(Statement::History as usize, &to_history);
         let update_branch = Call::Statement(Statement::Branch as usize, &to_branch);
         let calls = match transfer.profile.order {
-            Order::TellerFirst => [Call::Begin, update_teller, update_account, insert_history, update_branch, Call::Commit],
-            Order::AccountFirst => [Call::Begin, update_account, insert_history, update_teller, update_branch, Call::Commit],
+            Order::TellerFirst => {
+                [Call::Begin, update_teller, update_account, insert_history, update_branch, Call::Commit]
+            }
+            Order::AccountFirst => {
+                [Call::Begin, update_account, insert_history, update_teller, update_branch, Call::Commit]
+            }
         };
         let mut balance = None;
         let mut on_row = |_: usize, row: &dyn Row| {

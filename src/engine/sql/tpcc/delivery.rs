@@ -14,14 +14,16 @@ use crate::workload::value::Money;
 type ByDistrict<T> = [Option<T>; DISTRICTS as usize];
 type Column<T> = ArrayVec<T, { DISTRICTS as usize }>;
 
-/// Four exchanges: taking the open orders; orders and lines; customers; the commit, once all of them are known to have been there.
-/// A district that gave nothing is asked once more, for it may only have lost a race (clause 2.7.4.2 skips empty districts alone).
+/// Four exchanges: taking the open orders; orders and lines; customers; the commit, once all of them are known to have
+/// been there. A district that gave nothing is asked once more, for it may only have lost a race (clause 2.7.4.2 skips
+/// empty districts alone).
 pub(super) async fn execute(connection: &mut impl Connection, input: &Delivery) -> Result<output::Delivery, Failure> {
     let w = int(input.w_id);
     let mut orders: ByDistrict<i32> = [None; DISTRICTS as usize];
     let mut first = Some(Call::Begin);
     for _ in 0..2 {
-        let empty: Column<i32> = (1..=DISTRICTS).zip(&orders).filter(|(_, order)| order.is_none()).map(|(d_id, _)| d_id).collect();
+        let empty: Column<i32> =
+            (1..=DISTRICTS).zip(&orders).filter(|(_, order)| order.is_none()).map(|(d_id, _)| d_id).collect();
         if empty.is_empty() {
             break;
         }
@@ -39,7 +41,12 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &Delivery) 
     Ok(output::Delivery { orders })
 }
 
-async fn deliver(connection: &mut impl Connection, input: &Delivery, d_ids: &[i32], o_ids: &[i32]) -> Result<(), Failure> {
+async fn deliver(
+    connection: &mut impl Connection,
+    input: &Delivery,
+    d_ids: &[i32],
+    o_ids: &[i32],
+) -> Result<(), Failure> {
     let w = int(input.w_id);
     let order = [w, int(input.o_carrier_id), Arg::Ints(d_ids), Arg::Ints(o_ids)];
     let lines = [w, Arg::Ints(d_ids), Arg::Ints(o_ids)];
@@ -55,7 +62,10 @@ async fn deliver(connection: &mut impl Connection, input: &Delivery, d_ids: &[i3
     for (d_id, o_id) in d_ids.iter().zip(o_ids) {
         let place = (*d_id - 1) as usize;
         let (Some(c_id), Some(amount)) = (customers[place], sums[place]) else {
-            let why = format!("Delivery: order {o_id} of district {d_id} of warehouse {} or its lines are missing", input.w_id);
+            let why = format!(
+                "Delivery: order {o_id} of district {d_id} of warehouse {} or its lines are missing",
+                input.w_id
+            );
             return Err(abandon(connection, why).await);
         };
         c_ids.push(c_id);
@@ -88,7 +98,8 @@ fn set(of: &mut ByDistrict<i32>, d_id: i32, value: i32) -> Result<(), Failure> {
 fn add(to: &mut ByDistrict<Money>, d_id: i32, amount: Money) -> Result<(), Failure> {
     let sum = slot(to, d_id)?.get_or_insert_default();
     let grown = sum.0.checked_add(amount.0).map(Money);
-    *sum = grown.ok_or_else(|| Failure::Invalid(format!("Delivery: the amounts of district {d_id} are beyond any sum")))?;
+    *sum = grown
+        .ok_or_else(|| Failure::Invalid(format!("Delivery: the amounts of district {d_id} are beyond any sum")))?;
     Ok(())
 }
 
@@ -125,8 +136,8 @@ mod tests {
         }
     }
 
-    /// A database in which another session takes the orders of some districts away at the first asking, and whose customers are as
-    /// many as it says.
+    /// A database in which another session takes the orders of some districts away at the first asking, and whose
+    /// customers are as many as it says.
     struct Racing {
         lost_once: Vec<i32>,
         empty: Vec<i32>,
@@ -148,7 +159,8 @@ mod tests {
                     continue;
                 };
                 let statement = Statement::ALL[*number];
-                let Some(Arg::Ints(districts)) = arguments.iter().find(|argument| matches!(argument, Arg::Ints(_))) else {
+                let Some(Arg::Ints(districts)) = arguments.iter().find(|argument| matches!(argument, Arg::Ints(_)))
+                else {
                     panic!("no districts in {arguments:?}");
                 };
                 assert!(matches!(arguments[0], Arg::One(Value::Int(1))));
@@ -157,8 +169,9 @@ mod tests {
                     counts.push(self.customers);
                     continue;
                 }
-                let there =
-                    |d: &&i32| statement != Statement::DeliveryTake || !(self.lost_once.contains(d) || self.empty.contains(d));
+                let there = |d: &&i32| {
+                    statement != Statement::DeliveryTake || !(self.lost_once.contains(d) || self.empty.contains(d))
+                };
                 let found: Vec<i32> = districts.iter().filter(there).copied().collect();
                 found.iter().try_for_each(|d| on_row(at, &Ints(*d, 3_000 + d)))?;
                 counts.push(found.len() as u64);

@@ -1,7 +1,8 @@
 //! The five transactions of TPC-C over the statement interface.
 //!
-//! Every transaction takes as few exchanges as its data flow allows: what does not need an answer goes together. What came back is
-//! checked while the transaction is still open, so that a row that is missing leaves nothing behind (clause 2.3.6).
+//! Every transaction takes as few exchanges as its data flow allows: what does not need an answer goes together. What
+//! came back is checked while the transaction is still open, so that a row that is missing leaves nothing behind
+//! (clause 2.3.6).
 
 mod delivery;
 mod new_order;

@@ -53,7 +53,11 @@ impl Read {
                 fill(&mut self.items, row.int(0)?, item)?;
             }
             _ => {
-                let stock = Stock { quantity: row.int(1)?, dist_info: text(row, 2)?, original: row.text(3)?.contains(ORIGINAL) };
+                let stock = Stock {
+                    quantity: row.int(1)?,
+                    dist_info: text(row, 2)?,
+                    original: row.text(3)?.contains(ORIGINAL),
+                };
                 fill(&mut self.stocks, row.int(0)?, stock)?;
             }
         }
@@ -79,8 +83,8 @@ struct Columns {
     i_id: ArrayVec<i32, MAX_LINES>,
     quantity: ArrayVec<i32, MAX_LINES>,
     remote: ArrayVec<i32, MAX_LINES>,
-    /// In pass k stand the k-th lines of one stock row: one statement must not update a row twice, yet each line has to see
-    /// what the one before it left (clause 2.4.2.2).
+    /// In pass k stand the k-th lines of one stock row: one statement must not update a row twice, yet each line has to
+    /// see what the one before it left (clause 2.4.2.2).
     passes: ArrayVec<Range<usize>, MAX_LINES>,
 }
 
@@ -107,8 +111,8 @@ impl Columns {
     }
 }
 
-/// Two exchanges: all reads and updates; then the inserts and the end. Stock is updated before it is known which items exist, so the
-/// work of the valid lines is done before an unused item is acted on (clause 2.4.2.3).
+/// Two exchanges: all reads and updates; then the inserts and the end. Stock is updated before it is known which items
+/// exist, so the work of the valid lines is done before an unused item is acted on (clause 2.4.2.3).
 pub(super) async fn execute(connection: &mut impl Connection, input: &NewOrder) -> Result<output::NewOrder, Failure> {
     let (w, d, c) = (int(input.w_id), int(input.d_id), int(input.c_id));
     let columns = Columns::new(input);
@@ -139,7 +143,8 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &NewOrder) 
     connection.exchange(&calls, &mut |at, row| read.take(at, row)).await?;
 
     let (Some((w_tax, c_discount, c_last, c_credit)), Some((o_id, d_tax))) = (read.customer, read.district) else {
-        let why = format!("New-Order: no customer {} in district {} of warehouse {}", input.c_id, input.d_id, input.w_id);
+        let why =
+            format!("New-Order: no customer {} in district {} of warehouse {}", input.c_id, input.d_id, input.w_id);
         return Err(abandon(connection, why).await);
     };
 
@@ -175,8 +180,12 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &NewOrder) 
     let open = [w, d, o];
     let insert = inserts.arguments(w, d, o);
     let end = if valid { Call::Commit } else { Call::Rollback };
-    let calls =
-        [call(Statement::NewOrderOrder, &order), call(Statement::NewOrderOpen, &open), call(Statement::NewOrderLine, &insert), end];
+    let calls = [
+        call(Statement::NewOrderOrder, &order),
+        call(Statement::NewOrderOpen, &open),
+        call(Statement::NewOrderLine, &insert),
+        end,
+    ];
     let mut o_entry_d = None;
     let mut on_row = |_, row: &dyn Row| {
         o_entry_d = Some(row.time(0)?);
@@ -184,13 +193,21 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &NewOrder) 
     };
     let counts = connection.exchange(&calls, &mut on_row).await?;
 
-    // An insert that fails is an error of the exchange. One that brings fewer rows without an error is a rule or trigger of a
-    // database that is not as it was loaded; it shows only now, because the commit went along.
+    // An insert that fails is an error of the exchange. One that brings fewer rows without an error is a rule or
+    // trigger of a database that is not as it was loaded; it shows only now, because the commit went along.
     let (Some(o_entry_d), true) = (o_entry_d, counts.get(..3) == Some(&[1, 1, lines.len() as u64])) else {
-        return Err(Failure::Invalid(format!("New-Order: the inserts of order {o_id} brought other rows than were sent")));
+        return Err(Failure::Invalid(format!(
+            "New-Order: the inserts of order {o_id} brought other rows than were sent"
+        )));
     };
-    let placed =
-        valid.then(|| Placed { o_entry_d, c_discount, w_tax, d_tax, lines, total: total_amount(sum, c_discount, w_tax, d_tax) });
+    let placed = valid.then(|| Placed {
+        o_entry_d,
+        c_discount,
+        w_tax,
+        d_tax,
+        lines,
+        total: total_amount(sum, c_discount, w_tax, d_tax),
+    });
     Ok(output::NewOrder { o_id, c_last, c_credit, placed })
 }
 

@@ -59,8 +59,8 @@ impl Payer {
     }
 }
 
-/// Two exchanges: the three updates; then the history row and the commit. The customer comes first and the warehouse last, so that the
-/// hottest row is locked for the shortest time.
+/// Two exchanges: the three updates; then the history row and the commit. The customer comes first and the warehouse
+/// last, so that the hottest row is locked for the shortest time.
 pub(super) async fn execute(connection: &mut impl Connection, input: &Payment) -> Result<output::Payment, Failure> {
     let (w, d, amount) = (int(input.w_id), int(input.d_id), money(input.h_amount));
     let (c_w, c_d) = (int(input.c_w_id), int(input.c_d_id));
@@ -82,7 +82,9 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &Payment) -
         Ok(())
     };
     let counts = connection.exchange(&calls, &mut on_row).await?;
-    let (Some(payer), Some(district), Some(warehouse), Some([1, 1, 1])) = (payer, district, warehouse, counts.get(1..4)) else {
+    let (Some(payer), Some(district), Some(warehouse), Some([1, 1, 1])) =
+        (payer, district, warehouse, counts.get(1..4))
+    else {
         let why = format!(
             "Payment: district {} of warehouse {} is missing, or there is no customer {} in district {} of warehouse {}",
             input.d_id,

@@ -1,9 +1,8 @@
 -- The four tables of DebitCredit as Gray and Levine have them (MSR-TR-2005-39, appendix 1), in SQLite.
 --
--- Money is an INTEGER of cents and a time an INTEGER of microseconds since 1970-01-01 UTC, for SQLite has no exact decimal and no date type.
--- To read them:
---   SELECT branch_balance / 100.0 FROM branch;
---   SELECT datetime(time_stamp / 1000000, 'unixepoch') FROM history;
+-- Money is an INTEGER of cents and a time an INTEGER of microseconds since 1970-01-01 UTC, for SQLite has no exact
+-- decimal and no date type. To read them: SELECT branch_balance / 100.0 FROM branch; SELECT datetime(time_stamp /
+-- 1000000, 'unixepoch') FROM history;
 --
 -- A line that ends in "only with foreign keys" is left out unless they are asked for.
 

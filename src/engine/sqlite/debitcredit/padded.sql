@@ -1,11 +1,10 @@
--- The four tables of TPC-A and TPC-B in SQLite: rows of at least 100 bytes of content, 50 in the history. The fillers really
--- take their space: the loader writes letters into them, and the history has them by default. They are longer than the numbers beside them
--- would ask for elsewhere, as SQLite stores a small number in a byte and a zero in none.
+-- The four tables of TPC-A and TPC-B in SQLite: rows of at least 100 bytes of content, 50 in the history. The fillers
+-- really take their space: the loader writes letters into them, and the history has them by default. They are longer
+-- than the numbers beside them would ask for elsewhere, as SQLite stores a small number in a byte and a zero in none.
 --
--- Money is an INTEGER of cents and a time an INTEGER of microseconds since 1970-01-01 UTC, for SQLite has no exact decimal and no date type.
--- To read them:
---   SELECT branch_balance / 100.0 FROM branch;
---   SELECT datetime(time_stamp / 1000000, 'unixepoch') FROM history;
+-- Money is an INTEGER of cents and a time an INTEGER of microseconds since 1970-01-01 UTC, for SQLite has no exact
+-- decimal and no date type. To read them: SELECT branch_balance / 100.0 FROM branch; SELECT datetime(time_stamp /
+-- 1000000, 'unixepoch') FROM history;
 --
 -- A line that ends in "only with foreign keys" is left out unless they are asked for.
 

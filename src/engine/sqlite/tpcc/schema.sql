@@ -1,13 +1,12 @@
 -- The nine tables of TPC-C in SQLite.
 --
--- Money is an INTEGER of cents, a tax or discount an INTEGER of 1/10000, a date an INTEGER of microseconds since 1970-01-01 UTC, for
--- SQLite has no exact decimal and no date type. To read them:
---   SELECT w_ytd / 100.0, w_tax / 10000.0 FROM warehouse;
---   SELECT datetime(o_entry_d / 1000000, 'unixepoch') FROM orders;
+-- Money is an INTEGER of cents, a tax or discount an INTEGER of 1/10000, a date an INTEGER of microseconds since
+-- 1970-01-01 UTC, for SQLite has no exact decimal and no date type. To read them: SELECT w_ytd / 100.0, w_tax / 10000.0
+-- FROM warehouse; SELECT datetime(o_entry_d / 1000000, 'unixepoch') FROM orders;
 --
--- Tables with small rows are kept in the order of their primary key (WITHOUT ROWID); customer, stock and history have rows so wide that
--- SQLite keeps them better by row number. A line that ends in "only with foreign keys" is left out unless they are asked for. What has
--- the note "phase: keys" is made when the rows are there.
+-- Tables with small rows are kept in the order of their primary key (WITHOUT ROWID); customer, stock and history have
+-- rows so wide that SQLite keeps them better by row number. A line that ends in "only with foreign keys" is left out
+-- unless they are asked for. What has the note "phase: keys" is made when the rows are there.
 
 -- name: warehouse
 CREATE TABLE warehouse (

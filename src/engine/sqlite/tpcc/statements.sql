@@ -1,6 +1,6 @@
--- The statements of the five transactions of TPC-C in SQLite. A statement is worked once for each row of its array parameters.
--- Money is cents, rates are 1/10000, dates are microseconds since 1970-01-01 UTC; SQLite's clock gives milliseconds.
--- CROSS JOIN in SQLite keeps the order of the tables: from the key that is given to what hangs on it.
+-- The statements of the five transactions of TPC-C in SQLite. A statement is worked once for each row of its array
+-- parameters. Money is cents, rates are 1/10000, dates are microseconds since 1970-01-01 UTC; SQLite's clock gives
+-- milliseconds. CROSS JOIN in SQLite keeps the order of the tables: from the key that is given to what hangs on it.
 
 -- name: new_order_customer
 -- ?1 w_id, ?2 d_id, ?3 c_id

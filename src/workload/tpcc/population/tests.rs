@@ -175,7 +175,11 @@ fn every_column_follows_its_rule_and_uses_its_range() {
             write(&mut rows, &Part { number, ..template }, 0..template.units, |row| {
                 assert_eq!(row.len(), rules.len());
                 for (((rule, cell), seen), column) in rules.iter().zip(row).zip(&mut seen).zip(TABLES[table].columns) {
-                    assert!(*cell != Cell::Null || ["o_carrier_id", "ol_delivery_d"].contains(&column.name), "{}", column.name);
+                    assert!(
+                        *cell != Cell::Null || ["o_carrier_id", "ol_delivery_d"].contains(&column.name),
+                        "{}",
+                        column.name
+                    );
                     check_cell(*rule, cell, seen);
                 }
             });
@@ -244,7 +248,10 @@ fn the_first_thousand_names_are_in_order_and_the_rest_is_skewed() {
     assert_eq!(drawn.values().sum::<u32>(), 20_000);
     // NURand's most frequent number has bits 0 to 7 set on top of what its range allows, moved by C.
     let hottest = (0..1_000).max_by_key(|&number| drawn.get(last_name(number).as_str()).copied().unwrap_or(0)).unwrap();
-    assert!([255, 511, 767, 1023].map(|number| (number + population.c_load as i32) % 1_000).contains(&hottest), "{hottest}");
+    assert!(
+        [255, 511, 767, 1023].map(|number| (number + population.c_load as i32) % 1_000).contains(&hottest),
+        "{hottest}"
+    );
 }
 
 #[test]
@@ -319,7 +326,8 @@ fn another_seed_makes_other_rows_and_another_date_only_other_dates() {
     assert!(Population::new(0, 3, DATE).parts().iter().all(|part| part.table == schema::ITEM));
 }
 
-/// An interrupted load is continued, perhaps by a later version: what a seed means must not change within a manifest's format.
+/// An interrupted load is continued, perhaps by a later version: what a seed means must not change within a manifest's
+/// format.
 #[test]
 fn a_seed_means_the_same_for_ever() {
     let population = Population::new(1, 1, DATE);

@@ -82,10 +82,16 @@ const ORDER_STATUS: &[Label] = &[
     (7, 47, "Delivery-Date"),
 ];
 
-const DELIVERY: &[Label] = &[(1, 37, "Delivery"), (2, 1, "Warehouse:"), (4, 1, "Carrier Number:"), (6, 1, "Execution Status:")];
+const DELIVERY: &[Label] =
+    &[(1, 37, "Delivery"), (2, 1, "Warehouse:"), (4, 1, "Carrier Number:"), (6, 1, "Execution Status:")];
 
-const STOCK_LEVEL: &[Label] =
-    &[(1, 35, "Stock-Level"), (2, 1, "Warehouse:"), (2, 19, "District:"), (4, 1, "Stock Level Threshold:"), (6, 1, "low stock:")];
+const STOCK_LEVEL: &[Label] = &[
+    (1, 35, "Stock-Level"),
+    (2, 1, "Warehouse:"),
+    (2, 19, "District:"),
+    (4, 1, "Stock Level Threshold:"),
+    (6, 1, "low stock:"),
+];
 
 pub(super) fn labels(form: Form) -> &'static [Label] {
     match form {

@@ -1,12 +1,15 @@
-//! The terminal screens of clauses 2.4.3 to 2.8.3, 24 lines of 80 characters, with the menu of clause 2.2.1.6 on their last line.
+//! The terminal screens of clauses 2.4.3 to 2.8.3, 24 lines of 80 characters, with the menu of clause 2.2.1.6 on their
+//! last line.
 //!
-//! Rows and columns count from 1, as in the standard. Where the standard's field tables and its layouts differ by the position of a label,
-//! the layouts are followed. A money field's coordinates are those of its number; the `$` stands in the column before.
+//! Rows and columns count from 1, as in the standard. Where the standard's field tables and its layouts differ by the
+//! position of a label, the layouts are followed. A money field's coordinates are those of its number; the `$` stands
+//! in the column before.
 //!
-//! A value that does not fit its field fills it with `*` and moves nothing else. W_ID has four characters in the standard, too few for
-//! a large database, so a longer one also takes blank columns to the right of its field, but always leaves one before what follows. It then
-//! has up to 6 digits as the home warehouse and as the supplier of a New-Order's line, up to 7 as the home warehouse of Payment and Delivery
-//! and as the supplier in Order-Status, and up to 5 as the customer's warehouse in Payment.
+//! A value that does not fit its field fills it with `*` and moves nothing else. W_ID has four characters in the
+//! standard, too few for a large database, so a longer one also takes blank columns to the right of its field, but
+//! always leaves one before what follows. It then has up to 6 digits as the home warehouse and as the supplier of a
+//! New-Order's line, up to 7 as the home warehouse of Payment and Delivery and as the supplier in Order-Status, and up
+//! to 5 as the customer's warehouse in Payment.
 
 mod forms;
 pub mod sample;
@@ -63,7 +66,8 @@ impl Screen {
         screen
     }
 
-    /// A transaction's screen before anything is keyed: the fields to be keyed are underlined, what is fixed for the terminal is shown.
+    /// A transaction's screen before anything is keyed: the fields to be keyed are underlined, what is fixed for the
+    /// terminal is shown.
     pub fn empty(form: Form, w_id: i32, d_id: i32) -> Screen {
         let mut screen = Screen::of(form);
         forms::empty(&mut screen, form, w_id, d_id);
@@ -88,7 +92,9 @@ impl Screen {
         match (input, output) {
             (Input::NewOrder(input), Output::NewOrder(output)) => Some(forms::new_order_answered(input, output)),
             (Input::Payment(input), Output::Payment(output)) => Some(forms::payment_answered(input, output)),
-            (Input::OrderStatus(input), Output::OrderStatus(output)) => Some(forms::order_status_answered(input, output)),
+            (Input::OrderStatus(input), Output::OrderStatus(output)) => {
+                Some(forms::order_status_answered(input, output))
+            }
             (Input::Delivery(input), Output::Delivery(_)) => Some(forms::delivery_answered(input)),
             (Input::StockLevel(input), Output::StockLevel(output)) => Some(forms::stock_level_answered(input, *output)),
             _ => None,
@@ -110,7 +116,8 @@ impl Screen {
         screen
     }
 
-    /// Writes from a place on. What a terminal could take for a command, or could show wider or narrower than one column, becomes `?`.
+    /// Writes from a place on. What a terminal could take for a command, or could show wider or narrower than one
+    /// column, becomes `?`.
     fn put(&mut self, row: usize, column: usize, text: &str) {
         for (cell, character) in self.rows[row - 1][column - 1..].iter_mut().zip(text.chars()) {
             *cell = if matches!(character, ' '..='~') { character as u8 } else { b'?' };

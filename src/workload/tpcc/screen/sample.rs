@@ -34,7 +34,13 @@ pub fn new_order() -> (input::NewOrder, output::NewOrder) {
         let ol_amount = Money(price * i64::from(quantity));
         sum += ol_amount;
         lines.push(input::Line { i_id, supply_w_id, quantity });
-        ordered.push(output::OrderedLine { i_name: text(i_name), s_quantity, brand_generic, i_price: Money(price), ol_amount });
+        ordered.push(output::OrderedLine {
+            i_name: text(i_name),
+            s_quantity,
+            brand_generic,
+            i_price: Money(price),
+            ol_amount,
+        });
     }
     let total = output::total_amount(sum, c_discount, w_tax, d_tax);
     let placed = output::Placed { o_entry_d: NOW, c_discount, w_tax, d_tax, lines: ordered, total };
@@ -45,8 +51,14 @@ pub fn new_order() -> (input::NewOrder, output::NewOrder) {
 /// The payment of a remote customer with bad credit, named by last name.
 pub fn payment() -> (input::Payment, output::Payment) {
     let h_amount = Money(123_456);
-    let input =
-        input::Payment { w_id: 12, d_id: 7, c_w_id: 3, c_d_id: 10, customer: Customer::LastName(text(LAST_NAME)), h_amount };
+    let input = input::Payment {
+        w_id: 12,
+        d_id: 7,
+        c_w_id: 3,
+        c_d_id: 10,
+        customer: Customer::LastName(text(LAST_NAME)),
+        h_amount,
+    };
     let output = output::Payment {
         h_date: NOW,
         w_address: address("Wq5TzHn8LmKc2x", "Rb7vYs4JdGp0eUaXf", "Mo3iNk9CwZq", "QR", "482111111"),
@@ -73,8 +85,14 @@ pub fn payment() -> (input::Payment, output::Payment) {
 
 /// The state of an order that is delivered.
 pub fn order_status() -> (input::OrderStatus, output::OrderStatus) {
-    const LINES: [(i32, i32, i64); 6] =
-        [(12, 271, 4_200), (12, 82_818, 99_990), (12, 45_904, 1_250), (44, 5_235, 31_415), (12, 36_028, 100), (12, 74_713, 56_789)];
+    const LINES: [(i32, i32, i64); 6] = [
+        (12, 271, 4_200),
+        (12, 82_818, 99_990),
+        (12, 45_904, 1_250),
+        (44, 5_235, 31_415),
+        (12, 36_028, 100),
+        (12, 74_713, 56_789),
+    ];
     let line = |(ol_supply_w_id, ol_i_id, cents)| output::StatusLine {
         ol_supply_w_id,
         ol_i_id,

@@ -347,7 +347,10 @@ fn answered_screens_look_as_a_clerk_expects() {
     insta::assert_snapshot!("new_order_of_15_lines", framed(&fifteen_lines()));
     insta::assert_snapshot!("new_order_rolled_back", framed(&new_order(|_, output| output.placed = None)));
     insta::assert_snapshot!("payment_bad_credit_by_name", framed(&payment(|_, _| ())));
-    insta::assert_snapshot!("payment_bad_credit_by_id", framed(&payment(|input, _| input.customer = Customer::Id(987))));
+    insta::assert_snapshot!(
+        "payment_bad_credit_by_id",
+        framed(&payment(|input, _| input.customer = Customer::Id(987)))
+    );
     let screen = payment(|input, output| {
         (input.customer, input.c_w_id, input.c_d_id) = (Customer::LastName(c_last), input.w_id, input.d_id);
         (output.c_last, output.c_credit, output.c_balance) = (c_last, good, Money(50));
@@ -409,16 +412,19 @@ fn any_input() -> impl Strategy<Value = Input> {
             c_id,
             lines
         })),
-        (any::<[i32; 4]>(), any_customer(), any::<i64>()).prop_map(|([w_id, d_id, c_w_id, c_d_id], customer, cents)| {
-            Input::Payment(input::Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount: Money(cents) })
-        }),
-        (any::<[i32; 2]>(), any_customer()).prop_map(|([w_id, d_id], customer)| Input::OrderStatus(input::OrderStatus {
+        (any::<[i32; 4]>(), any_customer(), any::<i64>()).prop_map(
+            |([w_id, d_id, c_w_id, c_d_id], customer, cents)| {
+                Input::Payment(input::Payment { w_id, d_id, c_w_id, c_d_id, customer, h_amount: Money(cents) })
+            }
+        ),
+        (any::<[i32; 2]>(), any_customer())
+            .prop_map(|([w_id, d_id], customer)| Input::OrderStatus(input::OrderStatus { w_id, d_id, customer })),
+        any::<[i32; 2]>().prop_map(|[w_id, o_carrier_id]| Input::Delivery(input::Delivery { w_id, o_carrier_id })),
+        any::<[i32; 3]>().prop_map(|[w_id, d_id, threshold]| Input::StockLevel(input::StockLevel {
             w_id,
             d_id,
-            customer
+            threshold
         })),
-        any::<[i32; 2]>().prop_map(|[w_id, o_carrier_id]| Input::Delivery(input::Delivery { w_id, o_carrier_id })),
-        any::<[i32; 3]>().prop_map(|[w_id, d_id, threshold]| Input::StockLevel(input::StockLevel { w_id, d_id, threshold })),
     ]
 }
 
@@ -432,23 +438,18 @@ fn any_new_order() -> impl Strategy<Value = output::NewOrder> {
             ol_amount: Money(ol_amount),
         },
     );
-    let placed =
-        (any::<[i64; 2]>(), any::<[i32; 3]>(), any_lines(line)).prop_map(|([date, total], [discount, w_tax, d_tax], lines)| {
-            output::Placed {
-                o_entry_d: Timestamp(date),
-                c_discount: Rate(discount),
-                w_tax: Rate(w_tax),
-                d_tax: Rate(d_tax),
-                lines,
-                total: Money(total),
-            }
-        });
-    (any::<i32>(), any_text(), any_text(), prop::option::of(placed)).prop_map(|(o_id, c_last, c_credit, placed)| output::NewOrder {
-        o_id,
-        c_last,
-        c_credit,
-        placed,
-    })
+    let placed = (any::<[i64; 2]>(), any::<[i32; 3]>(), any_lines(line)).prop_map(
+        |([date, total], [discount, w_tax, d_tax], lines)| output::Placed {
+            o_entry_d: Timestamp(date),
+            c_discount: Rate(discount),
+            w_tax: Rate(w_tax),
+            d_tax: Rate(d_tax),
+            lines,
+            total: Money(total),
+        },
+    );
+    (any::<i32>(), any_text(), any_text(), prop::option::of(placed))
+        .prop_map(|(o_id, c_last, c_credit, placed)| output::NewOrder { o_id, c_last, c_credit, placed })
 }
 
 fn any_payment() -> impl Strategy<Value = output::Payment> {
@@ -489,19 +490,20 @@ fn any_order_status() -> impl Strategy<Value = output::OrderStatus> {
             ol_delivery_d: date.map(Timestamp),
         },
     );
-    (any::<[i32; 2]>(), any::<[i64; 2]>(), any::<Option<i32>>(), any_text(), any_text(), any_text(), any_lines(line)).prop_map(
-        |([c_id, o_id], [balance, date], o_carrier_id, c_first, c_middle, c_last, lines)| output::OrderStatus {
-            c_id,
-            c_first,
-            c_middle,
-            c_last,
-            c_balance: Money(balance),
-            o_id,
-            o_entry_d: Timestamp(date),
-            o_carrier_id,
-            lines,
-        },
-    )
+    (any::<[i32; 2]>(), any::<[i64; 2]>(), any::<Option<i32>>(), any_text(), any_text(), any_text(), any_lines(line))
+        .prop_map(|([c_id, o_id], [balance, date], o_carrier_id, c_first, c_middle, c_last, lines)| {
+            output::OrderStatus {
+                c_id,
+                c_first,
+                c_middle,
+                c_last,
+                c_balance: Money(balance),
+                o_id,
+                o_entry_d: Timestamp(date),
+                o_carrier_id,
+                lines,
+            }
+        })
 }
 
 fn any_output() -> impl Strategy<Value = Output> {
@@ -518,7 +520,10 @@ fn any_output() -> impl Strategy<Value = Output> {
 fn assert_whole(form: Form, screen: &Screen) {
     let text = screen.to_string();
     assert_eq!(text.lines().count(), 24);
-    assert!(text.lines().all(|line| line.len() == 80 && line.bytes().all(|byte| (b' '..=b'~').contains(&byte))), "{screen:?}");
+    assert!(
+        text.lines().all(|line| line.len() == 80 && line.bytes().all(|byte| (b' '..=b'~').contains(&byte))),
+        "{screen:?}"
+    );
     for (shown, label) in screen.rows.iter().flatten().zip(Screen::of(form).rows.iter().flatten()) {
         assert!(*label == b' ' || shown == label, "{screen:?}");
     }
