@@ -1,7 +1,8 @@
 -- What Graymark itself keeps beside a workload's tables, in the same database.
 
 -- One row: of which workload the tables are, how the population was made, as JSON, and whether the load has ended
--- (loading, complete). name: graymark_manifest
+-- (loading, complete).
+-- name: graymark_manifest
 CREATE TABLE IF NOT EXISTS graymark_manifest (
     workload varchar(40)   NOT NULL,
     manifest varchar(4000) NOT NULL,

@@ -4,8 +4,9 @@
 SELECT sys_stat ('disk_reads') AS block_reads,
        sys_stat ('disk_writess') AS block_writes;
 
--- name: pages A touch is a row that was looked at in an index, a read a page that was not in the buffers. A table is
--- its primary key, the main key.
+-- name: pages
+-- A touch is a row that was looked at in an index, a read a page that was not in the buffers. A table is its primary
+-- key, the main key.
 SELECT lower (name_part (k.KEY_TABLE, 2)) AS table_name, s.TOUCHES AS touches, s.READS AS reads, k.KEY_IS_MAIN AS is_main
   FROM DB.DBA.SYS_D_STAT s, DB.DBA.SYS_KEYS k
  WHERE k.KEY_TABLE = s.KEY_TABLE

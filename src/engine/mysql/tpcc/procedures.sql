@@ -13,10 +13,11 @@
 -- answer anew, which took client and server more than the values themselves. A text of the population holds no tab and
 -- no line end (clause 4.3.2.2).
 
--- name: new_order Clause 2.4. in_lines is a JSON array of [number, supply_w_id, i_id, quantity, pass], in ascending
--- order of pass, supply_w_id and i_id; stock is locked in this order. Lines of a repeated stock row have passes 0, 1,
--- and so on, for each has to see the quantity that the one before it left. The answer is a line of the order, in which
--- o_entry_d is empty if an unused item made it roll back; then a line for each of its lines.
+-- name: new_order
+-- Clause 2.4. in_lines is a JSON array of [number, supply_w_id, i_id, quantity, pass], in ascending order of pass,
+-- supply_w_id and i_id; stock is locked in this order. Lines of a repeated stock row have passes 0, 1, and so on, for
+-- each has to see the quantity that the one before it left. The answer is a line of the order, in which o_entry_d is
+-- empty if an unused item made it roll back; then a line for each of its lines.
 CREATE PROCEDURE new_order(
     IN in_w_id      int,
     IN in_d_id      int,
@@ -108,8 +109,9 @@ BEGIN
     SELECT CONCAT(CONCAT_WS('\t', v_o_id, v_c_last, v_c_credit, COALESCE(v_now, ''), v_c_discount, v_w_tax, v_d_tax), v_lines) AS answer;
 END;
 
--- name: payment Clause 2.5, with the customer by number or, if that is null, by last name, the one at position
--- ceil(n/2) of the n who bear it. The hottest row, the warehouse's, comes last, as others wait for it until the commit.
+-- name: payment
+-- Clause 2.5, with the customer by number or, if that is null, by last name, the one at position ceil(n/2) of the n who
+-- bear it. The hottest row, the warehouse's, comes last, as others wait for it until the commit.
 CREATE PROCEDURE payment(
     IN in_w_id   int,
     IN in_d_id   int,
@@ -181,8 +183,9 @@ BEGIN
     SELECT v_answer AS answer;
 END;
 
--- name: order_status Clause 2.6. A row a line of the newest order of the customer, by number or, if that is null, by
--- last name. Names never change, so that the answer is of one statement and one snapshot.
+-- name: order_status
+-- Clause 2.6. A row a line of the newest order of the customer, by number or, if that is null, by last name. Names
+-- never change, so that the answer is of one statement and one snapshot.
 CREATE PROCEDURE order_status(
     IN in_w_id   int,
     IN in_d_id   int,
@@ -216,9 +219,10 @@ BEGIN
      ORDER BY ol_number;
 END;
 
--- name: delivery Clause 2.7. The oldest open order of each district of a warehouse, in one transaction. Who comes
--- second waits for the oldest order's row, finds it gone and goes on to the next, so that two deliveries never take the
--- same order. The answer is one text, a number of a district and of an order for each that was delivered.
+-- name: delivery
+-- Clause 2.7. The oldest open order of each district of a warehouse, in one transaction. Who comes second waits for the
+-- oldest order's row, finds it gone and goes on to the next, so that two deliveries never take the same order. The
+-- answer is one text, a number of a district and of an order for each that was delivered.
 CREATE PROCEDURE delivery(IN in_w_id int, IN in_o_carrier_id int)
 MODIFIES SQL DATA
 BEGIN

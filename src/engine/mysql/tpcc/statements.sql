@@ -106,7 +106,10 @@ SELECT c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state,
  WHERE c_w_id = ?3 AND c_d_id = ?4 AND c_id = ?5;
 
 -- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never
--- change. name: payment_customer_by_name access: write ?1 w_id, ?2 d_id, ?3 c_w_id, ?4 c_d_id, ?5 c_last, ?6 amount
+-- change.
+-- name: payment_customer_by_name
+-- access: write
+-- ?1 w_id, ?2 d_id, ?3 c_w_id, ?4 c_d_id, ?5 c_last, ?6 amount
 UPDATE (SELECT named.c_id AS chosen
           FROM (SELECT c_id, ROW_NUMBER() OVER (ORDER BY c_first, c_id) AS place, COUNT(*) OVER () AS total
                   FROM customer
@@ -168,8 +171,10 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, o_id, o_entry_d, o_carrier_id
  ORDER BY ol_number;
 
 -- Takes the oldest open order of a district out of the queue. Who comes second waits for the row, finds it gone and
--- goes on to the next, so that two deliveries never take the same order. name: delivery_take access: write ?1 w_id, ?2
--- d_id, once for each district
+-- goes on to the next, so that two deliveries never take the same order.
+-- name: delivery_take
+-- access: write
+-- ?1 w_id, ?2 d_id, once for each district
 DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id LIMIT 1
 RETURNING no_d_id, no_o_id;
 

@@ -129,8 +129,11 @@ WHERE c_w_id = ?1 AND c_d_id = ?2 AND c_id = ?4
     AND ol_w_id = ?1 AND ol_d_id = ?2 AND ol_o_id = o_id
 ORDER BY ol_number;
 
--- name: delivery_take ?1 w_id, ?2 d_id Another session may take the same order: it is gone then, the statement ends
--- without an answer, and the district is asked again. chosen: ?3
+-- name: delivery_take
+-- ?1 w_id, ?2 d_id
+-- Another session may take the same order: it is gone then, the statement ends without an answer, and the district is
+-- asked again.
+-- chosen: ?3
 SELECT no_d_id, MIN(no_o_id) FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 GROUP BY no_d_id;
 DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = ?3;
 

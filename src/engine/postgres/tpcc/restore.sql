@@ -111,8 +111,10 @@ UPDATE tpcc.customer
   LEFT JOIN initial_customer AS initial ON initial.c_w_id = touched.w_id AND initial.c_d_id = touched.d_id AND initial.c_id = touched.c_id
  WHERE customer.c_w_id = touched.w_id AND customer.c_d_id = touched.d_id AND customer.c_id = touched.c_id;
 
--- name: stock undoes: stock S_DATA never changes. Where it is not what the seed gives, someone else has written, and
--- the row is left for the conditions to find.
+-- name: stock
+-- undoes: stock
+-- S_DATA never changes. Where it is not what the seed gives, someone else has written, and the row is left for the
+-- conditions to find.
 UPDATE tpcc.stock
    SET s_quantity = initial.s_quantity,
        s_ytd = 0,
@@ -154,15 +156,15 @@ SELECT h_c_w_id, h_c_d_id, h_c_id, h_w_id, h_d_id, h_date, h_amount
 -- title: NO_O_ID is from 2101 to 3000
 SELECT no_w_id, no_d_id, no_o_id FROM new_order WHERE no_o_id NOT BETWEEN 2101 AND 3000;
 
--- name: initial orders title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, and O_ENTRY_D
--- is the population's date
+-- name: initial orders
+-- title: O_ID is from 1 to 3000, O_CARRIER_ID is null from 2101 on, O_ALL_LOCAL = 1, and O_ENTRY_D is the population's date
 SELECT o_w_id, o_d_id, o_id, o_carrier_id, o_all_local, o_entry_d
   FROM orders
  WHERE o_id NOT BETWEEN 1 AND 3000 OR (o_carrier_id IS NULL) <> (o_id > 2100) OR o_all_local <> 1
     OR o_entry_d <> (SELECT timestamptz 'epoch' + (manifest::json ->> 'date')::bigint * interval '1 microsecond' FROM graymark_manifest);
 
--- name: initial order_line title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, and
--- the home warehouse supplies
+-- name: initial order_line
+-- title: OL_O_ID is from 1 to 3000, OL_DELIVERY_D is null from 2101 on, OL_QUANTITY = 5, and the home warehouse supplies
 SELECT ol_w_id, ol_d_id, ol_o_id, ol_number, ol_supply_w_id, ol_delivery_d, ol_quantity
   FROM order_line
  WHERE ol_o_id NOT BETWEEN 1 AND 3000 OR (ol_delivery_d IS NULL) <> (ol_o_id > 2100) OR ol_quantity <> 5 OR ol_supply_w_id <> ol_w_id;

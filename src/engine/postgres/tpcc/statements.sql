@@ -92,7 +92,9 @@ RETURNING c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_sta
           c_discount, c_balance, CASE c_credit WHEN 'BC' THEN left(c_data, 200) ELSE '' END AS c_data;
 
 -- The customer at position ceil(n/2) of the n who bear the name, in the order of C_FIRST (clause 2.5.2.2). Names never
--- change. name: payment_customer_by_name access: write
+-- change.
+-- name: payment_customer_by_name
+-- access: write
 UPDATE tpcc.customer
    SET c_balance = c_balance - $6::numeric,
        c_ytd_payment = c_ytd_payment + $6::numeric,
@@ -149,7 +151,9 @@ SELECT c_id, c_balance, c_first, c_middle, c_last, newest.o_id, newest.o_entry_d
 -- Takes the oldest open order of each district out of the queue. FOR UPDATE under LIMIT waits for a competitor who
 -- holds the oldest one and goes on to the next if that was taken, so two deliveries never take the same order. Orders
 -- that came after this statement began are not seen: before a district counts as skipped, the statement is sent again
--- (it then sees them). name: delivery_take access: write
+-- (it then sees them).
+-- name: delivery_take
+-- access: write
 WITH oldest AS MATERIALIZED (
     SELECT queue.no_d_id, queue.no_o_id
       FROM unnest($2::integer[]) AS district (d_id)
@@ -197,7 +201,9 @@ UPDATE tpcc.customer
 -- Stock has one row an item, so that an item sold several times counts once. As a join this is fragile: the planner
 -- takes the range of orders, whose ends come from another table, for a ninth of all lines of the district, and as these
 -- grow it comes to prefer reading the whole stock of the warehouse, fifty times the work. The ends as subqueries and
--- the items as an array leave it no such choice. name: stock_level access: read
+-- the items as an array leave it no such choice.
+-- name: stock_level
+-- access: read
 SELECT count(*)::integer AS low_stock
   FROM tpcc.stock
  WHERE s_w_id = $1::integer AND s_quantity < $3::integer

@@ -124,8 +124,8 @@ FROM (
 GROUP BY w_id, d_id, c_id
 HAVING sum(balance) <> sum(delivered) - sum(paid);
 
--- name: 3.3.2.11 title: Rows in ORDER - rows in NEW-ORDER = 2100 + sum(C_DELIVERY_CNT) of the district (the standard's
--- 2100, at any time after the load)
+-- name: 3.3.2.11
+-- title: Rows in ORDER - rows in NEW-ORDER = 2100 + sum(C_DELIVERY_CNT) of the district (the standard's 2100, at any time after the load)
 SELECT w_id, d_id, sum(ordered) AS orders, sum(still_open) AS new_orders, sum(delivered) AS sum_c_delivery_cnt
 FROM (
     SELECT d_w_id AS w_id, d_id, 0 AS ordered, 0 AS still_open, 0 AS delivered, 2100 AS delivered_at_load FROM district
@@ -154,9 +154,9 @@ FROM (
 GROUP BY w_id, d_id, c_id
 HAVING sum(balance) + sum(ytd_payment) <> sum(delivered);
 
--- name: cardinality title: 10 districts and 100,000 stock rows a warehouse, 3,000 customers a district, 100,000 items,
--- a stock row an item and warehouse These tables never grow or shrink, so this also finds rows of unknown warehouses,
--- districts and items.
+-- name: cardinality
+-- title: 10 districts and 100,000 stock rows a warehouse, 3,000 customers a district, 100,000 items, a stock row an item and warehouse
+-- These tables never grow or shrink, so this also finds rows of unknown warehouses, districts and items.
 SELECT 'district' AS of_table, w_id, 0 AS d_id, 0 AS i_id, sum(present) AS has_rows, sum(due) AS should_have
 FROM (
     SELECT w_id, 0 AS present, 10 AS due FROM warehouse
@@ -215,8 +215,8 @@ FROM (
 GROUP BY w_id, d_id, o_id
 HAVING sum(not_local) <> max(remote);
 
--- name: delivery_cnt title: C_DELIVERY_CNT = orders of the customer delivered since the load (O_ID above 2100, not in
--- NEW-ORDER); every order has its customer
+-- name: delivery_cnt
+-- title: C_DELIVERY_CNT = orders of the customer delivered since the load (O_ID above 2100, not in NEW-ORDER); every order has its customer
 SELECT w_id, d_id, c_id, sum(known) AS customers, sum(counted) AS c_delivery_cnt, sum(delivered) AS delivered_orders
 FROM (
     SELECT c_w_id AS w_id, c_d_id AS d_id, c_id, 1 AS known, c_delivery_cnt AS counted, 0 AS delivered FROM customer
@@ -239,8 +239,8 @@ FROM (
 GROUP BY w_id, d_id, c_id
 HAVING sum(counted) <> sum(present);
 
--- name: stock_order_cnt title: S_ORDER_CNT = order lines since the load (OL_O_ID above 3000) that the stock row
--- supplied; every line has its stock row
+-- name: stock_order_cnt
+-- title: S_ORDER_CNT = order lines since the load (OL_O_ID above 3000) that the stock row supplied; every line has its stock row
 SELECT w_id, i_id, sum(known) AS stock_rows, sum(counted) AS s_order_cnt, sum(present) AS order_lines
 FROM (
     SELECT s_w_id AS w_id, s_i_id AS i_id, 1 AS known, s_order_cnt AS counted, 0 AS present FROM stock
@@ -305,8 +305,8 @@ FROM order_line
 JOIN item ON i_id = ol_i_id
 WHERE ol_o_id > 3000 AND ol_amount <> ol_quantity * i_price;
 
--- name: ol_dist_info title: OL_DIST_INFO of lines since the load (OL_O_ID above 3000) = S_DIST_xx of the stock row that
--- supplied them, for the order's district
+-- name: ol_dist_info
+-- title: OL_DIST_INFO of lines since the load (OL_O_ID above 3000) = S_DIST_xx of the stock row that supplied them, for the order's district
 SELECT ol_w_id AS w_id, ol_d_id AS d_id, ol_o_id AS o_id, ol_number, ol_supply_w_id AS supply_w_id, ol_i_id AS i_id, ol_dist_info
 FROM order_line
 JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id

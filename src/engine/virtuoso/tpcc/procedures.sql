@@ -25,10 +25,11 @@ CREATE PROCEDURE tpcc.DBA.customer_by_name (IN in_w_id INTEGER, IN in_d_id INTEG
   RETURN chosen;
 };
 
--- name: new_order New-Order (clause 2.4). in_lines holds number, supplying warehouse, item and quantity of each line,
--- all separated by commas, in the order in which stock is to be locked. A row for the order comes first, then a row for
--- each line. If an item is unused, the work of the other lines is done before all is rolled back (clause 2.4.2.3); then
--- out_o_entry_d is null, and no lines follow.
+-- name: new_order
+-- New-Order (clause 2.4). in_lines holds number, supplying warehouse, item and quantity of each line, all separated by
+-- commas, in the order in which stock is to be locked. A row for the order comes first, then a row for each line. If an
+-- item is unused, the work of the other lines is done before all is rolled back (clause 2.4.2.3); then out_o_entry_d is
+-- null, and no lines follow.
 CREATE PROCEDURE tpcc.DBA.new_order (IN in_w_id INTEGER, IN in_d_id INTEGER, IN in_c_id INTEGER, IN in_all_local INTEGER, IN in_lines VARCHAR)
 {
   DECLARE out_o_id, out_number, out_s_quantity, item_id, supply_w_id, quantity, ol_cnt, place, unused INTEGER;
@@ -110,8 +111,9 @@ CREATE PROCEDURE tpcc.DBA.new_order (IN in_w_id INTEGER, IN in_d_id INTEGER, IN 
     result (NULL, NULL, NULL, NULL, NULL, NULL, NULL, told[place][0], told[place][1], told[place][2], told[place][3], told[place][4]);
 };
 
--- name: payment Payment (clause 2.5): the customer by number or, if that is null, by last name. in_amount is a text
--- with two decimals, as C_DATA takes it.
+-- name: payment
+-- Payment (clause 2.5): the customer by number or, if that is null, by last name. in_amount is a text with two
+-- decimals, as C_DATA takes it.
 CREATE PROCEDURE tpcc.DBA.payment (IN in_w_id INTEGER, IN in_d_id INTEGER, IN in_c_w_id INTEGER, IN in_c_d_id INTEGER, IN in_c_id INTEGER,
                                    IN in_c_last VARCHAR, IN in_amount VARCHAR)
 {
@@ -208,9 +210,9 @@ CREATE PROCEDURE tpcc.DBA.order_status (IN in_w_id INTEGER, IN in_d_id INTEGER, 
             supply_w_id, item_id, quantity, amount, delivery_d);
 };
 
--- name: delivery Delivery (clause 2.7): all districts of a warehouse in one transaction; a row for each order that was
--- delivered. An order that another delivery took while this one waited for it is left to that one, and the next one is
--- taken.
+-- name: delivery
+-- Delivery (clause 2.7): all districts of a warehouse in one transaction; a row for each order that was delivered. An
+-- order that another delivery took while this one waited for it is left to that one, and the next one is taken.
 CREATE PROCEDURE tpcc.DBA.delivery (IN in_w_id INTEGER, IN in_carrier_id INTEGER)
 {
   DECLARE out_d_id, out_o_id, customer_id INTEGER;
