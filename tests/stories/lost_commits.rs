@@ -37,10 +37,11 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     for what in [Swallowed::Replies, Swallowed::Requests, Swallowed::Replies, Swallowed::Requests] {
-        std::thread::sleep(Duration::from_millis(1_200));
+        wire.wait_for_replies(200);
         wire.swallow(what);
-        // All that was asked for before is done, and nobody hears of it.
-        std::thread::sleep(Duration::from_millis(800));
+        // Half of the sessions wait for a reply that does not come. The last second before the cut has commits that
+        // were acknowledged.
+        wire.wait_for_swallowed(4);
         wire.cut();
     }
     let (_, done) = working.end();

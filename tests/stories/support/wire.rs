@@ -2,8 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// What does not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +16,21 @@ pub enum Swallowed {
     Replies,
 }
 
+/// What passes on all connections, and what does not.
+#[derive(Default)]
+struct Traffic {
+    /// A [`Swallowed`].
+    swallow: AtomicU8,
+    /// Replies that arrived.
+    replies: AtomicU64,
+    /// Messages that did not arrive since the last cut.
+    swallowed: AtomicU64,
+}
+
 /// Its ends are closed when it goes; the listening thread ends with the test's process.
 pub struct Wire {
     pub port: u16,
-    swallowed: Arc<AtomicU8>,
+    traffic: Arc<Traffic>,
     ends: Arc<Mutex<Vec<TcpStream>>>,
 }
 
@@ -27,8 +39,8 @@ impl Wire {
     pub fn to(server: u16) -> Wire {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let wire = Wire { port, swallowed: Arc::default(), ends: Arc::default() };
-        let (swallowed, ends) = (Arc::clone(&wire.swallowed), Arc::clone(&wire.ends));
+        let wire = Wire { port, traffic: Arc::default(), ends: Arc::default() };
+        let (traffic, ends) = (Arc::clone(&wire.traffic), Arc::clone(&wire.ends));
         std::thread::spawn(move || {
             for near in listener.incoming().map_while(Result::ok) {
                 let Ok(far) = TcpStream::connect(("127.0.0.1", server)) else { continue };
@@ -36,8 +48,8 @@ impl Wire {
                 far.set_nodelay(true).unwrap();
                 let copy = |end: &TcpStream| end.try_clone().unwrap();
                 ends.lock().unwrap().extend([copy(&near), copy(&far)]);
-                carry((copy(&near), copy(&far)), Swallowed::Requests, &swallowed);
-                carry((far, near), Swallowed::Replies, &swallowed);
+                carry((copy(&near), copy(&far)), Swallowed::Requests, &traffic);
+                carry((far, near), Swallowed::Replies, &traffic);
             }
         });
         wire
@@ -45,7 +57,18 @@ impl Wire {
 
     /// From now on this does not arrive.
     pub fn swallow(&self, what: Swallowed) {
-        self.swallowed.store(what as u8, Ordering::SeqCst);
+        self.traffic.swallow.store(what as u8, Ordering::SeqCst);
+    }
+
+    /// Waits until so many further replies have arrived.
+    pub fn wait_for_replies(&self, further: u64) {
+        let until = self.traffic.replies.load(Ordering::SeqCst) + further;
+        wait("replies", || self.traffic.replies.load(Ordering::SeqCst) >= until);
+    }
+
+    /// Waits until so many messages were swallowed.
+    pub fn wait_for_swallowed(&self, messages: u64) {
+        wait("messages to swallow", || self.traffic.swallowed.load(Ordering::SeqCst) >= messages);
     }
 
     /// Cuts all connections; new ones carry everything.
@@ -55,6 +78,7 @@ impl Wire {
             let _ = end.shutdown(Shutdown::Both);
         }
         self.swallow(Swallowed::Nothing);
+        self.traffic.swallowed.store(0, Ordering::SeqCst);
     }
 }
 
@@ -64,13 +88,25 @@ impl Drop for Wire {
     }
 }
 
-fn carry((mut from, mut to): (TcpStream, TcpStream), what: Swallowed, swallowed: &Arc<AtomicU8>) {
-    let swallowed = Arc::clone(swallowed);
+fn wait(what: &str, enough: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !enough() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no {what} within a minute");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn carry((mut from, mut to): (TcpStream, TcpStream), what: Swallowed, traffic: &Arc<Traffic>) {
+    let traffic = Arc::clone(traffic);
     std::thread::spawn(move || {
         let mut bytes = [0; 16 * 1024];
         while let Ok(length @ 1..) = from.read(&mut bytes) {
-            if swallowed.load(Ordering::SeqCst) != what as u8 && to.write_all(&bytes[..length]).is_err() {
+            if traffic.swallow.load(Ordering::SeqCst) == what as u8 {
+                traffic.swallowed.fetch_add(1, Ordering::SeqCst);
+            } else if to.write_all(&bytes[..length]).is_err() {
                 break;
+            } else if what == Swallowed::Replies {
+                traffic.replies.fetch_add(1, Ordering::SeqCst);
             }
         }
         let _ = to.shutdown(Shutdown::Both);
