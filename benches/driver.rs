@@ -2,6 +2,7 @@
 //!
 //! The timer wheel that moves terminals, the drawing of inputs, the noting of a response time, and the encoding of rows
 //! for the wire. The generator of rows has a bench of its own, `population`.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a bench ends with a panic")]
 
 use std::hint::black_box;
 use std::time::Instant;

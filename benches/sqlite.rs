@@ -6,6 +6,7 @@
 //! loop that works the very statements that such a session sent, with the same values in the same order, on an equal
 //! file; with and without waiting for the disk, each from opening the file to closing it. Rounds take turns. The file
 //! lies in `GRAYMARK_BENCH_DIR`, or where temporary files lie: on a disk, if waiting for it is to mean something.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a bench ends with a panic")]
 
 use std::borrow::Cow;
 use std::cell::RefCell;

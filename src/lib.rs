@@ -1,6 +1,5 @@
 //! Graymark puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would
 //! make it faster.
-#![warn(missing_docs)]
 
 pub mod cli;
 pub mod drive;

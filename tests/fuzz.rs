@@ -3,6 +3,7 @@
 //!
 //! Each target first takes the inputs that were once found to do harm (`tests/fuzz/corpus`), then new ones. How many is
 //! said by `GRAYMARK_FUZZ_INPUTS`; `scripts/study/fuzz.sh` runs a million of each. See docs/security.md.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test ends with a panic")]
 
 #[path = "fuzz/answers.rs"]
 mod answers;

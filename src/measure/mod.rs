@@ -17,8 +17,21 @@ use crate::workload::Delivered;
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Records a value in microseconds; the histogram grows as it must.
+#[expect(clippy::expect_used, reason = "a histogram that grows takes every value")]
 pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
     histogram.record(micros).expect("histograms resize");
+}
+
+/// An empty histogram of microseconds, which grows as it must.
+#[expect(clippy::expect_used, reason = "from 0 to 5 significant digits are allowed")]
+fn histogram() -> Histogram<u64> {
+    Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed")
+}
+
+/// Adds a histogram to one that grows as it must.
+#[expect(clippy::expect_used, reason = "a histogram that grows takes every other")]
+fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
+    mine.add(theirs).expect("histograms resize");
 }
 
 /// What one transaction type did in an interval of time.
@@ -48,7 +61,6 @@ pub struct Measured {
 impl Measured {
     /// Nothing measured yet.
     pub fn new() -> Self {
-        let histogram = || Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed");
         Measured {
             response: histogram(),
             service: histogram(),
@@ -63,8 +75,8 @@ impl Measured {
 
     /// Adds what was measured elsewhere or later.
     pub fn add(&mut self, other: &Measured) {
-        self.response.add(&other.response).expect("histograms resize");
-        self.service.add(&other.service).expect("histograms resize");
+        add(&mut self.response, &other.response);
+        add(&mut self.service, &other.service);
         self.completed += other.completed;
         self.counted += other.counted;
         self.rolled_back += other.rolled_back;
@@ -132,7 +144,6 @@ impl Times {
 
 impl Pacing {
     fn new(transactions: usize) -> Self {
-        let histogram = || Histogram::new(SIGNIFICANT_DIGITS).expect("three significant digits are allowed");
         let by_type = || vec![Times::default(); transactions];
         Pacing {
             lateness: histogram(),
@@ -147,7 +158,6 @@ impl Pacing {
     }
 
     fn add(&mut self, other: &Pacing) {
-        let add = |mine: &mut Histogram<u64>, theirs: &Histogram<u64>| mine.add(theirs).expect("histograms resize");
         add(&mut self.lateness, &other.lateness);
         add(&mut self.queued, &other.queued);
         self.longest_queue = self.longest_queue.max(other.longest_queue);

@@ -1,4 +1,5 @@
 //! Graymark's integration tests: one file a user story, one binary for all of them.
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test ends with a panic")]
 
 mod support;
 

@@ -108,6 +108,7 @@ pub fn data<'a>(stream: &mut Stream, buffer: &'a mut [u8; 50]) -> &'a str {
 }
 
 #[inline]
+#[expect(clippy::expect_used, reason = "every alphabet is ASCII")]
 fn as_text(characters: &[u8]) -> &str {
     std::str::from_utf8(characters).expect("all alphabets are ASCII")
 }
