@@ -197,6 +197,7 @@ pub fn growths(samples: &[Sample]) -> Vec<Growth> {
 
 /// What a counter grew by in the measurement interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Grown {
     /// Its growth in the seconds in which it is known.
     pub total: f64,
@@ -208,6 +209,7 @@ pub struct Grown {
 
 /// Counters of the measurement interval and what follows from them. What is not known is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CountersSummary {
     /// By the names of [`Counter`].

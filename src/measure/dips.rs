@@ -35,6 +35,7 @@ const AFTERMATH_S: f64 = 2.0;
 
 /// A stretch in which throughput was far below the run's level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Dip {
     /// When it began, in seconds since the run's start.
     pub start_s: f64,
@@ -151,6 +152,7 @@ fn checkpoint(start_s: f64, end_s: f64, aftermath_s: f64, checkpoints: &[(f64, f
 
 /// The highest throughput of any second and of any ten seconds in a row, in transactions a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peaks {
     /// Of one second.
     pub one_second: f64,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Work of the database that Graymark asked for in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Maintenance {
     /// What kind.
     pub kind: MaintenanceKind,
@@ -20,6 +21,7 @@ pub struct Maintenance {
 
 /// Kinds of [`Maintenance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MaintenanceKind {
     /// Clause 5.5.2.2.

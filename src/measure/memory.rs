@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Memory of a server that is bounded by the kernel, its page cache included. What the kernel does not tell is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct BoundedMemory {
     /// The most that it may use, in bytes.

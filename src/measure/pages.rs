@@ -9,6 +9,7 @@ use super::memory::BoundedMemory;
 
 /// Page reads since a beginning of the database's own. Only their growth has a meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reads {
     /// Pages asked for.
     pub logical: u64,
@@ -18,6 +19,7 @@ pub struct Reads {
 
 /// Page reads of a table; none where the database does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TableReads {
     /// Of its rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,6 +31,7 @@ pub struct TableReads {
 
 /// Running totals of page reads at one moment, and the sizes that they have to be seen with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PageReads {
     /// Bytes of a page.
     pub page_bytes: u64,
@@ -86,6 +89,7 @@ impl PageReads {
 
 /// Page reads of the measurement interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hits {
     /// Pages asked for.
     pub logical: u64,
@@ -99,6 +103,7 @@ pub struct Hits {
 
 /// Page reads of a table in the measurement interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TableHits {
     /// Of its rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,6 +115,7 @@ pub struct TableHits {
 
 /// Page reads of the measurement interval and what follows from them. What is not known is left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PagesSummary {
     /// Seconds between the two readings.

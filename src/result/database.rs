@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Who a database is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Identity {
     /// The product: `SQLite`, `PostgreSQL`.
     pub name: String,
@@ -17,6 +18,7 @@ pub struct Identity {
 
 /// How a population was made: kept in the database itself, so that any later command knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// Version of this format; now 1.
     pub format: u32,
@@ -34,6 +36,7 @@ pub struct Manifest {
 
 /// How transactions are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
     /// One call of a stored procedure a transaction.

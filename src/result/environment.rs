@@ -8,6 +8,7 @@ use super::database::Identity;
 
 /// The machine that Graymark ran on, and the database as it was set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Environment {
     /// Version of Graymark.

@@ -12,6 +12,7 @@ use crate::measure::{Deferred, Interval};
 /// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What
 /// `events.jsonl` leaves out stands in other files of the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A phase has begun.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A condition that was checked in the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// `3.3.2.1` and so on, or a short name for a derived invariant.
     pub id: String,

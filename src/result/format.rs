@@ -7,6 +7,7 @@ pub const FORMAT: u32 = 1;
 
 /// `record.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Header {
     /// Version of this format: [`FORMAT`].
     pub format: u32,
@@ -29,6 +30,7 @@ pub struct Header {
 
 /// How far a record has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// The command is still at work, or was killed.

@@ -25,6 +25,7 @@ pub enum LoadStep {
 
 /// What a load came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LoadReport {
     /// Seconds from the first statement to the last.
     pub seconds: f64,

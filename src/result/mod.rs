@@ -13,6 +13,8 @@ pub mod load;
 pub mod phase;
 pub mod procedures;
 pub mod scan;
+#[cfg(test)]
+mod schema;
 pub mod summary;
 
 pub use database::{Identity, Isolation, Manifest, Via};

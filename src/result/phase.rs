@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A phase of a run (clause 5.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Before the measurement interval.

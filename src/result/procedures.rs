@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the stored procedures are that a run calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Procedures {
     /// None is called.

@@ -14,6 +14,7 @@ use crate::result::{Finding, Identity, Manifest, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
     /// `tpcc`, `debitcredit`.
     pub workload: String,
@@ -136,6 +137,7 @@ pub struct Summary {
 
 /// What one transaction type did in the measurement interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TransactionSummary {
     /// Started and completed in the interval, rolled-back ones included.
     pub completed: u64,
@@ -158,6 +160,7 @@ pub struct TransactionSummary {
 
 /// What became of the transactions of a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outcomes {
     /// Committed, or rolled back as the standard asks.
     pub completed: u64,
@@ -181,6 +184,7 @@ impl Outcomes {
 
 /// What a result costs. Rounded as clause 7.3.2 of TPC-C asks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PriceSummary {
     /// `USD`, `EUR`, `$`.
     pub currency: String,
@@ -200,6 +204,7 @@ pub struct PriceSummary {
 
 /// A stage of the measurement interval. A transaction belongs to the stage in which it ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StageSummary {
     /// Clients at work.
     pub clients: u32,
@@ -232,6 +237,7 @@ pub struct StageSummary {
 
 /// What terminals, queue and driver did in the measurement interval of a paced run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PacingSummary {
     /// Keying times by transaction type, in seconds.
     pub keying_s: BTreeMap<String, Range>,
@@ -265,6 +271,7 @@ pub struct PacingSummary {
 
 /// A distribution of times in three figures, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Range {
     /// How many.
     pub count: u64,
@@ -278,6 +285,7 @@ pub struct Range {
 
 /// A distribution in a few figures, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LatencySummary {
     /// Mean.
     pub mean: f64,
@@ -323,6 +331,7 @@ impl LatencySummary {
 
 /// Client's count against the database's own, over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DatabaseCount {
     /// Whether they agree within what is ambiguous; none where the database was not asked.
     pub agrees: Option<bool>,
@@ -362,6 +371,7 @@ impl DatabaseCount {
 
 /// How often one effect happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EffectCount {
     /// By the client.
     pub client: u64,
@@ -392,6 +402,7 @@ impl EffectCount {
 
 /// Whether a commit waits for the disk, as far as settings tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Durability {
     /// In a word.
@@ -404,6 +415,7 @@ pub struct Durability {
 
 /// What a loss of power may do to commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum DurabilityClass {
     /// Each commit is answered when the disk is said to have it.
     #[serde(rename = "commit waits for the disk")]
@@ -430,6 +442,7 @@ impl DurabilityClass {
 
 /// The checks before and after the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Consistency {
     /// Conditions that held, after the run.
     pub held: u32,
@@ -446,6 +459,7 @@ pub struct Consistency {
 
 /// Is the number honest: rules of the standard, one by one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// Whether every rule is held: none is broken and none is left untested.
     pub valid: bool,
@@ -455,6 +469,7 @@ pub struct Verdict {
 
 /// A rule of the standard and how the run stands to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clause {
     /// `5.2.5.3`
     pub id: String,
@@ -473,6 +488,7 @@ pub struct Clause {
 
 /// How a run stands to a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum State {
     /// Kept.
     #[serde(rename = "held")]
@@ -487,6 +503,7 @@ pub enum State {
 
 /// What the load generator itself cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClientCost {
     /// User and system time of the process over the whole run, in seconds. With an engine in process it holds the
     /// database's work too.
@@ -505,6 +522,7 @@ pub struct ClientCost {
 
 /// What the server cost, as far as it can be known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ServerCost {
     /// CPU time of the server's processes over the whole run, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -516,6 +534,7 @@ pub struct ServerCost {
 
 /// Where the database keeps its files, as far as that is on this machine and can be known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Storage {
     /// Bytes that are free after the run where the data is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -527,6 +546,7 @@ pub struct Storage {
 
 /// Connections lost, over the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Connections {
     /// Connections lost.
     pub lost: u64,
@@ -553,6 +573,7 @@ pub struct Connections {
 
 /// Commits that were looked up after the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Lookup {
     /// Why nothing could be looked up, in words; empty if it could.
     pub unasked: String,
@@ -564,6 +585,7 @@ pub struct Lookup {
 
 /// Commits that the client was told of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Acknowledged {
     /// Those that were looked for.
     pub looked_up: u64,
@@ -577,6 +599,7 @@ pub struct Acknowledged {
 
 /// Transactions of unknown fate, by what was found of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UnknownFate {
     /// What they leave is there.
     pub committed: u64,

@@ -22,6 +22,7 @@ mod odbc;
 mod outage;
 mod postgres;
 mod predict;
+mod records;
 mod report;
 mod restore;
 mod resume;

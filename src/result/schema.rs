@@ -1,0 +1,57 @@
+//! JSON schemas of a record's files, made from these types and kept in `docs/schema`.
+//!
+//! `GRAYMARK_RENEW=1 cargo test --lib schema` writes them anew after a change of the types.
+
+use std::path::{Path, PathBuf};
+
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+
+use super::format::{Header, file};
+use super::{Environment, Event, LoadReport, Summary};
+
+/// The files of a record that have a schema, each with the title of what it holds.
+fn all() -> [(&'static str, &'static str, Schema); 5] {
+    [
+        (file::HEADER, "What identifies a record of Graymark", schema::<Header>()),
+        (file::ENVIRONMENT, "Where a run took place", schema::<Environment>()),
+        (file::LOAD, "What loading came to", schema::<LoadReport>()),
+        (file::EVENTS, "One line of events.jsonl: something that happened in a run", schema::<Event>()),
+        (file::SUMMARY, "The summary of a run, also printed by --json", schema::<Summary>()),
+    ]
+}
+
+fn schema<T: JsonSchema>() -> Schema {
+    // What is written and what older versions wrote: a key that may be left out is not required.
+    SchemaSettings::draft2020_12()
+        .with_transform(RecursiveTransform(plain))
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+/// Takes the marks of rustdoc out of descriptions.
+fn plain(schema: &mut Schema) {
+    if let Some(text) = schema.get("description").and_then(serde_json::Value::as_str) {
+        let text = text.replace("[`", "`").replace("`]", "`").replace('\n', " ");
+        schema.insert("description".to_owned(), text.into());
+    }
+}
+
+fn path(name: &str) -> PathBuf {
+    let stem = name.split('.').next().unwrap_or(name);
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/schema").join(format!("{stem}.json"))
+}
+
+#[test]
+fn the_kept_schemas_are_those_of_the_types() {
+    for (name, title, mut schema) in all() {
+        schema.insert("title".to_owned(), title.into());
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        let path = path(name);
+        if std::env::var_os("GRAYMARK_RENEW").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(kept == text, "{}: renew it with GRAYMARK_RENEW=1 cargo test --lib schema", path.display());
+    }
+}
