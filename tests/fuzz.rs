@@ -13,6 +13,8 @@ mod edit;
 mod faults;
 #[path = "fuzz/models.rs"]
 mod models;
+#[path = "fuzz/mysql.rs"]
+mod mysql;
 #[path = "fuzz/plans.rs"]
 mod plans;
 #[path = "fuzz/postgres.rs"]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::interrupt::Interrupt;
 use crate::drive::Stop;
+use crate::engine::guard::guarded;
 use crate::engine::seed::{self, Depth};
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::result::{Finding, Manifest};
@@ -82,7 +83,7 @@ impl Interrupt {
             let done = runtime.block_on(async {
                 tokio::select! {
                     biased;
-                    done = work(&engine, &pulse) => Some(done),
+                    done = guarded(work(&engine, &pulse)) => Some(done),
                     () = cut.wait() => None,
                 }
             });
@@ -171,7 +172,8 @@ impl Probe {
                     tokio::select! {
                         biased;
                         () = over.wait() => break,
-                        answers = engine.answers() => if answers {
+                        // An answer that cannot be read is one, too.
+                        answers = guarded(async { Ok::<_, Error>(engine.answers().await) }) => if answers.unwrap_or(true) {
                             pulse.beat();
                         }
                     }

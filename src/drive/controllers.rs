@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::{Controllers, Report, Schedule, Stop};
+use crate::engine::guard::guarded;
 use crate::engine::{Engine, MaintenanceOutcome};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::Event;
@@ -63,7 +64,7 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
                 let asked = Instant::now();
                 let upkeep = tokio::select! {
                     biased;
-                    upkeep = engine.maintain(*kind) => upkeep,
+                    upkeep = guarded(engine.maintain(*kind)) => upkeep,
                     () = stop.wait() => break,
                 };
                 let maintenance = |work, rows| Maintenance {

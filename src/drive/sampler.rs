@@ -5,6 +5,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::{Report, Schedule, Stop};
+use crate::engine::guard::guarded;
 use crate::engine::{Engine, Observer};
 use crate::measure::counters::{Counter, Counters, Sample};
 use crate::measure::machine::{self, Device};
@@ -50,7 +51,7 @@ async fn samples<W: Workload, E: Engine<W>>(
 ) {
     let not_counted = |why: String| tell(Report::Happened(Event::NotCounted { why }));
     let mut observer = engine.observer();
-    let first = tokio::time::timeout(FIRST_LOOK, observer.look()).await;
+    let first = tokio::time::timeout(FIRST_LOOK, guarded(observer.look())).await;
     tell(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
     if let Ok(Err(error)) = first {
@@ -78,7 +79,7 @@ async fn samples<W: Workload, E: Engine<W>>(
         let next = begin + Duration::from_secs(second.into());
         let mut sample = Box::new(Sample { at, counters });
         {
-            let mut look = pin!(observer.look());
+            let mut look = pin!(guarded(observer.look()));
             let answer = tokio::select! {
                 biased;
                 answer = &mut look => Some(answer),
@@ -108,7 +109,7 @@ async fn samples<W: Workload, E: Engine<W>>(
         if ends.next_if(|end| f64::from(*end) <= now).is_some() {
             let answer = tokio::select! {
                 biased;
-                answer = observer.pages() => Some(answer),
+                answer = guarded(observer.pages()) => Some(answer),
                 () = tokio::time::sleep(PAGES_PATIENCE) => None,
             };
             match answer {

@@ -14,6 +14,7 @@ use super::queue::Monitor;
 use super::stats::ThreadStats;
 use super::worker::Worker;
 use super::{GRACE, Load, Report, Schedule, Stages, Stop};
+use crate::engine::guard::guarded;
 use crate::engine::{Engine, Error};
 use crate::workload::Workload;
 
@@ -84,7 +85,7 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
         let patience = Duration::from_secs(self.schedule.patience.into());
         tokio::select! {
             biased;
-            opened = self.engine.open_session() => opened,
+            opened = guarded(self.engine.open_session()) => opened,
             () = tokio::time::sleep(patience) => {
                 Err(Error::Database(format!(
                     "{} gave no session within {} s; --timeout waits longer",

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Stop;
 use super::stats::{Asked, ThreadStats};
+use crate::engine::guard::guarded;
 use crate::engine::{Engine, Failure, Session};
 use crate::result::Event;
 use crate::workload::Workload;
@@ -72,7 +73,7 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                 return None;
             };
             self.stats.borrow().sent(self.place, asked);
-            let failure = match session.execute(input).await {
+            let failure = match guarded(session.execute(input)).await {
                 Ok(output) => match W::contradiction(input, &output) {
                     None => return Some(output),
                     Some(why) => {
@@ -148,7 +149,7 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
         self.given_up = true;
         while Instant::now() < self.end && !self.stop.requested() {
             let opened = tokio::select! {
-                opened = self.engine.open_session() => opened,
+                opened = guarded(self.engine.open_session()) => opened,
                 // A server that takes the connection and then says nothing.
                 () = tokio::time::sleep_until(self.end.into()) => return false,
                 () = self.stop.wait() => return false,

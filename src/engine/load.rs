@@ -10,6 +10,7 @@ use std::time::Instant;
 use futures_util::future::try_join_all;
 use tokio::sync::mpsc;
 
+use super::guard::guarded;
 use super::{DatabaseState, Error, LoadReport, LoadStep, Manifest};
 use crate::workload::{Part, Table};
 
@@ -112,7 +113,7 @@ impl<'a> Phases<'a> {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 let runtime =
                     runtime.map_err(|error| Error::Database(format!("cannot start a loading thread: {error}")));
-                if let Err(error) = runtime.and_then(|runtime| runtime.block_on(work(&share))) {
+                if let Err(error) = runtime.and_then(|runtime| runtime.block_on(guarded(work(&share)))) {
                     let _ = share.sender.send(Err(error));
                 }
             };

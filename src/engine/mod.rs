@@ -6,6 +6,7 @@
 pub mod address;
 pub mod failure;
 pub mod files;
+pub mod guard;
 mod load;
 pub mod mysql;
 pub mod observe;

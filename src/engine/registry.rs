@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
+use super::guard::guarded;
 use super::mysql::{self, Mysql};
 #[cfg(feature = "odbc")]
 use super::odbc::{self, Odbc};
@@ -104,9 +105,11 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
                 visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(sqlite::Options::parse(options.url.reveal())?)?))
             }
             "postgres" | "postgresql" => {
-                visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Postgres::open(options))?))
+                visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(guarded(Postgres::open(options)))?))
             }
-            "mysql" | "mariadb" => visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(Mysql::open(options))?)),
+            "mysql" | "mariadb" => {
+                visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(guarded(Mysql::open(options)))?))
+            }
             #[cfg(feature = "odbc")]
             "odbc" => visitor.visit::<W, _>(runtime, Arc::new(Odbc::open(options)?)),
             #[cfg(not(feature = "odbc"))]

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use graymark::engine::guard::guarded;
 use graymark::engine::registry::{Visitor, WorkloadName, open};
 use graymark::engine::{Engine, Error, Failure, Observer, Options, Session};
 use graymark::measure::maintenance::MaintenanceKind;
@@ -69,6 +70,8 @@ pub struct Conversation {
     sent: u32,
     /// How the client has to show who it is, if not by its name alone.
     pub login: String,
+    /// Whether the client gave away what nobody may have.
+    leaked: bool,
 }
 
 /// A conversation that the connections of an input share.
@@ -108,6 +111,11 @@ impl<W: Wire> Line<W> {
         }
         let rest = self.received.split_off(size);
         Ok(std::mem::replace(&mut self.received, rest))
+    }
+
+    /// Notes that the client sent what nobody may have.
+    pub fn leaked(&self) {
+        self.conversation.lock().unwrap().leaked = true;
     }
 
     /// Sends a message, spoilt if the input says so.
@@ -166,15 +174,18 @@ pub fn fuzz<S: Future<Output = ()> + Send + 'static>(
         let Some((asked, faults)) = read(input) else { return false };
         let login = asked.split(' ').nth(3).unwrap_or_default().to_owned();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let conversation = Arc::new(Mutex::new(Conversation { faults, sent: 0, login }));
+        let conversation = Arc::new(Mutex::new(Conversation { faults, sent: 0, login, leaked: false }));
         let listener = listener.try_clone().unwrap();
+        let shared = conversation.clone();
         runtime.spawn(async move {
             let listener = tokio::net::UnixListener::from_std(listener).unwrap();
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, conversation.clone()));
+                tokio::spawn(serve(stream, shared.clone()));
             }
         });
-        ask(&runtime, url, asked)
+        let taken = ask(&runtime, url, asked);
+        assert!(!conversation.lock().unwrap().leaked, "the client gave away a file");
+        taken
     });
 }
 
@@ -244,7 +255,7 @@ impl Visitor for Ask<'_> {
         };
         // As Graymark's commands do: a driver that waits for a type while rows that nobody takes wait before it would
         // wait for ever.
-        let limited = async { tokio::time::timeout(SILENCE, asked).await };
+        let limited = async { tokio::time::timeout(SILENCE, guarded(asked)).await };
         runtime.block_on(limited).unwrap_or_else(|_| Err(Error::Database("no answer in time".to_owned())))
     }
 }
@@ -254,11 +265,11 @@ async fn transactions<W: Workload, E: Engine<W>>(engine: &E) -> Result<(), Error
     let population = W::population(1, 7, Timestamp(1_000_000_000_000_000), 0);
     let terminals = W::terminals(1, &W::parameters(&population), 7).map_err(Error::Usage)?;
     let mut terminal = W::terminal(&terminals, 0);
-    let mut session = engine.open_session().await?;
+    let mut session = guarded(engine.open_session()).await?;
     let mut failed = None;
     for transaction in (0..W::TRANSACTIONS.len()).cycle().take(2 * W::TRANSACTIONS.len()) {
         let input = terminal.input(transaction);
-        match session.execute(&input).await {
+        match guarded(session.execute(&input)).await {
             Ok(output) => {
                 let _ = (W::screen(&input, Some(&output)), W::outcome(&output));
                 W::count(&output, &mut vec![0; W::EFFECTS.len()]);

@@ -31,6 +31,8 @@ thread_local! {
     static TAKEN: Cell<isize> = const { Cell::new(0) };
     /// The most that these have been.
     static MOST: Cell<isize> = const { Cell::new(0) };
+    /// Panics of Graymark's own code since the input began, which it may have caught itself.
+    static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     /// Whether an input is at work in this thread.
     static AT_WORK: Cell<bool> = const { Cell::new(false) };
 }
@@ -117,6 +119,25 @@ fn busy(thread: &Path) -> Duration {
 /// The input at work in each target.
 static BEGUN: Mutex<BTreeMap<String, Begun>> = Mutex::new(BTreeMap::new());
 
+/// Where the sources of the libraries lie that Graymark uses.
+const LIBRARIES: &str = "/registry/src/";
+
+/// Keeps the panics of Graymark's own code. A driver's is an answer that cannot be read (`engine/guard.rs`), and is not
+/// told.
+fn watch_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let told = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            if !AT_WORK.get() || !place.contains(LIBRARIES) {
+                PANICS.with_borrow_mut(|panics| panics.push(place));
+                told(panic);
+            }
+        }));
+    });
+}
+
 /// Looks at all targets at work from time to time.
 fn watch_time() {
     static ONCE: Once = Once::new();
@@ -177,6 +198,7 @@ impl Target {
         let alone =
             std::env::var(INPUTS).ok().map(|text| text.parse::<u32>().expect("GRAYMARK_FUZZ_INPUTS is a number"));
         watch_time();
+        watch_panics();
         let path = input_file(self.name);
         let file = File::options()
             .create(true)
@@ -193,6 +215,7 @@ impl Target {
             BEGUN.lock().expect("no one panics with it").insert(self.name.to_owned(), Begun::now());
             TAKEN.set(0);
             MOST.set(0);
+            PANICS.take();
             AT_WORK.set(true);
             let done = catch_unwind(AssertUnwindSafe(|| body(input)));
             AT_WORK.set(false);
@@ -202,6 +225,9 @@ impl Target {
             tally.taken += u64::from(*done.as_ref().unwrap_or(&false));
             tally.longest = tally.longest.max(began.elapsed());
             tally.most = tally.most.max(MOST.get());
+            if let (Ok(_), Some(place)) = (&done, PANICS.take().first()) {
+                return Err(format!("a panic at {place}, which was caught"));
+            }
             done.map_err(|panic| {
                 let text = panic.downcast_ref::<String>().cloned();
                 text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()))

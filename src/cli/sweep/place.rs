@@ -13,6 +13,7 @@ use super::SWEPT;
 use super::grid::Grid;
 use super::state::Series;
 use crate::engine::files;
+use crate::engine::guard::guarded;
 use crate::engine::registry::Visitor;
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::plan::Plan;
@@ -244,7 +245,7 @@ impl Visitor for MakeWay {
     type Output = ();
 
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<(), Error> {
-        let stays = match runtime.block_on(engine.database_state())? {
+        let stays = match runtime.block_on(guarded(engine.database_state()))? {
             DatabaseState::Nothing => true,
             DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => {
                 Some(manifest.scale) == self.keep
@@ -257,7 +258,7 @@ impl Visitor for MakeWay {
             return Ok(());
         }
         tell!("sweep: dropping the {} tables of {}", W::NAME, engine.identity().url);
-        runtime.block_on(engine.drop_tables())
+        runtime.block_on(guarded(engine.drop_tables()))
     }
 }
 

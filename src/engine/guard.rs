@@ -1,0 +1,61 @@
+//! A driver library that panics over a server's answer ends what was asked of the server, and not Graymark.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+
+use super::{Error, Failure};
+
+/// What a panic in the work with a database becomes.
+pub trait FromPanic {
+    /// From the panic's message.
+    fn from_panic(why: &str) -> Self;
+}
+
+impl FromPanic for Failure {
+    /// Whether the transaction was committed is not known: the panic may have come from the reply to its commit.
+    fn from_panic(why: &str) -> Failure {
+        Failure::Disconnected { ambiguous: true, detail: unreadable(why) }
+    }
+}
+
+impl FromPanic for Error {
+    fn from_panic(why: &str) -> Error {
+        Error::Database(unreadable(why))
+    }
+}
+
+fn unreadable(why: &str) -> String {
+    format!("the database's answer cannot be read, for the driver panicked: {why}")
+}
+
+/// Does some work with a database. Whatever panicked in it, such as a session, must not be used again.
+///
+/// # Errors
+/// Those of the work, and what a panic becomes.
+pub async fn guarded<T, E: FromPanic>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| Err(E::from_panic(message(&*panic))))
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it does not say why")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_lost_connection_and_an_unknown_fate() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let empty: Vec<u8> = Vec::new();
+        let done: Result<u8, Failure> = runtime.block_on(guarded(async { Ok(empty[empty.len()]) }));
+        let Err(Failure::Disconnected { ambiguous: true, detail }) = done else { panic!("{done:?}") };
+        assert!(detail.contains("index out of bounds"), "{detail}");
+        let done: Result<u8, Error> = runtime.block_on(guarded(async { Ok(7) }));
+        assert_eq!(done, Ok(7));
+    }
+}
