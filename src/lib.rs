@@ -10,6 +10,7 @@ pub mod plan;
 pub mod record;
 pub mod report;
 pub mod result;
+pub mod run;
 pub mod simulate;
 pub mod size;
 pub mod study;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
-use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
-use super::{DropArgs, Ended, check, with_engine};
+use super::{DropArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{DatabaseState, Engine, Error};
+use crate::run::population::{foreign, other};
+use crate::run::requests::{Patience, Requests};
 use crate::workload::Workload;
 
 /// The command.
@@ -27,16 +28,14 @@ impl Visitor for Drop {
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let url = &engine.identity().url;
-        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, self.patience)? else {
-            return Ok(Ended::Interrupted);
-        };
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.patience);
+        let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         match database_state {
             DatabaseState::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),
-            DatabaseState::Other { workload } => return Err(check::other::<W>(&workload, url)),
-            DatabaseState::Foreign { why } => return Err(check::foreign(url, &why)),
+            DatabaseState::Other { workload } => return Err(other::<W>(&workload, url)),
+            DatabaseState::Foreign { why } => return Err(foreign(url, &why)),
             DatabaseState::Unfinished(_) | DatabaseState::Complete(_) | DatabaseState::Damaged { .. } => {
-                let drop = async |engine: &E, _: &Pulse| engine.drop_tables().await;
-                if self.interrupt.ask::<W, E, _>(&engine, self.patience, drop)?.is_none() {
+                if requests.ask(async |engine: &E| engine.drop_tables().await)?.is_none() {
                     tell!("drop: stopped; start the same command again");
                     return Ok(Ended::Interrupted);
                 }

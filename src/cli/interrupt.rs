@@ -10,6 +10,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::drive::Stop;
 use crate::engine::Error;
+use crate::result::{Event, Step};
+use crate::run::open::runtime;
 
 /// The exit code of an interrupted command.
 pub(super) const EXIT_CODE: u8 = 130;
@@ -31,7 +33,7 @@ impl Interrupt {
     /// Begins to listen, on a thread of its own.
     pub(super) fn listen() -> Result<Interrupt, Error> {
         let interrupt = Interrupt { stop: Stop::new(), running: Arc::default() };
-        let runtime = super::runtime()?;
+        let runtime = runtime()?;
         let heard = interrupt.clone();
         let listener = move || {
             runtime.block_on(async {
@@ -82,6 +84,15 @@ impl Interrupt {
             biased;
             () = self.stop.wait() => None,
             done = work => Some(done),
+        }
+    }
+
+    /// Learns from what happens whether a run is going on.
+    pub(super) fn event(&self, event: &Event) {
+        match event {
+            Event::Step(Step::SteadyBegan { .. } | Step::DriveBegan { .. }) => self.running(true),
+            Event::Step(Step::SteadyEnded { .. }) => self.running(false),
+            _ => {}
         }
     }
 

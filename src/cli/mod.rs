@@ -5,19 +5,14 @@
 #[macro_use]
 mod say;
 
-mod ask;
 mod bench;
 mod check;
 mod compare;
-mod count;
-mod course;
 mod drop;
 mod exit;
 mod interrupt;
 mod load;
-mod lookup;
 mod predict;
-mod price;
 mod progress;
 mod report;
 mod restore;
@@ -25,28 +20,22 @@ mod rows;
 mod run;
 mod scan;
 mod screens;
-mod seed;
-mod stages;
-mod steady;
-mod summary;
 mod sweep;
-mod warm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
 use crate::engine::Options;
-use crate::engine::registry::{self, Visitor, WorkloadName};
+use crate::engine::registry::{Visitor, WorkloadName};
 use crate::engine::{Engine, Error};
 use crate::plan::Plan;
-use crate::record;
 use crate::result::Isolation;
+use crate::run::open::open;
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 
@@ -285,15 +274,6 @@ impl Target {
     }
 }
 
-impl From<record::Error> for Error {
-    fn from(error: record::Error) -> Error {
-        match error {
-            record::Error::Write(why) => Error::Output(why),
-            record::Error::Directory(why) | record::Error::Read(why) => Error::Usage(why),
-        }
-    }
-}
-
 /// How a command ended well enough to have a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
@@ -360,14 +340,6 @@ fn refuse(error: &clap::Error) -> ExitCode {
     exit::bad_usage(&error.render().to_string())
 }
 
-/// A runtime for everything that is not driving load.
-fn runtime() -> Result<Runtime, Error> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
-}
-
 /// Warehouse or branch, and terminal.
 fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
     let pair = text.split_once('.').and_then(|(w, t)| Some((w.parse().ok()?, t.parse().ok()?)));
@@ -377,8 +349,7 @@ fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
 
 /// Opens the database of `options` for a workload and hands it to `visitor`.
 fn with_engine<V: Visitor>(workload: WorkloadName, options: Options, visitor: V) -> Result<V::Output, Error> {
-    let runtime = runtime()?;
-    registry::open(&runtime, workload, options, Warned(visitor))
+    open(workload, options, Warned(visitor))
 }
 
 /// Tells the engine's warnings first.
@@ -391,17 +362,6 @@ impl<V: Visitor> Visitor for Warned<V> {
         for warning in engine.warnings() {
             tell!("graymark: warning: {warning}");
         }
-        let kept = Arc::clone(&engine);
-        let done = self.0.visit(runtime, engine);
-        // A thread that hangs in a call keeps the engine, which would end its server only when that thread comes back.
-        let end = Instant::now() + Duration::from_secs(1);
-        while Arc::strong_count(&kept) > 1 && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        if Arc::strong_count(&kept) > 1 {
-            kept.abandon();
-            crate::engine::server::abandon();
-        }
-        done
+        self.0.visit(runtime, engine)
     }
 }

@@ -1,28 +1,115 @@
 //! Progress for a person: a moving line on a terminal, a line now and then elsewhere. Always on standard error.
 
 use std::io::IsTerminal;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
-use crate::report::format::plural;
-use crate::result::LoadStep;
-use crate::result::{Event, Phase};
+use crate::report::format::{plural, seconds};
+use crate::report::text;
+use crate::result::{Event, Identity, LoadStep, Phase, Step};
 use crate::visible::visible;
 use crate::workload::Headline;
 
 /// Seconds between two lines where standard error is no terminal.
-pub(super) const LINE_EVERY: Duration = Duration::from_secs(10);
+const LINE_EVERY: Duration = Duration::from_secs(10);
 
 pub(super) fn on_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// Tells a person what a run or a load does.
+#[derive(Default)]
+pub(super) struct Console {
+    load: Option<LoadProgress>,
+    warm_up: Option<WarmUpProgress>,
+    run: Option<RunProgress>,
+    /// When it was last said that the database is away.
+    away: Option<Instant>,
+}
+
+impl Console {
+    /// Shows what happened.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::Step(step) => self.step(step),
+            _ => {
+                if let Some(run) = &mut self.run {
+                    run.event(event);
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, step: &Step) {
+        match step {
+            Step::Connected(Identity { name, version, url, .. }) => tell!("database: {name} {version}, {url}"),
+            Step::Warning(warning) => tell!("graymark: warning: {warning}"),
+            Step::LoadBegan { rows } => self.load = Some(LoadProgress::new(*rows)),
+            Step::Load(step) => {
+                if let Some(load) = &mut self.load {
+                    load.step(step);
+                }
+            }
+            Step::LoadEnded => {
+                if let Some(load) = self.load.take() {
+                    load.finish();
+                }
+            }
+            Step::ProceduresUnread(names) => tell!(
+                "run: whether the stored procedures are Graymark's is not known: this user may not read {}",
+                names.join(", ")
+            ),
+            Step::CheckBegan { after } => {
+                tell!("check: the consistency conditions {} the run", if *after { "after" } else { "before" })
+            }
+            Step::Checked(finding) if finding.held() => {}
+            Step::Checked(finding) => tell!("{}", text::finding(finding)),
+            Step::WarmUpBegan { random: false } => tell!("warm: reading all tables"),
+            Step::WarmUpBegan { random: true } => {
+                tell!("warm: reading rows at random");
+                self.warm_up = Some(WarmUpProgress::new());
+            }
+            Step::WarmUp { rows, most } => {
+                if let Some(warm_up) = &mut self.warm_up {
+                    warm_up.rows(*rows, *most);
+                }
+            }
+            Step::WarmUpEnded { work, seconds } => {
+                if let Some(warm_up) = self.warm_up.take() {
+                    warm_up.finish();
+                }
+                if let Some(work) = work {
+                    tell!("warm: {work}, in {seconds:.1} s");
+                }
+            }
+            Step::SteadyBegan { most } => {
+                tell!("steady: the same load until throughput and hit rate change no more, at most {most} s")
+            }
+            Step::SteadyEnded { work, seconds } => tell!("steady: {work}, in {seconds:.0} s"),
+            Step::DriveBegan { seconds, headline, counts } => {
+                self.run = Some(RunProgress::new(*seconds, *headline, *counts));
+            }
+            Step::DatabaseAway { why, left } => self.away(why, *left),
+            Step::DatabaseBack { after } => tell!("run: the database is back after {}", seconds(*after)),
+        }
+    }
+
+    fn away(&mut self, why: &str, left: f64) {
+        if self.away.is_none_or(|said| said.elapsed() >= LINE_EVERY) {
+            self.away = Some(Instant::now());
+            let left = seconds(left.ceil());
+            tell!(
+                "run: the database cannot be asked for its count: {why}; waiting up to {left} more (Ctrl-C ends the wait)"
+            );
+        }
+    }
+}
+
 /// Progress of a load.
-pub(super) struct LoadProgress {
+struct LoadProgress {
     bar: ProgressBar,
-    plain: Option<Mutex<Plain>>,
+    plain: Option<Plain>,
 }
 
 struct Plain {
@@ -36,7 +123,7 @@ struct Plain {
 
 impl LoadProgress {
     /// Of a load of so many rows.
-    pub(super) fn new(rows: u64) -> Self {
+    fn new(rows: u64) -> Self {
         let now = Instant::now();
         if on_terminal() {
             let bar = ProgressBar::new(rows);
@@ -50,13 +137,13 @@ impl LoadProgress {
             LoadProgress { bar, plain: None }
         } else {
             let plain = Plain { began: now, last: now, rows: 0, fresh: 0, bytes: 0, total: rows };
-            LoadProgress { bar: ProgressBar::hidden(), plain: Some(Mutex::new(plain)) }
+            LoadProgress { bar: ProgressBar::hidden(), plain: Some(plain) }
         }
     }
 
     /// Shows a step.
-    pub(super) fn step(&self, step: &LoadStep) {
-        match (step, &self.plain) {
+    fn step(&mut self, step: &LoadStep) {
+        match (step, &mut self.plain) {
             (LoadStep::Phase(phase), None) => self.bar.set_message(*phase),
             (LoadStep::Phase(phase), Some(_)) => tell!("load: {phase}"),
             (LoadStep::Rows { rows, resumed: true, .. }, None) => {
@@ -65,7 +152,6 @@ impl LoadProgress {
             }
             (LoadStep::Rows { rows, .. }, None) => self.bar.inc(*rows),
             (LoadStep::Rows { rows, bytes, resumed }, Some(plain)) => {
-                let Ok(mut plain) = plain.lock() else { return };
                 plain.rows += rows;
                 if *resumed {
                     tell!("load: {} rows are there from an earlier load", HumanCount(*rows));
@@ -82,7 +168,7 @@ impl LoadProgress {
     }
 
     /// Takes the line away.
-    pub(super) fn finish(&self) {
+    fn finish(&self) {
         self.bar.finish_and_clear();
     }
 }
@@ -100,6 +186,41 @@ impl Plain {
             HumanBytes((self.bytes as f64 / seconds) as u64),
             HumanDuration(left)
         );
+    }
+}
+
+/// Progress of a warm-up that reads rows at random.
+struct WarmUpProgress {
+    bar: Option<ProgressBar>,
+    last: Instant,
+}
+
+impl WarmUpProgress {
+    fn new() -> Self {
+        let bar = on_terminal().then(|| {
+            let bar = ProgressBar::new(0);
+            let style = ProgressStyle::with_template("[{bar:30}] {human_pos} of at most {human_len} rows, {per_sec}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+            bar.enable_steady_tick(Duration::from_millis(500));
+            bar
+        });
+        WarmUpProgress { bar, last: Instant::now() }
+    }
+
+    fn rows(&mut self, rows: u64, most: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_length(most);
+            bar.set_position(rows);
+        } else if self.last.elapsed() >= LINE_EVERY {
+            self.last = Instant::now();
+            tell!("warm: {} of at most {} rows", HumanCount(rows), HumanCount(most));
+        }
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 
@@ -140,7 +261,7 @@ impl RestoreProgress {
 }
 
 /// Progress of a run.
-pub(super) struct RunProgress {
+struct RunProgress {
     bar: Option<ProgressBar>,
     last: Option<Instant>,
     headline: usize,
@@ -153,7 +274,7 @@ pub(super) struct RunProgress {
 
 impl RunProgress {
     /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown, in what it `counts`.
-    pub(super) fn new(seconds: u32, headline: usize, counts: Headline) -> Self {
+    fn new(seconds: u32, headline: usize, counts: Headline) -> Self {
         let bar = on_terminal().then(|| {
             let bar = ProgressBar::new(u64::from(seconds));
             let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -164,7 +285,7 @@ impl RunProgress {
     }
 
     /// Shows what happened.
-    pub(super) fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event) {
         match event {
             Event::PhaseBegan { phase, .. } if self.bar.is_none() => self.say(&format!("run: {}", phase_name(*phase))),
             Event::StageBegan { stage, clients, .. } => {

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use super::{Ended, ReportArgs, TableFormat, price, say};
+use super::{Ended, ReportArgs, TableFormat, say};
 use crate::engine::Error;
 use crate::record::Record;
 use crate::report::systems::{self, Row};
 use crate::report::{self, model::ReportModel};
+use crate::run::PriceFile;
 
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
@@ -19,7 +20,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
 
 fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     if let Some(file) = &args.price {
-        price::File::read(file)?.add_to(directory)?;
+        PriceFile::read(file)?.add_to(directory)?;
     }
     let paths = report::write(directory)?;
     let record = Record::open(directory)?;

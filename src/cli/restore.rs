@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
-use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
 use super::progress::RestoreProgress;
-use super::{Ended, RestoreArgs, check, load, with_engine};
+use super::{Ended, RestoreArgs, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::seed;
 use crate::engine::{Engine, Error};
 use crate::report::text;
+use crate::result::{Event, Step};
+use crate::run::population::{complete, within};
+use crate::run::requests::{Patience, Progress, Requests};
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;
 
@@ -31,12 +33,11 @@ impl Visitor for Restore {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, self.patience)? else {
-            return Ok(Ended::Interrupted);
-        };
-        let manifest = check::complete::<W>(database_state, &engine.identity().url)?;
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.patience);
+        let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
+        let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
-        load::within::<W>(manifest.scale, profile)?;
+        within::<W>(manifest.scale, profile)?;
         let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
         if W::parameters(&population) != manifest.parameters {
             return Err(Error::Usage(format!(
@@ -44,19 +45,20 @@ impl Visitor for Restore {
                 engine.identity().url
             )));
         }
-        let progress = Arc::new(RestoreProgress::new());
-        let (seen, original) = (Arc::clone(&progress), manifest.clone());
-        let restored = self.interrupt.ask::<W, E, _>(&engine, self.patience, async move |engine: &E, pulse: &Pulse| {
-            let pulse = pulse.clone();
-            let told = move |step| {
-                pulse.beat();
-                seen.step(&step);
-            };
+        let shown = RestoreProgress::new();
+        let original = manifest.clone();
+        let mut tell = |event: &Event| {
+            if let Event::Step(Step::Load(step)) = event {
+                shown.step(step);
+            }
+        };
+        let restored = requests.follow(&mut tell, async move |engine: &E, progress: &Progress<'_>| {
+            let told = |step| progress.tell(Step::Load(step));
             let mut report = engine.restore(&original, &population, &told).await?;
             seed::restored::<W, E>(engine, &population, &told, &mut report).await?;
             Ok(report)
         });
-        progress.finish();
+        shown.finish();
         let Some(report) = restored? else {
             tell!("restore: stopped; the database is as it was, or restored: start the same command again");
             return Ok(Ended::Interrupted);

@@ -2,9 +2,10 @@
 
 use std::io::{BufWriter, Write};
 
-use super::{Ended, RowsArgs, load, say};
+use super::{Ended, RowsArgs, say};
 use crate::engine::Error;
 use crate::engine::registry::{Ported, WorkloadVisitor};
+use crate::run::population::{profile, within};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Population, Rows};
 
@@ -26,9 +27,9 @@ fn write<W: Ported>(args: &RowsArgs) -> Result<Ended, Error> {
         let names = W::TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
         return Err(Error::Usage(format!("there is no table `{}`; the tables are {names}", args.table)));
     };
-    let profile = load::profile::<W>(args.profile.as_deref())?.unwrap_or_default();
-    load::within::<W>(args.scale, profile)?;
-    let population = W::population(args.scale, args.seed, Timestamp(args.date.as_microsecond()), profile);
+    let number = profile::<W>(args.profile.as_deref())?.unwrap_or_default();
+    within::<W>(args.scale, number)?;
+    let population = W::population(args.scale, args.seed, Timestamp(args.date.as_microsecond()), number);
     let mut rows = population.rows();
     let mut csv = Csv { line: String::new(), first: true, to: BufWriter::new(std::io::stdout().lock()), failed: None };
     for part in population.parts().iter().filter(|part| part.table == table) {

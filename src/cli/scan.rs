@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
-use super::ask::{Patience, Pulse};
 use super::interrupt::Interrupt;
-use super::{Ended, ScanArgs, check, with_engine};
+use super::{Ended, ScanArgs, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{Engine, Error, Observer};
 use crate::measure::counters::Counter;
 use crate::report::scan::{Pass, Scan, text};
 use crate::result::scan::CacheState;
+use crate::run::population::complete;
+use crate::run::requests::{Patience, Requests};
 use crate::workload::Workload;
 
 /// The command.
@@ -32,15 +33,12 @@ impl Visitor for Job {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let Some(database_state) = self.interrupt.database_state::<W, E>(&engine, self.patience)? else {
-            return Ok(Ended::Interrupted);
-        };
-        let manifest = check::complete::<W>(database_state, &engine.identity().url)?;
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.patience);
+        let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
+        let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let all = self.drop_caches;
-        let empty_caches = async move |engine: &E, _: &Pulse| engine.empty_caches(all).await;
-        let Some(caches) = self.interrupt.ask::<W, E, _>(&engine, self.patience, empty_caches)? else {
-            return Ok(Ended::Interrupted);
-        };
+        let empty_caches = async move |engine: &E| engine.empty_caches(all).await;
+        let Some(caches) = requests.ask(empty_caches)? else { return Ok(Ended::Interrupted) };
         let Some(caches) = caches else {
             let name = &engine.identity().name;
             return Err(Error::Usage(format!("{name} has no tables that graymark scan could read: give another --db")));
@@ -57,7 +55,7 @@ impl Visitor for Job {
         };
         for name in [first(&scan.caches), "warm"] {
             let pass = Pass { name: name.to_owned(), ..Pass::default() };
-            let (pass, whole) = self.pass::<W, E>(&engine, pass)?;
+            let (pass, whole) = read(&requests, pass)?;
             if !pass.tables.is_empty() {
                 scan.passes.push(pass);
             }
@@ -67,8 +65,7 @@ impl Visitor for Job {
             }
         }
         // Who asked to stop is not kept waiting for sizes.
-        let sizes = async |engine: &E, _: &Pulse| engine.table_bytes().await;
-        match self.interrupt.ask::<W, E, _>(&engine, self.patience, sizes)? {
+        match requests.ask(async |engine: &E| engine.table_bytes().await)? {
             Some(bytes) => scan.size(&bytes),
             None => scan.interrupted = true,
         }
@@ -81,25 +78,20 @@ impl Visitor for Job {
     }
 }
 
-impl Job {
-    /// Reads all tables once; whether it came to its end.
-    fn pass<W: Workload, E: Engine<W>>(&self, engine: &Arc<E>, mut pass: Pass) -> Result<(Pass, bool), Error> {
-        let look = async |engine: &E, _: &Pulse| Ok(engine.observer().look().await?.get(Counter::ServerReadBytes));
-        let Some(before) = self.interrupt.ask::<W, E, _>(engine, self.patience, look)? else {
+/// Reads all tables once; whether it came to its end.
+fn read<W: Workload, E: Engine<W>>(requests: &Requests<W, E>, mut pass: Pass) -> Result<(Pass, bool), Error> {
+    let look = async |engine: &E| Ok(engine.observer().look().await?.get(Counter::ServerReadBytes));
+    let Some(before) = requests.ask(look)? else { return Ok((pass, false)) };
+    for table in W::TABLES {
+        let Some(scanned) = requests.ask(async |engine: &E| engine.scan(table).await)? else {
             return Ok((pass, false));
         };
-        for table in W::TABLES {
-            let scan = async |engine: &E, _: &Pulse| engine.scan(table).await;
-            let Some(scanned) = self.interrupt.ask::<W, E, _>(engine, self.patience, scan)? else {
-                return Ok((pass, false));
-            };
-            tell!("scan: {}: {}: {} rows in {:.2} s", pass.name, table.name, scanned.rows, scanned.seconds);
-            pass.tables.push((table.name.to_owned(), scanned));
-        }
-        let Some(after) = self.interrupt.ask::<W, E, _>(engine, self.patience, look)? else { return Ok((pass, false)) };
-        pass.storage_read_bytes = before.zip(after).map(|(before, after)| (after - before).max(0.0));
-        Ok((pass, true))
+        tell!("scan: {}: {}: {} rows in {:.2} s", pass.name, table.name, scanned.rows, scanned.seconds);
+        pass.tables.push((table.name.to_owned(), scanned));
     }
+    let Some(after) = requests.ask(look)? else { return Ok((pass, false)) };
+    pass.storage_read_bytes = before.zip(after).map(|(before, after)| (after - before).max(0.0));
+    Ok((pass, true))
 }
 
 /// What the first pass is called.

@@ -139,7 +139,7 @@ impl RecordWriter {
                 }
                 return;
             }
-            Event::Screen { .. } => return,
+            Event::Screen { .. } | Event::Step(_) => return,
             Event::PhaseBegan { at, .. } => {
                 if !self.log.begun
                     && let Some(results) = &mut self.results

@@ -1,9 +1,10 @@
-//! What happens in a run, once, on one stream. The driver tells it; progress lines, the record and a report are
-//! consumers of it.
+//! What happens in a run, once, on one stream. The run and its driver tell it; progress lines, the record and a report
+//! are consumers of it.
 
 use serde::{Deserialize, Serialize};
 
 use super::phase::Phase;
+use super::step::Step;
 use crate::measure::counters::Sample;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::PageReads;
@@ -130,6 +131,9 @@ pub enum Event {
         /// What its user sees now, line by line.
         screen: String,
     },
+    /// A step before or after the load.
+    #[serde(skip)]
+    Step(Step),
     /// Something that a later Graymark wrote.
     #[serde(other)]
     Unknown,

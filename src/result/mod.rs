@@ -15,6 +15,7 @@ pub mod procedures;
 pub mod scan;
 #[cfg(test)]
 mod schema;
+pub mod step;
 pub mod summary;
 
 pub use database::{Identity, Isolation, Manifest, Via};
@@ -24,4 +25,5 @@ pub use finding::Finding;
 pub use load::{LoadReport, LoadStep, RestoreReport};
 pub use phase::Phase;
 pub use procedures::Procedures;
+pub use step::Step;
 pub use summary::Summary;

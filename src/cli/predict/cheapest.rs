@@ -6,9 +6,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Law, answer_json, file, parse_positive, parse_scale};
-use crate::cli::{Ended, price};
+use crate::cli::Ended;
 use crate::engine::Error;
 use crate::report::sizing::text;
+use crate::run::PriceFile;
 use crate::size;
 use crate::study::sizing::predict::{Candidate, Goal, Offer, candidates};
 
@@ -47,7 +48,7 @@ pub(super) struct CheapestArgs {
 /// The command: exit code 1 if nothing reaches the target.
 pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
     let model = file::model(&args.model)?;
-    let prices = price::File::read(&args.price)?;
+    let prices = PriceFile::read(&args.price)?;
     let variants = prices.list().variants().map_err(|why| Error::Usage(format!("{}: {why}", args.price.display())))?;
     let offers = variants.into_iter().map(|variant| Offer {
         parts: variant.parts,

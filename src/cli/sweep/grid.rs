@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 use super::super::interrupt::Interrupt;
-use super::super::{load, with_engine};
+use super::super::progress::Console;
+use super::super::with_engine;
 use super::SWEPT;
 use super::state::{PointKey, Settings};
 use crate::engine::registry::Visitor;
@@ -19,6 +20,9 @@ use crate::engine::server::memory;
 use crate::engine::{Engine, Error, MaintenanceOutcome};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::{Plan, parse_scale};
+use crate::run::load::fill as fill_database;
+use crate::run::open::options;
+use crate::run::requests::{Patience, Requests};
 use crate::size;
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
@@ -236,7 +240,7 @@ pub(super) fn order(settings: &Settings) -> Vec<PointKey> {
 
 /// Loads the database that points are copied from, or goes on with that; false if it was interrupted.
 pub(super) fn fill(plan: Plan, interrupt: Interrupt) -> Result<bool, Error> {
-    let options = load::options(SWEPT, &plan);
+    let options = options(SWEPT, &plan);
     with_engine(SWEPT, options, Fill { plan, interrupt })
 }
 
@@ -249,7 +253,9 @@ impl Visitor for Fill {
     type Output = bool;
 
     fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<bool, Error> {
-        if load::fill::<W, E>(&engine, &self.plan, &self.interrupt)?.is_none() {
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Patience::of(self.plan.timeout));
+        let mut console = Console::default();
+        if fill_database(&requests, &self.plan, &mut |event| console.event(event))?.is_none() {
             return Ok(false);
         }
         // What a first reader would otherwise write in each point: row states known, no page to be written back.

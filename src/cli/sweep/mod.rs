@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::interrupt::Interrupt;
-use super::{Ended, WorkloadName, seed};
+use super::{Ended, WorkloadName};
 use crate::engine::Error;
 use crate::plan::{Check, Pace, Plan, default_record};
+use crate::run::random_seed;
 use crate::study::point::Limits;
 use crate::study::{Kind, Max, Of, Study};
 use crate::url::DatabaseUrl;
@@ -264,7 +265,7 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
         ramp_up: Some(if think { 60 } else { 10 }),
         // Clause 5.6.2 asks for 20 minutes.
         duration: Some(if settings.sweep == Kind::Load { 20 * 60 } else { 5 * 60 }),
-        seed: Some(seed::drawn()),
+        seed: Some(random_seed()),
         check: Some(Check::After),
         ..Plan::default()
     }))
@@ -287,7 +288,7 @@ fn whole_grid(plan: Plan) -> Result<Plan, Error> {
         steady: Some(5 * 60),
         ramp_up: Some(5),
         duration: Some(60),
-        seed: Some(seed::drawn()),
+        seed: Some(random_seed()),
         check: Some(Check::None),
         ..Plan::default()
     }))

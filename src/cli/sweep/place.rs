@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use tokio::runtime::Runtime;
 
-use super::super::{check, load, with_engine};
+use super::super::with_engine;
 use super::SWEPT;
 use super::grid::Grid;
 use super::state::Series;
@@ -17,6 +17,8 @@ use crate::engine::guard::guarded;
 use crate::engine::registry::Visitor;
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::plan::Plan;
+use crate::run::open::options;
+use crate::run::population::{foreign, other};
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 
@@ -179,7 +181,7 @@ impl Place {
                 None => Ok(()),
             },
             Place::Server { .. } if plan.scale.is_some() => {
-                with_engine(SWEPT, load::options(SWEPT, plan), MakeWay { keep: plan.scale.filter(|_| again) })
+                with_engine(SWEPT, options(SWEPT, plan), MakeWay { keep: plan.scale.filter(|_| again) })
             }
             Place::Server { .. } | Place::Private { .. } | Place::Nowhere { .. } => Ok(()),
         }
@@ -250,8 +252,8 @@ impl Visitor for MakeWay {
             DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => {
                 Some(manifest.scale) == self.keep
             }
-            DatabaseState::Other { workload } => return Err(check::other::<W>(&workload, &engine.identity().url)),
-            DatabaseState::Foreign { why } => return Err(check::foreign(&engine.identity().url, &why)),
+            DatabaseState::Other { workload } => return Err(other::<W>(&workload, &engine.identity().url)),
+            DatabaseState::Foreign { why } => return Err(foreign(&engine.identity().url, &why)),
             DatabaseState::Damaged { .. } => false,
         };
         if stays {

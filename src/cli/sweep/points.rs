@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::super::interrupt::Interrupt;
-use super::super::run::{self, OutputMode, RunCommand};
-use super::super::{Ended, RunArgs, say};
+use super::super::run::{start, tell_alarms, tell_report};
+use super::super::{Ended, say};
 use super::SWEPT;
 use super::grid::{self, Grid};
 use super::place::Place;
@@ -19,6 +19,7 @@ use crate::report::format::{plural, rate, seconds};
 use crate::report::sweep as told;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
+use crate::run::Run;
 use crate::size;
 use crate::study::point::{self, Point};
 use crate::study::search::{self, Next};
@@ -138,18 +139,15 @@ impl Points {
                 };
                 let plan = self.plan(aim, &place)?;
                 place.prepare(&plan, again.is_some())?;
-                let args = RunArgs {
-                    workload: Some(SWEPT),
-                    plan,
-                    plan_file: None,
-                    out: Some(out.clone()),
-                    json: false,
-                    require_valid: false,
-                    price: None,
-                    show_terminal: None,
-                };
-                let ended = run::start(args, RunCommand::Bench, OutputMode::Nothing, self.interrupt.clone())?;
-                if ended == Ended::Interrupted || self.interrupt.stop.requested() {
+                let outcome = start(Run::bench(plan).out(&out), &self.interrupt)?;
+                if let Some(outcome) = &outcome {
+                    tell_alarms(outcome);
+                    tell_report(outcome);
+                }
+                self.interrupt.running(false);
+                let interrupted = outcome.as_ref().is_none_or(|outcome| outcome.summary.interrupted);
+                outcome.map(|outcome| outcome.report).transpose()?;
+                if interrupted || self.interrupt.stop.requested() {
                     // It may lack its check of consistency, so it does not count.
                     remove(&out)?;
                     return Ok(false);
@@ -297,6 +295,7 @@ impl Points {
     /// What is run: the sweep's plan with the point's own scale, pace and place.
     fn plan(&self, aim: PointKey, place: &Place) -> Result<Plan, Error> {
         let mut plan = self.state.settings.plan.clone();
+        plan.workload = Some(SWEPT);
         plan.db = Some(place.url().clone());
         plan.scale = aim.warehouses.or(plan.scale);
         plan.clients = aim.clients.or(plan.clients);

@@ -2,11 +2,9 @@
 //! lost one behind another that nobody was told of.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::ask::{Patience, Pulse};
-use super::interrupt::Interrupt;
+use super::requests::{Patience, Requests};
 use crate::drive::Totals;
 use crate::engine::{Engine, Error};
 use crate::result::Finding;
@@ -25,8 +23,7 @@ const SEARCHED: Duration = Duration::from_secs(1);
 /// # Errors
 /// What the database says, or that it says nothing.
 pub(super) fn after<W: Workload, E: Engine<W>>(
-    engine: &Arc<E>,
-    interrupt: &Interrupt,
+    requests: &Requests<W, E>,
     timeout: Option<u32>,
     totals: &Totals,
 ) -> Result<(Lookup, Option<Finding>), Error> {
@@ -34,8 +31,8 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
     let patience = Patience { after_stop: SEARCHED, ..Patience::of(timeout) };
     let acknowledged = &totals.doubts.acknowledged;
     let sought = [&acknowledged[..], &totals.doubts.unknown].concat();
-    let search = async move |engine: &E, _: &Pulse| engine.rows_of(&sought).await;
-    let rows = match interrupt.ask::<W, E, _>(engine, patience, search)? {
+    let search = async move |engine: &E| engine.rows_of(&sought).await;
+    let rows = match requests.with(patience).ask(search)? {
         Some(Some(rows)) => rows,
         Some(None) => return Ok((unasked(totals, "rows cannot be looked up in this database"), None)),
         None => return Ok((unasked(totals, "nobody wanted to wait for it"), None)),

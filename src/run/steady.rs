@@ -1,15 +1,14 @@
 //! Warm-up by the load itself, until throughput and hit rate change no more.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use super::interrupt::Interrupt;
+use super::requests::Requests;
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::{Engine, Error};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::steady::{self, Window};
-use crate::result::Event;
+use crate::result::{Event, Step};
 use crate::workload::Workload;
 
 /// Seconds of a window: long enough for servers that hand in their counters once a second.
@@ -18,55 +17,52 @@ const WINDOW: u32 = 5;
 /// Runs windows of the schedule's own load, with other inputs, until [`steady::reached`] or for `most` seconds; none if
 /// it was interrupted.
 pub(super) fn reach<W: Workload, E: Engine<W>>(
-    engine: &Arc<E>,
+    requests: &Requests<W, E>,
     terminals: &W::Terminals,
     schedule: Schedule,
     most: u32,
-    interrupt: &Interrupt,
+    tell: &mut dyn FnMut(&Event),
 ) -> Result<Option<Maintenance>, Error> {
     if schedule.load != Load::ClosedLoop {
         return Err(Error::Usage(
             "--steady is for runs without think time: leave it out, or give --pace none".to_owned(),
         ));
     }
-    tell!("steady: the same load until throughput and hit rate change no more, at most {most} s");
+    tell(&Event::Step(Step::SteadyBegan { most }));
     let began = Instant::now();
     let mut windows = Vec::new();
-    interrupt.running(true);
     let mut held = false;
     while !held && windows.len() as u32 * WINDOW < most {
         let pass = windows.len() as u64 + 1;
         let window =
             Schedule { ramp_up: 0, duration: WINDOW, pass, seed: schedule.seed.wrapping_add(pass << 32), ..schedule };
-        match one::<W, E>(engine, terminals, window, interrupt)? {
+        match one(requests, terminals, window)? {
             Some(window) => windows.push(window),
             None => return Ok(None),
         }
         held = steady::reached(&windows);
     }
-    interrupt.running(false);
     let seconds = began.elapsed().as_secs_f64();
-    let work = told(&windows, held);
-    tell!("steady: {work}, in {seconds:.0} s");
+    let work = description(&windows, held);
+    tell(&Event::Step(Step::SteadyEnded { work: work.clone(), seconds }));
     Ok(Some(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work, rows: None }))
 }
 
 /// A window; none if it was interrupted.
 fn one<W: Workload, E: Engine<W>>(
-    engine: &Arc<E>,
+    requests: &Requests<W, E>,
     terminals: &W::Terminals,
     schedule: Schedule,
-    interrupt: &Interrupt,
 ) -> Result<Option<Window>, Error> {
     let mut transactions = 0;
     let mut pages: Vec<(f64, PageReads)> = Vec::new();
     drive::run::<W, E>(
-        engine,
+        requests.engine(),
         terminals,
         schedule,
         &Stages::default(),
         Controllers::default(),
-        &interrupt.stop,
+        requests.stop(),
         &mut |event| match event {
             Event::Second { interval, .. } => {
                 transactions += interval.transactions.iter().map(|done| done.completed).sum::<u64>()
@@ -75,7 +71,7 @@ fn one<W: Workload, E: Engine<W>>(
             _ => {}
         },
     )?;
-    if interrupt.stop.requested() {
+    if requests.stop().requested() {
         return Ok(None);
     }
     let read = match &pages[..] {
@@ -86,7 +82,7 @@ fn one<W: Workload, E: Engine<W>>(
     Ok(Some(Window { transactions: transactions as f64, miss_percent: hits.map(|hits| 100.0 - hits) }))
 }
 
-fn told(windows: &[Window], held: bool) -> String {
+fn description(windows: &[Window], held: bool) -> String {
     let state = if held { "steady" } else { "not steady" };
     let figures = |window: &Window| {
         let rate = window.transactions / f64::from(WINDOW);

@@ -1,14 +1,12 @@
 //! The database's own count after a run. A database that is away is waited for: a result of hours is not thrown away
 //! for a server that needs a minute to recover.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::ask::{Patience, Pulse};
-use super::interrupt::Interrupt;
-use super::progress::LINE_EVERY;
+use super::requests::{Patience, Requests};
 use crate::engine::{Engine, Error};
 use crate::report::format::seconds;
+use crate::result::{Event, Step};
 use crate::workload::Workload;
 
 /// From one attempt to the next.
@@ -22,22 +20,21 @@ const STOPPED: Duration = Duration::from_millis(2_500);
 /// # Errors
 /// Why there is no count, in words.
 pub(super) fn after<W: Workload, E: Engine<W>>(
-    engine: &Arc<E>,
-    interrupt: &Interrupt,
+    requests: &Requests<W, E>,
     timeout: Option<u32>,
     reconnect_for: Duration,
+    tell: &mut dyn FnMut(&Event),
 ) -> Result<Vec<i64>, String> {
     let began = Instant::now();
-    let stopped = interrupt.stop.requested();
+    let stopped = requests.stop().requested();
     let after_stop = if stopped { STOPPED } else { Duration::ZERO };
-    let patience = Patience { after_stop, ..Patience::of(timeout) };
-    let mut said: Option<Instant> = None;
+    let requests = requests.with(Patience { after_stop, ..Patience::of(timeout) });
+    let mut away = false;
     loop {
-        let effects = async |engine: &E, _: &Pulse| engine.effects().await;
-        let why = match interrupt.ask::<W, E, _>(engine, patience, effects) {
+        let why = match requests.ask(async |engine: &E| engine.effects().await) {
             Ok(Some(counted)) => {
-                if said.is_some() {
-                    tell!("run: the database is back after {}", seconds(began.elapsed().as_secs_f64()));
+                if away {
+                    tell(&Event::Step(Step::DatabaseBack { after: began.elapsed().as_secs_f64() }));
                 }
                 return Ok(counted);
             }
@@ -50,25 +47,20 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
         if stopped {
             return Err(format!("the database could not be asked when the run was stopped: {why}"));
         }
-        if let Some(ended) = engine.server_ended() {
+        if let Some(ended) = requests.engine().server_ended() {
             return Err(format!("{ended}; {why}"));
         }
-        if interrupt.stop.requested() {
+        if requests.stop().requested() {
             return Err(given_up("nobody wanted to wait for the database any longer", began, &why));
         }
         let left = reconnect_for.saturating_sub(began.elapsed());
         if left.is_zero() {
             return Err(given_up("the database did not come back", began, &why));
         }
-        if said.is_none_or(|said| said.elapsed() >= LINE_EVERY) {
-            said = Some(Instant::now());
-            let left = seconds(left.as_secs_f64().ceil());
-            tell!(
-                "run: the database cannot be asked for its count: {why}; waiting up to {left} more (Ctrl-C ends the wait)"
-            );
-        }
+        away = true;
+        tell(&Event::Step(Step::DatabaseAway { why, left: left.as_secs_f64() }));
         let end = Instant::now() + PAUSE.min(left);
-        while Instant::now() < end && !interrupt.stop.requested() {
+        while Instant::now() < end && !requests.stop().requested() {
             std::thread::sleep(Duration::from_millis(50));
         }
     }

@@ -1,4 +1,4 @@
-//! Follows the course of a run second by second, for what can be said of it only at its end.
+//! Follows a run second by second, for what can be said of it only at its end.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::result::{Event, Phase};
 
 /// What a run did in each second, and its counters.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Timeline {
     /// Transactions completed in each second of the run, from 0.
     completed: Vec<u64>,
     /// The seconds of the measurement interval.
@@ -23,7 +23,7 @@ pub(super) struct Course {
     notes: Vec<String>,
 }
 
-impl Course {
+impl Timeline {
     /// Takes up what the driver says.
     pub(super) fn event(&mut self, event: &Event) {
         match event {

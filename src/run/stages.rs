@@ -1,7 +1,7 @@
 //! Figures of a run in stages: each stage is measured on its own while the run goes on.
 
 use crate::drive::{Schedule, Stages};
-use crate::engine::{Engine, Error};
+use crate::engine::Error;
 use crate::measure::{Interval, process};
 use crate::plan::Plan;
 use crate::result::summary::{LatencySummary, StageSummary};
@@ -40,8 +40,8 @@ impl StageMeter {
         StageMeter { stages: stages.clone(), ramp_up: schedule.ramp_up, intervals: Vec::new(), cpu: Vec::new() }
     }
 
-    /// Takes up what the driver says.
-    pub(super) fn event<W: Workload, E: Engine<W>>(&mut self, event: &Event, engine: &E) {
+    /// Takes up what the driver says. `server_cpu` reads the CPU seconds of the server's processes, if it can.
+    pub(super) fn event<W: Workload>(&mut self, event: &Event, server_cpu: &dyn Fn() -> Option<f64>) {
         if self.stages.is_empty() {
             return;
         }
@@ -49,7 +49,7 @@ impl StageMeter {
             Event::StageBegan { .. } | Event::PhaseBegan { phase: Phase::WindDown, .. } => {
                 let usage = process::usage();
                 let client = usage.user_s + usage.system_s;
-                self.cpu.push(CpuTime { at: std::time::Instant::now(), client, server: engine.server_cpu_seconds() });
+                self.cpu.push(CpuTime { at: std::time::Instant::now(), client, server: server_cpu() });
             }
             Event::Second { second, phase: Phase::Measurement, interval } => {
                 let Some(stage) = second.checked_sub(self.ramp_up).and_then(|second| self.stages.at(second)) else {

@@ -1,4 +1,4 @@
-//! The price file of `--price`.
+//! The price file that a result is priced with.
 
 use std::path::Path;
 
@@ -7,21 +7,25 @@ use crate::judge::price::PriceList;
 use crate::record::{self, Record};
 
 /// A price file that makes sense.
-pub(super) struct File {
+#[derive(Clone, Debug)]
+pub struct PriceFile {
     text: String,
     list: PriceList,
 }
 
-impl File {
+impl PriceFile {
     /// Reads it.
-    pub(super) fn read(path: &Path) -> Result<File, Error> {
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no price file.
+    pub fn read(path: &Path) -> Result<PriceFile, Error> {
         let shown = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {
             Error::Usage(format!("cannot read {shown}: {error}; --price takes a file such as examples/price.toml"))
         })?;
         let list =
             PriceList::parse(&text).map_err(|why| Error::Usage(format!("{shown} is not a price file: {why}")))?;
-        Ok(File { text, list })
+        Ok(PriceFile { text, list })
     }
 
     /// As it is written.
@@ -30,12 +34,15 @@ impl File {
     }
 
     /// What it says.
-    pub(super) fn list(&self) -> &PriceList {
+    pub fn list(&self) -> &PriceList {
         &self.list
     }
 
     /// Prices a record that is there already.
-    pub(super) fn add_to(&self, directory: &Path) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// If the directory holds no record with a summary, or cannot be written.
+    pub fn add_to(&self, directory: &Path) -> Result<(), Error> {
         let record = Record::open(directory)?;
         let Some(summary) = &record.summary else {
             let shown = directory.display();

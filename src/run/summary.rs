@@ -5,106 +5,90 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::course::Course;
+use super::accumulate::Accumulated;
 use crate::drive::{Schedule, Totals};
-use crate::engine::Engine;
 use crate::judge;
-use crate::measure::maintenance::Maintenance;
 use crate::measure::process::Usage;
-use crate::measure::{Interval, Measured, Pacing, Times};
+use crate::measure::{self, Interval, Pacing, Times};
 use crate::plan::{Pace, Plan, Share};
-use crate::record::environment;
 use crate::result::Procedures;
 use crate::result::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup, Outcomes,
-    PacingSummary, Range, ServerCost, StageSummary, Summary, TransactionSummary, Verdict,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup,
+    PacingSummary, Range, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
-use crate::result::{Finding, Manifest};
+use crate::result::{Finding, Identity, Manifest, Via};
 use crate::workload::{Headline, Workload};
 
-/// Everything that was measured around a run. Pairs are before and after it.
-pub(super) struct Measurements {
-    pub(super) started: Timestamp,
-    pub(super) schedule: Schedule,
+/// The database, and what is known of it before a load is offered.
+pub(super) struct Before {
+    pub(super) identity: Identity,
+    pub(super) via: Via,
+    pub(super) isolation: String,
+    pub(super) manifest: Manifest,
     pub(super) constants: BTreeMap<String, i64>,
     pub(super) procedures: Procedures,
-    pub(super) interval: Interval,
-    pub(super) outcomes: Fates,
-    pub(super) course: Course,
+    pub(super) durability: Durability,
+    /// What the conditions said, if they were checked.
+    pub(super) findings: Vec<Finding>,
+    /// Rows of the workload's tables, where they were counted.
+    pub(super) initial_rows: BTreeMap<String, u64>,
+    pub(super) effects: Vec<i64>,
+}
+
+/// What was measured while the load was offered.
+pub(super) struct Measured {
+    pub(super) started: Timestamp,
+    pub(super) schedule: Schedule,
+    pub(super) accumulated: Accumulated,
     pub(super) totals: Totals,
     /// Deliveries in the result file, if there is one.
     pub(super) result_lines: Option<u64>,
-    pub(super) effects_before: Vec<i64>,
-    /// Why the database could not be asked, if it could not.
-    pub(super) effects_after: Result<Vec<i64>, String>,
+    /// Before and after it.
     pub(super) usage: (Usage, Usage),
+    /// CPU seconds of the server's processes, where they can be known.
     pub(super) server_cpu_s: Option<f64>,
-    pub(super) findings: (Vec<Finding>, Vec<Finding>),
-    /// Why the conditions could not be checked after the run; empty if they were, or should not be.
-    pub(super) unchecked: String,
-    pub(super) lookup: Option<Lookup>,
-    pub(super) interrupted: bool,
-    pub(super) maintenance: Vec<Maintenance>,
-    pub(super) stages: Vec<StageSummary>,
-    pub(super) maintenance_notes: Vec<String>,
-    pub(super) durability: Durability,
-    pub(super) initial_rows: BTreeMap<String, u64>,
+    pub(super) storage: Storage,
 }
 
-/// What became of all transactions of a run, type by type.
-#[derive(Debug, Default)]
-pub(super) struct Fates(Vec<Outcomes>);
-
-impl Fates {
-    /// Adds a second of any phase.
-    pub(super) fn second<W: Workload>(&mut self, interval: &Interval) {
-        self.0.resize(W::TRANSACTIONS.len(), Outcomes::default());
-        for (number, (sum, measured)) in self.0.iter_mut().zip(&interval.transactions).enumerate() {
-            // Of a deferred type the seconds count what was queued; only its end tells its fate.
-            let deferred = interval.pacing.as_ref().filter(|_| W::DEFERRED == Some(number));
-            sum.completed += deferred.map_or(measured.completed, |pacing| pacing.deferred_done);
-            sum.failed += measured.errors;
-            sum.unknown += measured.unknown;
-        }
-    }
-
-    /// The run ended before a transaction of this type did.
-    pub(super) fn cut_off(&mut self, transaction: usize, under_way: bool) {
-        if let Some(sum) = self.0.get_mut(transaction).filter(|_| under_way) {
-            sum.unknown += 1;
-        }
-    }
-
-    fn by_name<W: Workload>(&self) -> BTreeMap<String, Outcomes> {
-        W::TRANSACTIONS.iter().zip(&self.0).map(|(name, outcomes)| ((*name).to_owned(), *outcomes)).collect()
-    }
+/// What the database was asked afterwards.
+pub(super) struct After {
+    /// Whether someone asked to stop, so that something is missing.
+    pub(super) interrupted: bool,
+    /// Why the database could not be asked, if it could not.
+    pub(super) effects: Result<Vec<i64>, String>,
+    pub(super) findings: Vec<Finding>,
+    /// Why the conditions could not be checked; empty if they were, or should not be.
+    pub(super) unchecked: String,
+    pub(super) lookup: Option<Lookup>,
 }
 
 /// Errors that are named in a summary; the others are counted together.
 const ERRORS_NAMED: usize = 20;
 
 /// The summary, verdict included.
-pub(super) fn summarise<W: Workload, E: Engine<W>>(
+pub(super) fn summarise<W: Workload>(
     plan: &Plan,
-    manifest: &Manifest,
-    engine: &E,
-    measured: &Measurements,
+    before: &Before,
+    measured: &Measured,
+    after: &After,
     record: &Path,
 ) -> Summary {
-    let Measurements { started, schedule, interval, totals, .. } = measured;
+    let Measured { started, schedule, accumulated, totals, .. } = measured;
+    let Accumulated { interval, timeline, maintenance, .. } = accumulated;
+    let manifest = &before.manifest;
     let minutes = totals.interval_s / 60.0;
     let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let completed = interval.transactions.iter().map(|transaction| transaction.counted).sum::<u64>();
     let headline = interval.transactions.get(W::HEADLINE).map_or(0, |transaction| transaction.counted);
-    let outcomes = measured.outcomes.by_name::<W>();
-    let counters = measured.course.counters(totals.interval_s);
+    let outcomes = accumulated.outcomes.by_name::<W>();
+    let counters = timeline.counters(totals.interval_s);
     let per = |count: u64, time: f64| if time > 0.0 { count as f64 / time } else { 0.0 };
     let mut summary = Summary {
         workload: W::NAME.to_owned(),
-        engine: engine.identity().clone(),
-        via: engine.via(),
-        procedures: Some(measured.procedures.clone()),
-        isolation: engine.isolation().to_owned(),
+        engine: before.identity.clone(),
+        via: before.via,
+        procedures: Some(before.procedures.clone()),
+        isolation: before.isolation.clone(),
         profile: plan.profile.clone(),
         pace: plan.pace.unwrap_or(Pace::None).to_string(),
         scale: manifest.scale,
@@ -114,7 +98,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
         started: started.to_string(),
         ramp_up_s: f64::from(schedule.ramp_up),
         interval_s: totals.interval_s,
-        interrupted: measured.interrupted,
+        interrupted: after.interrupted,
         new_orders_per_minute: (W::COUNTS == Headline::NewOrdersPerMinute).then(|| per(headline, minutes)),
         tps: (W::COUNTS == Headline::TransactionsPerSecond).then(|| per(headline, totals.interval_s)),
         transactions_per_second: per(completed, totals.interval_s),
@@ -125,31 +109,31 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
             .as_deref()
             .map(|pacing| pacing_summary::<W>(pacing, totals.unfinished, measured.result_lines)),
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
-        maintenance: measured.maintenance.clone(),
-        maintenance_notes: measured.maintenance_notes.clone(),
-        constants: measured.constants.clone(),
+        maintenance: maintenance.clone(),
+        maintenance_notes: accumulated.maintenance_notes.clone(),
+        constants: before.constants.clone(),
         transactions: transactions::<W>(interval, completed),
         failed: outcomes.iter().map(|(name, outcomes)| (name.clone(), outcomes.failed_share())).collect(),
         outcomes,
         allowed_errors: plan.allow_errors.map_or(0.0, Share::get),
-        peaks: measured.course.peaks(),
-        dips: measured.course.dips(&measured.maintenance, counters.as_ref()),
+        peaks: timeline.peaks(),
+        dips: timeline.dips(maintenance, counters.as_ref()),
         counters,
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
-        database: database::<W>(measured),
-        initial_rows: measured.initial_rows.clone(),
-        consistency: consistency(&measured.findings, &measured.unchecked),
-        durability: measured.durability.clone(),
+        database: database::<W>(&before.effects, totals, &after.effects),
+        initial_rows: before.initial_rows.clone(),
+        consistency: consistency(&before.findings, after),
+        durability: before.durability.clone(),
         price: None,
-        stages: measured.stages.clone(),
+        stages: accumulated.stages.summaries::<W>(totals.interval_s),
         verdict: Verdict::default(),
         client: client(measured),
         server: ServerCost {
             cpu_s: measured.server_cpu_s,
             cpu_us_per_transaction: measured.server_cpu_s.map(|cpu| 1e6 * per(1, totals.completed as f64) * cpu),
         },
-        storage: environment::storage(engine.data_directory().as_deref(), engine.log_directory().as_deref()),
+        storage: measured.storage,
         connections: Connections {
             lost: totals.lost,
             restored: totals.restored,
@@ -159,7 +143,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
             outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
             longest_away_s: totals.longest_away,
             outages: totals.outages.clone(),
-            lookup: measured.lookup.clone(),
+            lookup: after.lookup.clone(),
         },
         record: record.display().to_string(),
     };
@@ -168,7 +152,7 @@ pub(super) fn summarise<W: Workload, E: Engine<W>>(
 }
 
 fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, TransactionSummary> {
-    let summary = |measured: &Measured| TransactionSummary {
+    let summary = |measured: &measure::Measured| TransactionSummary {
         completed: measured.counted,
         rolled_back: measured.rolled_back,
         errors: measured.errors,
@@ -228,13 +212,12 @@ fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     named
 }
 
-fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
-    let totals = &measured.totals;
-    let after = match &measured.effects_after {
+fn database<W: Workload>(before: &[i64], totals: &Totals, after: &Result<Vec<i64>, String>) -> DatabaseCount {
+    let after = match after {
         Ok(after) => after,
         Err(why) => return DatabaseCount { uncounted: why.clone(), ..DatabaseCount::default() },
     };
-    let grown = after.iter().zip(&measured.effects_before).map(|(after, before)| after - before);
+    let grown = after.iter().zip(before).map(|(after, before)| after - before);
     let counts = grown.zip(&totals.effects).zip(&totals.ambiguous_effects);
     let effects = W::EFFECTS
         .iter()
@@ -246,7 +229,7 @@ fn database<W: Workload>(measured: &Measurements) -> DatabaseCount {
     DatabaseCount::of(effects)
 }
 
-fn consistency((before, after): &(Vec<Finding>, Vec<Finding>), unchecked: &str) -> Consistency {
+fn consistency(before: &[Finding], After { findings: after, unchecked, .. }: &After) -> Consistency {
     let mut failed = before
         .iter()
         .chain(after)
@@ -255,17 +238,17 @@ fn consistency((before, after): &(Vec<Finding>, Vec<Finding>), unchecked: &str) 
         .collect::<Vec<_>>();
     failed.sort();
     failed.dedup();
-    let last = if after.is_empty() { before } else { after };
+    let last = if after.is_empty() { before } else { after.as_slice() };
     Consistency {
-        unchecked: unchecked.to_owned(),
+        unchecked: unchecked.clone(),
         held: last.iter().filter(|finding| finding.held()).count() as u32,
         failed,
-        before: before.clone(),
+        before: before.to_vec(),
         after: after.clone(),
     }
 }
 
-fn client(measured: &Measurements) -> ClientCost {
+fn client(measured: &Measured) -> ClientCost {
     let (before, after) = measured.usage;
     let user = after.user_s - before.user_s;
     let cpu = user + after.system_s - before.system_s;

@@ -1,0 +1,95 @@
+//! Adds up what the driver says, for the summary.
+
+use std::collections::BTreeMap;
+
+use super::stages::StageMeter;
+use super::timeline::Timeline;
+use crate::drive::{Schedule, Stages};
+use crate::measure::maintenance::Maintenance;
+use crate::measure::{Interval, note};
+use crate::result::summary::Outcomes;
+use crate::result::{Event, Phase};
+use crate::workload::Workload;
+
+/// What a run comes to, up to the event that came last.
+pub(super) struct Accumulated {
+    /// Everything measured in the measurement interval.
+    pub(super) interval: Interval,
+    pub(super) outcomes: OutcomeCounts,
+    pub(super) timeline: Timeline,
+    pub(super) stages: StageMeter,
+    /// What was asked of the database beside the transactions, and was done.
+    pub(super) maintenance: Vec<Maintenance>,
+    /// What was not done, and why.
+    pub(super) maintenance_notes: Vec<String>,
+}
+
+impl Accumulated {
+    /// Of a run that is to begin.
+    pub(super) fn new<W: Workload>(stages: &Stages, schedule: &Schedule) -> Accumulated {
+        Accumulated {
+            interval: Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len()),
+            outcomes: OutcomeCounts::default(),
+            timeline: Timeline::default(),
+            stages: StageMeter::new(stages, schedule),
+            maintenance: Vec::new(),
+            maintenance_notes: Vec::new(),
+        }
+    }
+
+    /// Takes up what the driver says. `server_cpu` reads the CPU seconds of the server's processes, if it can.
+    pub(super) fn event<W: Workload>(&mut self, event: &Event, server_cpu: &dyn Fn() -> Option<f64>) {
+        match event {
+            Event::Second { phase, interval: second, .. } => {
+                self.outcomes.second::<W>(second);
+                if *phase == Phase::Measurement {
+                    self.interval.add(second);
+                }
+            }
+            Event::CutOff { transaction, waited, under_way, .. } => {
+                if let Some(transaction) = W::TRANSACTIONS.iter().position(|name| name == transaction) {
+                    self.outcomes.cut_off(transaction, *under_way);
+                    if let Some(waited) = waited {
+                        note(&mut self.interval.transactions[transaction].response, (waited * 1e6) as u64);
+                    }
+                }
+            }
+            Event::Maintained(done) => self.maintenance.push(done.clone()),
+            Event::NotMaintained { why, .. } if !self.maintenance_notes.contains(why) => {
+                self.maintenance_notes.push(why.clone());
+            }
+            _ => {}
+        }
+        self.timeline.event(event);
+        self.stages.event::<W>(event, server_cpu);
+    }
+}
+
+/// What became of all transactions of a run, type by type.
+#[derive(Debug, Default)]
+pub(super) struct OutcomeCounts(Vec<Outcomes>);
+
+impl OutcomeCounts {
+    /// Adds a second of any phase.
+    pub(super) fn second<W: Workload>(&mut self, interval: &Interval) {
+        self.0.resize(W::TRANSACTIONS.len(), Outcomes::default());
+        for (number, (sum, measured)) in self.0.iter_mut().zip(&interval.transactions).enumerate() {
+            // Of a deferred type the seconds count what was queued; only its end tells its outcome.
+            let deferred = interval.pacing.as_ref().filter(|_| W::DEFERRED == Some(number));
+            sum.completed += deferred.map_or(measured.completed, |pacing| pacing.deferred_done);
+            sum.failed += measured.errors;
+            sum.unknown += measured.unknown;
+        }
+    }
+
+    /// The run ended before a transaction of this type did.
+    pub(super) fn cut_off(&mut self, transaction: usize, under_way: bool) {
+        if let Some(sum) = self.0.get_mut(transaction).filter(|_| under_way) {
+            sum.unknown += 1;
+        }
+    }
+
+    pub(super) fn by_name<W: Workload>(&self) -> BTreeMap<String, Outcomes> {
+        W::TRANSACTIONS.iter().zip(&self.0).map(|(name, outcomes)| ((*name).to_owned(), *outcomes)).collect()
+    }
+}

@@ -1,0 +1,172 @@
+//! A run as a library call: from a plan to a summary.
+//!
+//! [`Run::start`] loads if asked to, checks, warms up, offers the load, counts, checks again, looks up what a lost
+//! connection makes doubtful, judges and records. It prints nothing and knows no terminal. What happens is told once, as
+//! a stream of [`Event`]s.
+//!
+//! ```no_run
+//! use graymark::plan::Plan;
+//! use graymark::run::Run;
+//!
+//! let plan = Plan { db: Some("sqlite:tpcc.db".into()), duration: Some(30), ..Plan::default() };
+//! let outcome = Run::bench(plan).out("first-run").start()?;
+//! # Ok::<(), graymark::engine::Error>(())
+//! ```
+
+mod accumulate;
+mod count;
+pub(crate) mod load;
+mod lookup;
+pub(crate) mod open;
+pub(crate) mod population;
+mod price;
+pub(crate) mod requests;
+mod settle;
+mod stages;
+mod steady;
+mod steps;
+mod summary;
+mod timeline;
+mod warm;
+
+use std::path::PathBuf;
+
+use crate::drive::Stop;
+use crate::engine::Error;
+use crate::judge::incidents::Incidents;
+use crate::plan::{Check, Plan};
+use crate::record;
+use crate::result::summary::Summary;
+use crate::result::{Event, Step};
+pub use price::PriceFile;
+pub(crate) use settle::random_seed;
+
+/// A run that is to be started.
+pub struct Run<'a> {
+    plan: Plan,
+    command: Command,
+    out: Option<PathBuf>,
+    price: Option<PriceFile>,
+    terminal: Option<(u32, u32)>,
+    stop: Stop,
+    consumer: Box<dyn FnMut(&Event) + 'a>,
+}
+
+/// What a run does beside running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Command {
+    /// It loads first if need be.
+    Bench,
+    /// It needs a loaded database.
+    Run,
+}
+
+impl Command {
+    /// Its name in the record.
+    fn name(self) -> &'static str {
+        match self {
+            Command::Bench => "bench",
+            Command::Run => "run",
+        }
+    }
+
+    /// When the conditions are checked if the plan does not say.
+    fn check(self) -> Check {
+        match self {
+            Command::Bench => Check::Both,
+            Command::Run => Check::After,
+        }
+    }
+}
+
+impl Run<'static> {
+    /// A run on a loaded database, as `graymark run` does it. What the plan leaves open is filled in from the database,
+    /// or by default.
+    pub fn new(plan: Plan) -> Run<'static> {
+        let consumer = Box::new(|_: &Event| {});
+        Run { plan, command: Command::Run, out: None, price: None, terminal: None, stop: Stop::new(), consumer }
+    }
+
+    /// A run that loads the database first if it is empty, or goes on with an interrupted load, and checks it before
+    /// and after, as `graymark bench` does it.
+    pub fn bench(plan: Plan) -> Run<'static> {
+        Run { command: Command::Bench, ..Run::new(plan) }
+    }
+}
+
+impl<'a> Run<'a> {
+    /// The directory of the record; by default one below `graymark-runs` named by time, workload and engine. It must
+    /// not hold anything.
+    pub fn out(self, directory: impl Into<PathBuf>) -> Self {
+        Run { out: Some(directory.into()), ..self }
+    }
+
+    /// Prices the result.
+    pub fn price(self, price: PriceFile) -> Self {
+        Run { price: Some(price), ..self }
+    }
+
+    /// Follows the screen of a terminal of a warehouse or branch, both counted from 1, by [`Event::Screen`].
+    pub fn terminal(self, unit: u32, terminal: u32) -> Self {
+        Run { terminal: Some((unit, terminal)), ..self }
+    }
+
+    /// Ends the run before its time when someone asks to stop by this.
+    pub fn stop(self, stop: Stop) -> Self {
+        Run { stop, ..self }
+    }
+
+    /// Who hears of what happens, on the thread that started the run. Transactions never wait for it.
+    pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Run<'b> {
+        let Run { plan, command, out, price, terminal, stop, consumer: _ } = self;
+        Run { plan, command, out, price, terminal, stop, consumer: Box::new(consumer) }
+    }
+
+    /// Does it all; none if someone asked to stop before the load was offered. Blocks the calling thread.
+    ///
+    /// # Errors
+    /// If the plan makes no sense, the database cannot be reached or used, or the record not be begun.
+    pub fn start(mut self) -> Result<Option<Outcome>, Error> {
+        let workload = self.plan.workload.unwrap_or_default();
+        self.plan.workload = Some(workload);
+        stages::of(&self.plan)?;
+        let options = open::options(workload, &self.plan);
+        open::open(workload, options, self)
+    }
+
+    fn tell(&mut self, step: Step) {
+        (self.consumer)(&Event::Step(step));
+    }
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The result, with its verdict.
+    pub summary: Summary,
+    /// The directory of the record.
+    pub record: PathBuf,
+    /// The report as a page, or why the record is not whole.
+    pub report: Result<PathBuf, Error>,
+}
+
+impl Outcome {
+    /// Whether a check failed: the database is inconsistent or counts otherwise than the client, or, unless the run was
+    /// stopped, it could not be asked, or more transactions failed than are allowed.
+    pub fn failed(&self) -> bool {
+        let summary = &self.summary;
+        let broken = !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false);
+        // What a run that was stopped did not come to is no failure.
+        let unknown = !summary.database.uncounted.is_empty() || !summary.consistency.unchecked.is_empty();
+        broken || (!summary.interrupted && (unknown || Incidents::of(summary).beyond_allowed))
+    }
+}
+
+impl From<record::Error> for Error {
+    fn from(error: record::Error) -> Error {
+        match error {
+            record::Error::Write(why) => Error::Output(why),
+            record::Error::Directory(why) | record::Error::Read(why) => Error::Usage(why),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What a database holds of a workload, and whether that is what a plan asks for.
+
+use crate::engine::{DatabaseState, Error};
+use crate::plan::Plan;
+use crate::result::Manifest;
+use crate::workload::Workload;
+
+/// The number of the profile of a name, if there is a name.
+pub(crate) fn profile<W: Workload>(name: Option<&str>) -> Result<Option<usize>, Error> {
+    let Some(name) = name else { return Ok(None) };
+    let number = W::PROFILES.iter().position(|profile| *profile == name);
+    let unknown = || Error::Usage(format!("{} has no profile `{name}`; it has {}", W::NAME, W::PROFILES.join(", ")));
+    number.map(Some).ok_or_else(unknown)
+}
+
+/// Refuses a scale whose keys would not fit.
+pub(crate) fn within<W: Workload>(scale: u32, profile: usize) -> Result<(), Error> {
+    let most = W::max_scale(profile);
+    if scale <= most {
+        return Ok(());
+    }
+    Err(Error::Usage(format!("{scale} {} are too many: at most {most} fit the keys of {}", W::SCALE_UNIT.1, W::NAME)))
+}
+
+/// Refuses a plan that asks for another population than the one there is.
+pub(crate) fn agree<W: Workload>(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
+    if let Some(scale) = plan.scale.filter(|scale| *scale != there.scale) {
+        return Err(Error::Usage(format!(
+            "{url} holds {} {}, not {scale}: leave out -w, or remove them first with graymark drop",
+            there.scale,
+            unit::<W>(there.scale)
+        )));
+    }
+    let (asked, is) = (profile::<W>(plan.profile.as_deref())?, W::profile(&there.parameters));
+    if let (Some(asked), Some(is)) = (asked, is)
+        && asked != is
+    {
+        let name = |profile: usize| W::PROFILES.get(profile).copied().unwrap_or_default();
+        return Err(Error::Usage(format!(
+            "{url} is loaded for the profile {}, not {}: leave out --profile, or remove the tables first with graymark drop {}",
+            name(is),
+            name(asked),
+            W::NAME
+        )));
+    }
+    // Also a database that is there may say of itself what cannot be.
+    within::<W>(there.scale, is.or(asked).unwrap_or_default())
+}
+
+/// Refuses to load other rows than those that an earlier load has brought, or has begun to bring.
+pub(crate) fn same(plan: &Plan, there: &Manifest, url: &str) -> Result<(), Error> {
+    let other = |what: &str, is: String| {
+        let advice = "leave the option out, or remove the tables first with graymark drop";
+        Err(Error::Usage(format!("the rows in {url} have the {what} {is}: {advice}")))
+    };
+    if plan.seed.is_some_and(|seed| seed != there.seed) {
+        return other("seed", there.seed.to_string());
+    }
+    if plan.date.is_some_and(|date| date.as_microsecond() != there.date) {
+        let date = jiff::Timestamp::from_microsecond(there.date);
+        return other("date", date.map_or_else(|_| there.date.to_string(), |date| date.to_string()));
+    }
+    if plan.foreign_keys && !there.foreign_keys {
+        return Err(Error::Usage(format!(
+            "the tables in {url} have no foreign keys: remove them first with graymark drop"
+        )));
+    }
+    Ok(())
+}
+
+/// Warehouse or warehouses, branch or branches.
+pub(crate) fn unit<W: Workload>(scale: u32) -> &'static str {
+    if scale == 1 { W::SCALE_UNIT.0 } else { W::SCALE_UNIT.1 }
+}
+
+/// What is said of a database that has no room for a workload, as it holds another.
+pub(crate) fn other<W: Workload>(workload: &str, url: &str) -> Error {
+    Error::Usage(format!(
+        "{url} holds the workload {workload}, not {}: name {workload} in the command, or give another database",
+        W::NAME
+    ))
+}
+
+/// What is said of a database with tables of the workload's names that Graymark did not make.
+pub(crate) fn foreign(url: &str, why: &str) -> Error {
+    Error::Database(format!("{url}: {why}"))
+}
+
+/// What is said of tables that cannot be loaded further, as they are not whole.
+pub(crate) fn damaged<W: Workload>(url: &str, why: &str) -> Error {
+    Error::Usage(format!(
+        "{url} holds {} tables that are not whole ({why}): remove them with graymark drop {}, or give another database",
+        W::NAME,
+        W::NAME
+    ))
+}
+
+/// The manifest of a completely loaded database; anything else is an error that says what to do.
+pub(crate) fn complete<W: Workload>(there: DatabaseState, url: &str) -> Result<Manifest, Error> {
+    let name = W::NAME;
+    match there {
+        DatabaseState::Complete(manifest) => Ok(manifest),
+        DatabaseState::Nothing => Err(Error::Database(format!(
+            "{url} holds no {name} tables: load them first with graymark load {name}, or use graymark bench"
+        ))),
+        DatabaseState::Unfinished(manifest) => Err(Error::Database(format!(
+            "the load of {} {} into {url} has not ended: graymark load {name} goes on with it",
+            manifest.scale,
+            unit::<W>(manifest.scale)
+        ))),
+        DatabaseState::Other { workload } => Err(other::<W>(&workload, url)),
+        DatabaseState::Damaged { why } => Err(Error::Database(format!(
+            "{url} holds {name} tables that are not whole ({why}): remove them with graymark drop {name} and load again"
+        ))),
+        DatabaseState::Foreign { why } => Err(foreign(url, &why)),
+    }
+}

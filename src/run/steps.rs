@@ -1,0 +1,420 @@
+//! The steps of a run, one after the other.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::runtime::Runtime;
+
+use super::accumulate::Accumulated;
+use super::population::{agree, complete, within};
+use super::requests::{Patience, Requests};
+use super::summary::{After, Before, Measured, summarise};
+use super::warm::{self, Warmed};
+use super::{Command, Outcome, Run, count, load, lookup, settle, stages, steady};
+use crate::drive::{self, Controllers, Load, Schedule, Stages};
+use crate::engine::registry::Visitor;
+use crate::engine::seed::Depth;
+use crate::engine::{DatabaseState, Engine, Error};
+use crate::judge;
+use crate::measure::maintenance::Maintenance;
+use crate::measure::process;
+use crate::plan::{Check, Plan, Warm, default_record};
+use crate::record::{self, RecordWriter, environment};
+use crate::report;
+use crate::result::format::{Status, file};
+use crate::result::summary::Summary;
+use crate::result::{Environment, Finding, LoadReport, Manifest, Procedures, Step};
+use crate::workload::Workload;
+
+/// Why a run ends before its summary.
+enum End {
+    /// Someone asked to stop.
+    Stopped,
+    /// It cannot go on.
+    Failed(Error),
+}
+
+impl From<Error> for End {
+    fn from(error: Error) -> End {
+        End::Failed(error)
+    }
+}
+
+impl From<record::Error> for End {
+    fn from(error: record::Error) -> End {
+        End::Failed(error.into())
+    }
+}
+
+impl End {
+    /// None if someone asked to stop.
+    fn result<T>(self) -> Result<Option<T>, Error> {
+        match self {
+            End::Stopped => Ok(None),
+            End::Failed(error) => Err(error),
+        }
+    }
+}
+
+/// The load that is offered.
+struct Offer<W: Workload> {
+    terminals: W::Terminals,
+    schedule: Schedule,
+    stages: Stages,
+}
+
+/// What was asked of the database before the load, and what was not done.
+#[derive(Default)]
+struct WarmUps {
+    done: Vec<Maintenance>,
+    notes: Vec<String>,
+}
+
+/// A run on an open database.
+struct Steps<'a, W, E> {
+    run: Run<'a>,
+    requests: Requests<W, E>,
+}
+
+impl Visitor for Run<'_> {
+    type Output = Option<Outcome>;
+
+    fn visit<W: Workload, E: Engine<W>>(mut self, _: &Runtime, engine: Arc<E>) -> Result<Option<Outcome>, Error> {
+        let started = Timestamp::now();
+        for warning in engine.warnings() {
+            self.tell(Step::Warning(warning.clone()));
+        }
+        let requests = Requests::new(&engine, &self.stop, Patience::of(self.plan.timeout));
+        let mut steps = Steps::<W, E> { run: self, requests };
+        // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
+        let ready = match steps.ready() {
+            Ok(ready) => ready,
+            Err(end) => return end.result(),
+        };
+        let mut record =
+            RecordWriter::create(&steps.record_directory(started), steps.run.command.name(), W::NAME, W::TRANSACTIONS)?;
+        match steps.measure(ready, &mut record) {
+            Ok(summary) => Ok(Some(finished(summary, record))),
+            Err(End::Stopped) => record.finish(Status::Partial).map(|()| None).map_err(Error::from),
+            Err(End::Failed(error)) => {
+                record.abandon();
+                Err(match engine.server_ended() {
+                    Some(why) => Error::Database(format!("{why}; {error}")),
+                    None => error,
+                })
+            }
+        }
+    }
+}
+
+/// Ends the record and makes the report. What was measured is given, also if the record could not be written.
+fn finished(summary: Summary, record: RecordWriter) -> Outcome {
+    let directory = record.directory().to_owned();
+    let status = if summary.interrupted { Status::Partial } else { Status::Complete };
+    let written = record.finish(status).and_then(|()| report::write(&directory));
+    let report = written.map(|paths| paths.html).map_err(Error::from);
+    Outcome { summary, record: directory, report }
+}
+
+impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
+    /// Loads if need be, runs, counts and checks.
+    fn measure(&mut self, ready: Option<Manifest>, record: &mut RecordWriter) -> Result<Summary, End> {
+        self.run.tell(Step::Connected(self.engine().identity().clone()));
+        let (manifest, loaded) = self.load(ready)?;
+        let procedures = self.procedures()?;
+        self.settle(&manifest)?;
+        let environment = self.describe(loaded.as_ref(), record)?;
+        let (findings, initial_rows) = self.check_before(&manifest)?;
+        let mut warm_ups = WarmUps::default();
+        self.warm_up(&manifest, &mut warm_ups)?;
+        let offer = self.offer(&manifest)?;
+        self.steady(&offer, &mut warm_ups)?;
+        let before = Before {
+            identity: self.engine().identity().clone(),
+            via: self.engine().via(),
+            isolation: self.engine().isolation().to_owned(),
+            constants: W::constants(&offer.terminals),
+            durability: judge::durability::of(&environment),
+            effects: self.ask(async |engine: &E| engine.effects().await)?,
+            manifest,
+            procedures,
+            findings,
+            initial_rows,
+        };
+        let measured = self.drive(&offer, warm_ups, record)?;
+        let mut after = After {
+            interrupted: self.run.stop.requested(),
+            effects: Err("the run ended before the database was asked".to_owned()),
+            findings: Vec::new(),
+            unchecked: String::new(),
+            lookup: None,
+        };
+        // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
+        self.keep(&before, &measured, &after, record);
+        self.count(&mut after);
+        let mut summary = self.keep(&before, &measured, &after, record);
+        if self.check_after(&before.manifest, &mut after) {
+            summary = self.keep(&before, &measured, &after, record);
+        }
+        if self.look_up(&measured, &mut after) {
+            summary = self.keep(&before, &measured, &after, record);
+        }
+        Ok(summary)
+    }
+
+    fn engine(&self) -> &Arc<E> {
+        self.requests.engine()
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        work: impl AsyncFnOnce(&E) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, End> {
+        self.requests.ask(work)?.ok_or(End::Stopped)
+    }
+
+    /// The population to run on; none if it has to be loaded first.
+    fn ready(&self) -> Result<Option<Manifest>, End> {
+        let there = self.requests.database_state()?.ok_or(End::Stopped)?;
+        let loaded = match &there {
+            DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => Some(manifest),
+            _ => None,
+        };
+        let plan = &self.run.plan;
+        let profile = settle::profile::<W>(plan, loaded)?;
+        settle::pace::<W>(plan, profile)?;
+        let url = &self.engine().identity().url;
+        match &there {
+            DatabaseState::Nothing if self.run.command == Command::Bench => {
+                within::<W>(plan.scale.unwrap_or(1), profile)?;
+                return Ok(None);
+            }
+            DatabaseState::Unfinished(manifest) if self.run.command == Command::Bench => {
+                agree::<W>(plan, manifest, url)?;
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let manifest = complete::<W>(there, url)?;
+        agree::<W>(plan, &manifest, url)?;
+        self.known_procedures()?;
+        Ok(Some(manifest))
+    }
+
+    fn record_directory(&self, now: Timestamp) -> PathBuf {
+        let name = self.engine().identity().name.to_lowercase();
+        self.run.out.clone().unwrap_or_else(|| default_record(W::NAME, &name, now))
+    }
+
+    /// The population, loaded if it is not there yet.
+    fn load(&mut self, ready: Option<Manifest>) -> Result<(Manifest, Option<LoadReport>), End> {
+        if let Some(manifest) = ready {
+            return Ok((manifest, None));
+        }
+        let loaded = load::fill(&self.requests, &self.run.plan, &mut self.run.consumer)?;
+        let (report, manifest) = loaded.ok_or(End::Stopped)?;
+        Ok((manifest, Some(report)))
+    }
+
+    /// The stored procedures that the run will call, as far as this user may read them.
+    fn procedures(&mut self) -> Result<Procedures, End> {
+        let procedures = self.known_procedures()?;
+        if let Procedures::Unread(names) = &procedures {
+            self.run.tell(Step::ProceduresUnread(names.clone()));
+        }
+        Ok(procedures)
+    }
+
+    /// The stored procedures, which must not be others than this program makes: their work would be no one's.
+    fn known_procedures(&self) -> Result<Procedures, End> {
+        match self.ask(async |engine: &E| engine.procedures().await)? {
+            Procedures::Other(names) => Err(End::Failed(Error::Database(format!(
+                "the stored procedures in {} are not those of this Graymark ({}): make them anew with graymark load {} --procedures-only",
+                self.engine().identity().url,
+                names.join(", "),
+                W::NAME
+            )))),
+            known => Ok(known),
+        }
+    }
+
+    /// Fills in whatever the plan leaves open.
+    fn settle(&mut self, manifest: &Manifest) -> Result<(), Error> {
+        let plan = std::mem::take(&mut self.run.plan);
+        let url = &self.requests.engine().identity().url;
+        self.run.plan = settle::settle::<W>(plan, url, manifest, self.run.command.check())?;
+        Ok(())
+    }
+
+    /// Puts what is known before the run into the record: plan, prices, environment, load.
+    fn describe(&self, loaded: Option<&LoadReport>, record: &RecordWriter) -> Result<Environment, End> {
+        record.put_text(file::PLAN, &self.run.plan.to_toml()?)?;
+        if let Some(price) = &self.run.price {
+            record.put_text(file::PRICE, price.text())?;
+        }
+        let environment = Environment {
+            engine: Some(self.engine().identity().clone()),
+            settings: self.ask(async |engine: &E| engine.settings().await)?,
+            ..environment::of_host(self.engine().data_directory().as_deref())
+        };
+        record.put_json(file::ENVIRONMENT, &environment)?;
+        if let Some(report) = loaded {
+            record.put_json(file::LOAD, report)?;
+        }
+        Ok(environment)
+    }
+
+    /// What the conditions say before the run, and the rows of tables whose growth is to be judged; nothing if the plan
+    /// does not ask for it.
+    fn check_before(&mut self, manifest: &Manifest) -> Result<(Vec<Finding>, BTreeMap<String, u64>), End> {
+        if self.run.plan.check != Some(Check::Both) {
+            return Ok((Vec::new(), BTreeMap::new()));
+        }
+        let findings = self.check(manifest, false)?.ok_or(End::Stopped)?;
+        let mut rows = BTreeMap::new();
+        for table in W::COUNTED_AT_START {
+            let counted = self.ask(async move |engine: &E| engine.rows(table).await)?;
+            rows.extend(counted.map(|counted| ((*table).to_owned(), counted)));
+        }
+        Ok((findings, rows))
+    }
+
+    fn check(&mut self, manifest: &Manifest, after: bool) -> Result<Option<Vec<Finding>>, Error> {
+        self.run.tell(Step::CheckBegan { after });
+        self.requests.check(manifest, Depth::Usual, &mut self.run.consumer)
+    }
+
+    /// Fills the caches by reading, if the plan asks for it.
+    fn warm_up(&mut self, manifest: &Manifest, warm_ups: &mut WarmUps) -> Result<(), End> {
+        let plan = &self.run.plan;
+        let Some(how) = plan.warm.filter(|how| *how != Warm::None) else { return Ok(()) };
+        let how = (how, plan.seed.unwrap_or_default());
+        match warm::up(&self.requests, manifest, how, &mut self.run.consumer)?.ok_or(End::Stopped)? {
+            Warmed::Absent(why) => warm_ups.notes.push(why),
+            Warmed::Read(work) => warm_ups.done.push(work),
+        }
+        Ok(())
+    }
+
+    /// The load that the plan asks for.
+    fn offer(&self, manifest: &Manifest) -> Result<Offer<W>, Error> {
+        let plan = &self.run.plan;
+        let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
+            .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
+        let stages = stages::of(plan)?;
+        let shown = settle::followed::<W>(self.run.terminal, plan, manifest.scale)?;
+        Ok(Offer { terminals, schedule: settle::schedule::<W>(plan, manifest, &stages, shown)?, stages })
+    }
+
+    /// Offers the load until nothing changes any more, if the plan asks for it.
+    fn steady(&mut self, offer: &Offer<W>, warm_ups: &mut WarmUps) -> Result<(), End> {
+        let Some(most) = self.run.plan.steady.filter(|most| *most > 0) else { return Ok(()) };
+        let work = steady::reach(&self.requests, &offer.terminals, offer.schedule, most, &mut self.run.consumer)?;
+        warm_ups.done.push(work.ok_or(End::Stopped)?);
+        Ok(())
+    }
+
+    /// Offers the load, and hands the driver's events to all who hear of them.
+    fn drive(&mut self, offer: &Offer<W>, warm_ups: WarmUps, record: &mut RecordWriter) -> Result<Measured, End> {
+        let Offer { terminals, schedule, stages } = offer;
+        if schedule.load == Load::Paced && W::DEFERRED.is_some() {
+            record.begin_results()?;
+        }
+        let mut accumulated = Accumulated {
+            maintenance: warm_ups.done,
+            maintenance_notes: warm_ups.notes,
+            ..Accumulated::new::<W>(stages, schedule)
+        };
+        let seconds = schedule.ramp_up + schedule.duration;
+        self.run.tell(Step::DriveBegan { seconds, headline: W::HEADLINE, counts: W::COUNTS });
+        let Plan { checkpoint, vacuum, vacuums, .. } = self.run.plan;
+        let engine = self.requests.engine();
+        let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
+        let started = Timestamp::now();
+        let consumer = &mut self.run.consumer;
+        let totals = drive::run::<W, E>(
+            engine,
+            terminals,
+            *schedule,
+            stages,
+            Controllers { checkpoint, vacuum, vacuums },
+            &self.run.stop,
+            &mut |event| {
+                accumulated.event::<W>(event, &|| engine.server_cpu_seconds());
+                record.event(event);
+                consumer(event);
+            },
+        )?;
+        let (usage, server) = (process::usage(), engine.server_cpu_seconds());
+        Ok(Measured {
+            started,
+            schedule: *schedule,
+            accumulated,
+            totals,
+            result_lines: record.end_results(),
+            usage: (usage_before, usage),
+            server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
+            storage: environment::storage(engine.data_directory().as_deref(), engine.log_directory().as_deref()),
+        })
+    }
+
+    /// Judges what is known so far, and puts it into the record.
+    fn keep(&self, before: &Before, measured: &Measured, after: &After, record: &mut RecordWriter) -> Summary {
+        let summary = summarise::<W>(&self.run.plan, before, measured, after, record.directory());
+        let price = self.run.price.as_ref().map(|price| price.list().of(&summary));
+        let summary = Summary { price, ..summary };
+        record.keep_json(file::SUMMARY, &summary);
+        summary
+    }
+
+    /// The database's own count.
+    fn count(&mut self, after: &mut After) {
+        let plan = &self.run.plan;
+        let reconnect_for = Duration::from_secs(u64::from(plan.reconnect_for.unwrap_or_default()));
+        after.effects = count::after(&self.requests, plan.timeout, reconnect_for, &mut self.run.consumer);
+    }
+
+    /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
+    /// asked.
+    fn check_after(&mut self, manifest: &Manifest, after: &mut After) -> bool {
+        let asked = matches!(self.run.plan.check, Some(Check::After | Check::Both));
+        if !asked || after.effects.is_err() || after.interrupted {
+            return false;
+        }
+        match self.check(manifest, true) {
+            Ok(Some(findings)) => after.findings = findings,
+            Ok(None) => after.interrupted = true,
+            Err(error) => after.unchecked = error.to_string(),
+        }
+        true
+    }
+
+    /// Looks for the commits that lost connections make doubtful; whether there could be any.
+    fn look_up(&mut self, measured: &Measured, after: &mut After) -> bool {
+        let totals = &measured.totals;
+        if totals.lost == 0 {
+            return false;
+        }
+        if let Err(why) = &after.effects {
+            after.lookup = Some(lookup::unasked(totals, why));
+            return true;
+        }
+        match lookup::after(&self.requests, self.run.plan.timeout, totals) {
+            Ok((lookup, finding)) => {
+                if let Some(finding) = &finding {
+                    self.run.tell(Step::Checked(finding.clone()));
+                }
+                after.lookup = Some(lookup);
+                after.findings.extend(finding);
+            }
+            Err(error) => {
+                after.lookup = Some(lookup::unasked(totals, error.to_string()));
+                after.unchecked = error.to_string();
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,55 @@
+//! Warm-up before a run: the tables are read, and it is told how long that took.
+
+use std::time::Instant;
+
+use super::requests::{Patience, Progress, Requests};
+use crate::engine::{Engine, Error, MaintenanceOutcome};
+use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::plan::Warm;
+use crate::result::{Event, Manifest, Step};
+use crate::workload::Workload;
+use crate::workload::value::Timestamp;
+
+/// What a warm-up came to.
+pub(super) enum Warmed {
+    /// The tables were read.
+    Read(Maintenance),
+    /// The engine has nothing to read; why.
+    Absent(String),
+}
+
+/// Warms up by the means that the plan asks for; none if it was interrupted.
+pub(super) fn up<W: Workload, E: Engine<W>>(
+    requests: &Requests<W, E>,
+    manifest: &Manifest,
+    (warm, seed): (Warm, u64),
+    tell: &mut dyn FnMut(&Event),
+) -> Result<Option<Warmed>, Error> {
+    let began = Instant::now();
+    let requests = requests.with(Patience::default());
+    let random = warm == Warm::Random;
+    tell(&Event::Step(Step::WarmUpBegan { random }));
+    let outcome = if random {
+        let profile = W::profile(&manifest.parameters).unwrap_or_default();
+        let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
+        requests.follow(tell, async move |engine: &E, progress: &Progress<'_>| {
+            let told = |rows, most| progress.tell(Step::WarmUp { rows, most });
+            engine.warm_up(&population, seed, &told).await
+        })
+    } else {
+        requests.ask(async |engine: &E| engine.maintain(MaintenanceKind::WarmUp).await)
+    };
+    let seconds = began.elapsed().as_secs_f64();
+    let done = match &outcome {
+        Ok(Some(MaintenanceOutcome::Read { work, .. } | MaintenanceOutcome::Done(work))) => Some(work.clone()),
+        _ => None,
+    };
+    tell(&Event::Step(Step::WarmUpEnded { work: done, seconds }));
+    let Some(outcome) = outcome? else { return Ok(None) };
+    let (rows, work) = match outcome {
+        MaintenanceOutcome::Absent(why) => return Ok(Some(Warmed::Absent(why))),
+        MaintenanceOutcome::Read { rows, work } => (Some(rows), work),
+        MaintenanceOutcome::Done(work) => (None, work),
+    };
+    Ok(Some(Warmed::Read(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work, rows })))
+}
