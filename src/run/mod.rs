@@ -13,6 +13,8 @@
 //! # Ok::<(), graymark::engine::Error>(())
 //! ```
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 mod accumulate;
 mod count;
 pub(crate) mod load;

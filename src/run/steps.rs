@@ -319,6 +319,9 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
 
     /// Offers the load, and hands the driver's events to all who hear of them.
     fn drive(&mut self, offer: &Offer<W>, warm_ups: WarmUps, record: &mut RecordWriter) -> Result<Measured, End> {
+        if self.run.stop.requested() {
+            return Err(End::Stopped);
+        }
         let Offer { terminals, schedule, stages } = offer;
         if schedule.load == Load::Paced && W::DEFERRED.is_some() {
             record.begin_results()?;

@@ -15,6 +15,7 @@ mod experiment;
 mod first_result;
 mod grid;
 mod interrupt;
+mod library;
 mod lost_commits;
 mod mistakes;
 mod mysql;

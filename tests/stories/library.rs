@@ -1,0 +1,132 @@
+//! A Rust program loads and runs a workload by library calls.
+
+use std::path::Path;
+use std::time::Duration;
+
+use graymark::drive::Stop;
+use graymark::engine::Error;
+use graymark::plan::{Check, Plan};
+use graymark::record::Record;
+use graymark::result::format::Status;
+use graymark::result::summary::Summary;
+use graymark::result::{Event, Phase, Step};
+use graymark::run::Run;
+use tempfile::TempDir;
+
+use crate::support::command::json_file;
+
+fn plan(place: &Path) -> Plan {
+    Plan {
+        db: Some(format!("sqlite:{}", place.join("tpcc.db").display()).as_str().into()),
+        clients: Some(1),
+        ramp_up: Some(1),
+        duration: Some(2),
+        ..Plan::default()
+    }
+}
+
+/// The plan of a database that always takes 5 ms.
+fn simulated(seconds: u32) -> Plan {
+    Plan { db: Some("simulated:service=5ms".into()), ramp_up: Some(0), duration: Some(seconds), ..Plan::default() }
+}
+
+/// The steps in a few words.
+fn step(step: &Step) -> Option<&'static str> {
+    Some(match step {
+        Step::Connected(_) => "connected",
+        Step::LoadBegan { .. } => "load began",
+        Step::LoadEnded => "load ended",
+        Step::CheckBegan { after: false } => "check before",
+        Step::CheckBegan { after: true } => "check after",
+        Step::DriveBegan { .. } => "drive began",
+        _ => return None,
+    })
+}
+
+#[test]
+fn a_run_is_loaded_run_checked_and_recorded_by_a_call() {
+    let place = TempDir::new().unwrap();
+    let (mut steps, mut rows, mut held, mut completed) = (Vec::new(), 0, 0, 0);
+    let run = Run::bench(plan(place.path())).out(place.path().join("record")).on_event(|event| match event {
+        Event::Step(Step::LoadBegan { rows: all }) => {
+            rows = *all;
+            steps.push("load began");
+        }
+        Event::Step(Step::Checked(finding)) => held += u32::from(finding.held()),
+        Event::Step(told) => steps.extend(step(told)),
+        Event::Second { phase: Phase::Measurement, interval, .. } => {
+            completed += interval.transactions.iter().map(|measured| measured.counted).sum::<u64>();
+        }
+        Event::RunEnded { .. } => steps.push("run ended"),
+        _ => {}
+    });
+    let outcome = run.start().unwrap().expect("nobody asked to stop");
+    let in_order = ["connected", "load began", "load ended", "check before", "drive began", "run ended", "check after"];
+    assert_eq!(steps, in_order);
+    assert!(rows > 500_000, "{rows}");
+    let summary = &outcome.summary;
+    assert_eq!(held, 2 * summary.consistency.held);
+    assert!(!outcome.failed() && summary.database.agrees == Some(true));
+    assert!(completed > 0);
+    assert_eq!(summary.transactions.values().map(|of| of.completed).sum::<u64>(), completed);
+    // What the caller is given is what the record says.
+    assert_eq!(json_file(&outcome.record, "summary.json"), serde_json::to_value(summary).unwrap());
+    let record = Record::open(&outcome.record).unwrap();
+    assert_eq!((record.header.status, record.header.command.as_str()), (Status::Complete, "bench"));
+    assert!(outcome.report.unwrap().is_file());
+
+    // The same plan runs on what is loaded now, and needs no consumer.
+    let again = Plan { check: Some(Check::None), ..plan(place.path()) };
+    let outcome = Run::new(again).out(place.path().join("again")).start().unwrap().unwrap();
+    assert!(!outcome.failed());
+    assert_eq!(outcome.summary.population, summary.population);
+}
+
+#[test]
+fn a_run_on_an_empty_database_is_an_error_and_leaves_no_record() {
+    let place = TempDir::new().unwrap();
+    let error = Run::new(plan(place.path())).out(place.path().join("record")).start().unwrap_err();
+    assert!(matches!(&error, Error::Database(why) if why.contains("holds no tpcc tables")), "{error}");
+    assert!(!place.path().join("record").exists());
+}
+
+#[test]
+fn a_run_is_stopped_by_its_handle() {
+    let place = TempDir::new().unwrap();
+    let stop = Stop::new();
+    let asked = stop.clone();
+    let run = Run::bench(simulated(600)).out(place.path().join("record")).stop(stop).on_event(move |event| {
+        if matches!(event, Event::Second { second: 1.., .. }) {
+            asked.request();
+        }
+    });
+    let outcome = run.start().unwrap().expect("the load was offered");
+    assert!(outcome.summary.interrupted && !outcome.failed());
+    assert!(outcome.summary.interval_s < 600.0);
+    assert_eq!(Record::open(&outcome.record).unwrap().header.status, Status::Partial);
+
+    // Who asks before the beginning gets nothing.
+    let stop = Stop::new();
+    stop.request();
+    let run = Run::bench(simulated(600)).out(place.path().join("none")).stop(stop);
+    assert!(run.start().unwrap().is_none());
+}
+
+#[test]
+fn transactions_do_not_wait_for_a_slow_consumer() {
+    let place = TempDir::new().unwrap();
+    let (mut seconds, mut slept) = (Vec::new(), false);
+    let run = Run::bench(simulated(5)).out(place.path().join("record")).on_event(|event| {
+        if let Event::Second { second, phase: Phase::Measurement, interval } = event {
+            if !std::mem::replace(&mut slept, true) {
+                std::thread::sleep(Duration::from_secs(3));
+            }
+            seconds.push((*second, interval.transactions.iter().map(|measured| measured.completed).sum::<u64>()));
+        }
+    });
+    let Summary { interval_s, .. } = run.start().unwrap().expect("nobody asked to stop").summary;
+    assert_eq!(interval_s, 5.0);
+    // Also in the seconds through which the consumer slept.
+    assert_eq!(seconds.iter().map(|(second, _)| *second).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert!(seconds.iter().all(|(_, completed)| *completed > 0), "{seconds:?}");
+}
