@@ -7,7 +7,7 @@ use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyl
 
 use crate::report::format::{plural, seconds};
 use crate::report::text;
-use crate::result::{Event, Identity, LoadStep, Phase, Step};
+use crate::result::{Event, Identity, LoadStep, Phase, Recorded, Step};
 use crate::visible::visible;
 use crate::workload::Headline;
 
@@ -287,7 +287,7 @@ impl RunProgress {
     /// Shows what happened.
     fn event(&mut self, event: &Event) {
         match event {
-            Event::PhaseBegan { phase, .. } if self.bar.is_none() => self.say(&format!("run: {}", phase_name(*phase))),
+            Event::PhaseBegan { phase, .. } if self.bar.is_none() => self.say(&format!("run: {}", phase_name(phase))),
             Event::StageBegan { stage, clients, .. } => {
                 self.say(&format!("run: stage {}, {}", stage + 1, plural(u64::from(*clients), "client", "clients")))
             }
@@ -348,7 +348,7 @@ impl RunProgress {
         };
         let line = format!(
             "{:12} {:>5}/{} s  {headline}{:>7} tx/s  p50 {:.2} ms  p90 {:.2} ms  max {:.1} ms  errors {}  retries {}",
-            phase_name(phase),
+            phase_name(&phase.into()),
             second + 1,
             self.total,
             HumanCount(all),
@@ -369,10 +369,6 @@ impl RunProgress {
     }
 }
 
-fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::RampUp => "ramp-up",
-        Phase::Measurement => "measurement",
-        Phase::WindDown => "wind-down",
-    }
+fn phase_name(phase: &Recorded<Phase>) -> String {
+    phase.name().replace('_', "-")
 }

@@ -125,7 +125,7 @@ impl Collector<'_> {
                 if phase == Phase::WindDown {
                     self.enter_stages(now);
                 }
-                (self.tell)(&Event::PhaseBegan { at: f64::from(from), phase });
+                (self.tell)(&Event::PhaseBegan { at: f64::from(from), phase: phase.into() });
             }
         }
         self.enter_stages(now);

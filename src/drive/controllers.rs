@@ -69,7 +69,7 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
                 };
                 let maintenance = |work, rows| Maintenance {
                     rows,
-                    kind: *kind,
+                    kind: (*kind).into(),
                     start_s: asked.duration_since(begin).as_secs_f64(),
                     seconds: asked.elapsed().as_secs_f64(),
                     work,
@@ -77,8 +77,8 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
                 let event = match upkeep {
                     Ok(MaintenanceOutcome::Done(work)) => Event::Maintained(maintenance(work, None)),
                     Ok(MaintenanceOutcome::Read { rows, work }) => Event::Maintained(maintenance(work, Some(rows))),
-                    Ok(MaintenanceOutcome::Absent(why)) => Event::NotMaintained { kind: *kind, why },
-                    Err(error) => Event::NotMaintained { kind: *kind, why: error.to_string() },
+                    Ok(MaintenanceOutcome::Absent(why)) => Event::NotMaintained { kind: (*kind).into(), why },
+                    Err(error) => Event::NotMaintained { kind: (*kind).into(), why: error.to_string() },
                 };
                 let _ = reports.send(Report::Happened(event));
             }

@@ -40,23 +40,24 @@ pub fn of(environment: &Environment) -> Durability {
         (true, false) => DurabilityClass::NotKnown,
     };
     let settings = names.iter().filter_map(|name| Some(((*name).to_owned(), setting(name)?.to_owned())));
-    Durability { class, risks, settings: settings.collect() }
+    Durability { class: class.into(), risks, settings: settings.collect() }
 }
 
 /// The rule of a run.
 pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
     let rule = Rule::new(id, "committed transactions survive a loss of power", "none is lost");
     let durability = &summary.durability;
-    let class = durability.class.words();
-    match durability.class {
-        DurabilityClass::MayLoseCommits => noted(rule.is(false, class), durability.risks.join("; ")),
-        DurabilityClass::WaitsForTheDisk => noted(
+    let class = durability.class.name();
+    match durability.class.known() {
+        Some(DurabilityClass::MayLoseCommits) => noted(rule.is(false, class), durability.risks.join("; ")),
+        Some(DurabilityClass::WaitsForTheDisk) => noted(
             rule.stands(State::NotTested, class),
             "so its settings say; only a test that cuts the power shows what the disk keeps",
         ),
-        DurabilityClass::NotKnown => {
+        Some(DurabilityClass::NotKnown) => {
             noted(rule.stands(State::NotTested, class), "Graymark does not know this database's settings")
         }
+        None => rule.stands(State::NotTested, class),
     }
 }
 

@@ -2,12 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::result::Recorded;
+
 /// Work of the database that Graymark asked for in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Maintenance {
     /// What kind.
-    pub kind: MaintenanceKind,
+    pub kind: Recorded<MaintenanceKind>,
     /// When it was asked for, in seconds since the run's start; negative before it.
     pub start_s: f64,
     /// How long it took, in seconds.

@@ -17,9 +17,9 @@ use crate::record::{Error, counters};
 use crate::result::Environment;
 use crate::result::Event;
 use crate::result::LoadReport;
-use crate::result::Phase;
 use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
 use crate::result::summary::Summary;
+use crate::result::{Phase, Recorded};
 
 /// More bytes than any histogram of 64-bit values takes up at three significant digits.
 const LARGEST_HISTOGRAM: u64 = 4 << 20;
@@ -57,7 +57,7 @@ pub struct SeriesRow {
     /// Number of the second, from 0.
     pub second: u32,
     /// The phase it belonged to.
-    pub phase: Phase,
+    pub phase: Recorded<Phase>,
     /// The type, as an index into [`Header::transactions`].
     pub transaction: usize,
     /// Ended, rolled-back ones included.
@@ -252,7 +252,7 @@ impl Files<'_> {
 fn series_row(line: &str, transactions: &[String]) -> Option<SeriesRow> {
     let mut cells = line.split(',');
     let second = cells.next()?.parse().ok()?;
-    let phase = cells.next().and_then(phase_named)?;
+    let phase = cells.next().and_then(phase)?;
     let name = cells.next()?;
     let transaction = transactions.iter().position(|known| known == name)?;
     let mut count = || cells.next()?.parse().ok();
@@ -273,8 +273,10 @@ fn series_row(line: &str, transactions: &[String]) -> Option<SeriesRow> {
     Some(SeriesRow { second, phase, transaction, completed, rolled_back, errors, retries, response_ms })
 }
 
-fn phase_named(name: &str) -> Option<Phase> {
-    [Phase::RampUp, Phase::Measurement, Phase::WindDown].into_iter().find(|phase| phase.name() == name)
+fn phase(name: &str) -> Option<Recorded<Phase>> {
+    let known = [Phase::RampUp, Phase::Measurement, Phase::WindDown].into_iter().find(|phase| phase.name() == name);
+    let word = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    known.map(Recorded::Known).or_else(|| word.then(|| Recorded::Unknown(name.into())))
 }
 
 /// Decodes a histogram of the log; none if it is damaged.

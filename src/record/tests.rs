@@ -49,9 +49,9 @@ fn sample(second: u32) -> Sample {
 
 /// A run of 3 s of ramp-up and 25 s of measurement, in which the 20th second completed nothing.
 fn events() -> Vec<Event> {
-    let mut events = vec![Event::PhaseBegan { at: 0.0, phase: Phase::RampUp }];
+    let mut events = vec![Event::PhaseBegan { at: 0.0, phase: Phase::RampUp.into() }];
     events.extend((0..3).map(|number| second(number, Phase::RampUp, 10, 90_000)));
-    events.push(Event::PhaseBegan { at: 3.0, phase: Phase::Measurement });
+    events.push(Event::PhaseBegan { at: 3.0, phase: Phase::Measurement.into() });
     events.extend((3..28).map(|number| {
         second(number, Phase::Measurement, if number == 20 { 0 } else { 100 }, 1_000 + u64::from(number))
     }));
@@ -98,7 +98,7 @@ fn reads_what_it_wrote() {
 
     assert_eq!(record.series.len(), 28 * 2);
     let row = &record.series[7];
-    assert_eq!((row.second, row.phase, row.transaction), (3, Phase::Measurement, 1));
+    assert_eq!((row.second, &row.phase, row.transaction), (3, &Phase::Measurement.into(), 1));
     assert_eq!((row.completed, row.rolled_back, row.errors, row.retries), (100, 1, 1, 2));
     let response = row.response_ms.unwrap();
     assert_eq!(response.max, 2.687);

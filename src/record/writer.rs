@@ -77,7 +77,7 @@ impl RecordWriter {
             command: command.to_owned(),
             workload: workload.to_owned(),
             transactions: transactions.iter().map(|&name| name.to_owned()).collect(),
-            status: Status::Running,
+            status: Status::Running.into(),
             started: now(),
             ended: None,
         };
@@ -279,7 +279,7 @@ impl RecordWriter {
         let appended =
             [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
         let failed = self.failed.take().or(appended.into_iter().find_map(Result::err));
-        self.header.status = if failed.is_some() { Status::Partial } else { status };
+        self.header.status = if failed.is_some() { Status::Partial } else { status }.into();
         self.header.ended = Some(now());
         let marked = self.put_json(file::HEADER, &self.header);
         failed.map_or(marked, Err)
@@ -490,7 +490,7 @@ mod tests {
         // A device that is always full.
         writer.events.file = BufWriter::new(File::options().write(true).open("/dev/full").unwrap());
         for at in [0.0, 1.0] {
-            writer.event(&Event::PhaseBegan { at, phase: Phase::RampUp });
+            writer.event(&Event::PhaseBegan { at, phase: Phase::RampUp.into() });
         }
         let told = writer.finish(Status::Complete).unwrap_err().to_string();
         assert!(told.contains(file::EVENTS) && told.contains("free some space"), "{told}");

@@ -197,7 +197,7 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
     }
     lines.push(("Checkpoints", performed(summary, MaintenanceKind::Checkpoint)));
     lines.push(("Vacuums", performed(summary, MaintenanceKind::Vacuum)));
-    lines.extend(summary.maintenance_notes.iter().map(|note| ("MaintenanceOutcome", plain(note))));
+    lines.extend(summary.maintenance_notes.iter().map(|note| ("Maintenance", plain(note))));
     lines
 }
 
@@ -311,8 +311,8 @@ fn performed(summary: &Summary, kind: MaintenanceKind) -> String {
 
 fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
     let begun = summary.started.parse::<Timestamp>().ok();
-    let told = |kind: MaintenanceKind, name: &'static str| {
-        let mut longest = of_kind(summary, kind);
+    let told = |of: &dyn Fn(&&Maintenance) -> bool, name: fn(&Maintenance) -> String| {
+        let mut longest: Vec<&Maintenance> = summary.maintenance.iter().filter(of).collect();
         longest.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
         longest.truncate(UPKEEP_TOLD);
         longest.into_iter().map(move |work| {
@@ -320,7 +320,7 @@ fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
             let at =
                 begun.zip(since).and_then(|(begun, since)| begun.checked_add(since).ok()?.round(Unit::Second).ok());
             [
-                name.to_owned(),
+                name(work),
                 at.map_or_else(|| NOTHING.to_owned(), |at| at.to_string()),
                 format!("{:.1}", work.start_s),
                 format!("{:.3}", work.seconds),
@@ -328,8 +328,10 @@ fn upkeep(summary: &Summary) -> Vec<[String; 5]> {
             ]
         })
     };
-    let checkpoints = told(MaintenanceKind::Checkpoint, "Checkpoint");
-    checkpoints.chain(told(MaintenanceKind::Vacuum, "Vacuum")).collect()
+    let checkpoints = told(&|work| work.kind == MaintenanceKind::Checkpoint, |_| "Checkpoint".to_owned());
+    let vacuums = told(&|work| work.kind == MaintenanceKind::Vacuum, |_| "Vacuum".to_owned());
+    let unknown = told(&|work| work.kind.known().is_none(), |work| plain(&work.kind.name()));
+    checkpoints.chain(vacuums).chain(unknown).collect()
 }
 
 /// In a word, and with the clauses that stand against it.

@@ -1,6 +1,7 @@
 //! What is told of durability before any figure: a commit that does not wait for the disk is faster, and may be lost.
 
 use super::format::{count, plain};
+use crate::result::Recorded;
 use crate::result::summary::{Durability, DurabilityClass, Lookup, Summary};
 
 /// Of a run whose commits a loss of power may take back.
@@ -15,11 +16,11 @@ pub(super) fn warning(summary: &Summary) -> Option<String> {
 pub(super) fn line(durability: &Durability) -> String {
     let settings: Vec<String> =
         durability.settings.iter().map(|(name, value)| format!("{}={}", plain(name), plain(value))).collect();
-    let class = match durability.class {
-        DurabilityClass::WaitsForTheDisk => "commit waits for the disk, by its settings",
-        other => other.words(),
+    let class = match &durability.class {
+        Recorded::Known(DurabilityClass::WaitsForTheDisk) => "commit waits for the disk, by its settings".to_owned(),
+        other => plain(&other.name()),
     };
-    if settings.is_empty() { class.to_owned() } else { format!("{class}: {}", settings.join(", ")) }
+    if settings.is_empty() { class } else { format!("{class}: {}", settings.join(", ")) }
 }
 
 /// What was found of the commits that lost connections make doubtful.

@@ -17,6 +17,7 @@ pub mod sweep;
 pub mod systems;
 pub mod table;
 pub mod text;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 

@@ -10,14 +10,14 @@ use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::price;
 use super::stages::{self, Stages};
+use super::verdict;
 use crate::judge::incidents::Incidents;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::Record;
 use crate::result::Environment;
-use crate::result::Phase;
 use crate::result::format::{Clock, Status};
-use crate::result::summary::{Clause, Connections, Consistency, LatencySummary, State, Summary, TransactionSummary};
-use crate::result::{Finding, LoadReport, RestoreReport, Via};
+use crate::result::summary::{Connections, Consistency, LatencySummary, Summary, TransactionSummary};
+use crate::result::{Event, Finding, LoadReport, Phase, Recorded, RestoreReport, Via};
 
 /// All that a report tells.
 #[derive(Debug, Serialize)]
@@ -104,8 +104,8 @@ pub struct Rule {
     pub value: String,
     /// What is allowed.
     pub limit: String,
-    /// `broken`, `not tested`, `held`.
-    pub state: &'static str,
+    /// `broken`, `not tested`, `held`, or what only a later version knows.
+    pub state: String,
     /// What else the reader should know.
     pub note: String,
 }
@@ -161,7 +161,7 @@ impl ReportModel {
             title: title(record),
             headline: summary.and_then(headline),
             warnings: warnings(record),
-            verdict: summary.and_then(|summary| verdict(&summary.verdict.clauses, summary.verdict.valid)),
+            verdict: summary.and_then(|summary| verdict::of(&summary.verdict.clauses, summary.verdict.valid)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
             stages: stages::of(record),
@@ -245,14 +245,14 @@ fn headline(summary: &Summary) -> Option<Headline> {
 
 fn warnings(record: &Record) -> Vec<String> {
     let mut warnings = record.summary.as_ref().map(alarms::of).unwrap_or_default();
-    match (&record.summary, record.header.status) {
-        (None, Status::Running) => {
+    match (&record.summary, record.header.status.known()) {
+        (None, Some(Status::Running)) => {
             warnings.push("Unfinished: the command still runs or was killed; there is no result.".to_owned())
         }
-        (None, Status::Partial) => {
+        (None, Some(Status::Partial)) => {
             warnings.push("Unfinished: the command ended before its time; there is no result.".to_owned())
         }
-        (None, Status::Complete) => {}
+        (None, Some(Status::Complete)) => {}
         (Some(summary), _) if summary.interrupted => {
             let reached = if summary.interval_s > 0.0 {
                 format!("{} of measurement", seconds(summary.interval_s))
@@ -261,49 +261,25 @@ fn warnings(record: &Record) -> Vec<String> {
             };
             warnings.push(format!("Partial: the run was interrupted; it came to {reached}."));
         }
-        (Some(_), Status::Partial) => warnings.push("Partial: not all of the record could be written.".to_owned()),
-        (Some(_), Status::Running) => {
+        (Some(_), Some(Status::Partial)) => {
+            warnings.push("Partial: not all of the record could be written.".to_owned())
+        }
+        (Some(_), Some(Status::Running)) => {
             warnings.push("Unfinished: the record was never closed; parts may be missing.".to_owned())
         }
-        (Some(_), Status::Complete) => {}
+        (Some(_), Some(Status::Complete)) => {}
+        (_, None) => {
+            let status = plain(&record.header.status.name());
+            warnings.push(format!("Status \"{status}\": only a later version of Graymark knows what that means."));
+        }
     }
     warnings.extend(record.summary.as_ref().and_then(durability::warning));
-    warnings
-}
-
-fn verdict(clauses: &[Clause], valid: bool) -> Option<VerdictModel> {
-    if clauses.is_empty() {
-        return None;
+    let unknown = record.events.iter().filter(|event| **event == Event::Unknown).count();
+    if unknown > 0 {
+        let events = plural(unknown as u64, "event", "events");
+        warnings.push(format!("{events} left out: only a later version of Graymark knows such events."));
     }
-    let number = |state: State| clauses.iter().filter(|clause| clause.state == state).count() as u64;
-    let (broken, untested, held) = (number(State::Broken), number(State::NotTested), number(State::Held));
-    let sentence = if valid {
-        format!("Valid: {} of the standard held.", plural(held, "rule", "rules"))
-    } else {
-        format!(
-            "Not valid by the standard: {} broken, {untested} not tested, {held} held.",
-            plural(broken, "rule", "rules")
-        )
-    };
-    let mut clauses: Vec<&Clause> = clauses.iter().collect();
-    clauses.sort_by_key(|clause| match clause.state {
-        State::Broken => 0,
-        State::NotTested => 1,
-        State::Held => 2,
-    });
-    let rule = |clause: &Clause| Rule {
-        id: plain(&clause.id),
-        rule: plain(&clause.rule),
-        value: plain(&clause.value),
-        limit: plain(&clause.limit),
-        state: match clause.state {
-            State::Broken => "broken",
-            State::NotTested => "not tested",
-            State::Held => "held",
-        },
-        note: plain(&clause.note),
-    };
-    Some(VerdictModel { valid, sentence, rules: clauses.into_iter().map(rule).collect() })
+    warnings
 }
 
 fn run(summary: &Summary) -> Vec<Line> {
@@ -316,9 +292,10 @@ fn run(summary: &Summary) -> Vec<Line> {
         "standard" => "standard (keying and think times of the standard)".to_owned(),
         other => plain(other),
     };
-    let via = match summary.via {
-        Via::Procedures => "stored procedures",
-        Via::Statements => "statements",
+    let via = match &summary.via {
+        Recorded::Known(Via::Procedures) => "stored procedures".to_owned(),
+        Recorded::Known(Via::Statements) => "statements".to_owned(),
+        Recorded::Unknown(_) => plain(&summary.via.name()),
     };
     let measured = summary.interval_s > 0.0;
     let interval = if measured { seconds(summary.interval_s) } else { "none".to_owned() };

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::phase::Phase;
+use super::recorded::Recorded;
 use super::step::Step;
 use crate::measure::counters::Sample;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
@@ -21,7 +22,7 @@ pub enum Event {
         /// When.
         at: f64,
         /// Which.
-        phase: Phase,
+        phase: Recorded<Phase>,
     },
     /// A stage of the measurement interval has begun.
     StageBegan {
@@ -37,7 +38,7 @@ pub enum Event {
     /// Work of the database that was asked for was not done.
     NotMaintained {
         /// What kind.
-        kind: MaintenanceKind,
+        kind: Recorded<MaintenanceKind>,
         /// Why.
         why: String,
     },

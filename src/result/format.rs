@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::recorded::Recorded;
+
 /// Version of the format of records that this Graymark writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
 
@@ -20,7 +22,7 @@ pub struct Header {
     /// Names of the transaction types, in the standard's order.
     pub transactions: Vec<String>,
     /// How far it has come.
-    pub status: Status,
+    pub status: Recorded<Status>,
     /// When the command began, RFC 3339, UTC.
     pub started: String,
     /// When it ended, RFC 3339, UTC; none while it runs.

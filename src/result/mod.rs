@@ -12,6 +12,7 @@ pub mod format;
 pub mod load;
 pub mod phase;
 pub mod procedures;
+pub mod recorded;
 pub mod scan;
 #[cfg(test)]
 mod schema;
@@ -25,5 +26,6 @@ pub use finding::Finding;
 pub use load::{LoadReport, LoadStep, RestoreReport};
 pub use phase::Phase;
 pub use procedures::Procedures;
+pub use recorded::Recorded;
 pub use step::Step;
 pub use summary::Summary;

@@ -10,7 +10,7 @@ use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
 use crate::measure::maintenance::Maintenance;
 use crate::result::Procedures;
-use crate::result::{Finding, Identity, Manifest, Via};
+use crate::result::{Finding, Identity, Manifest, Recorded, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,10 +21,10 @@ pub struct Summary {
     /// The database.
     pub engine: Identity,
     /// How transactions were spoken.
-    pub via: Via,
+    pub via: Recorded<Via>,
     /// What the stored procedures were that the run called; none in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub procedures: Option<Procedures>,
+    pub procedures: Option<Recorded<Procedures>>,
     /// Isolation level that the sessions asked for.
     pub isolation: String,
     /// Which of its profiles, where it has several: `gray`, `tpc-b`, `tpc-a`.
@@ -406,7 +406,7 @@ impl EffectCount {
 #[serde(default)]
 pub struct Durability {
     /// In a word.
-    pub class: DurabilityClass,
+    pub class: Recorded<DurabilityClass>,
     /// Why commits may be lost, a reason each.
     pub risks: Vec<String>,
     /// The settings behind it, as the run's sessions have them.
@@ -425,19 +425,8 @@ pub enum DurabilityClass {
     MayLoseCommits,
     /// The settings do not tell.
     #[default]
-    #[serde(rename = "not known", other)]
+    #[serde(rename = "not known")]
     NotKnown,
-}
-
-impl DurabilityClass {
-    /// As in records.
-    pub fn words(self) -> &'static str {
-        match self {
-            DurabilityClass::WaitsForTheDisk => "commit waits for the disk",
-            DurabilityClass::MayLoseCommits => "may lose commits",
-            DurabilityClass::NotKnown => "not known",
-        }
-    }
 }
 
 /// The checks before and after the run.
@@ -480,7 +469,7 @@ pub struct Clause {
     /// What the rule allows.
     pub limit: String,
     /// How they compare.
-    pub state: State,
+    pub state: Recorded<State>,
     /// What else the reader should know; may be empty.
     #[serde(default)]
     pub note: String,

@@ -5,7 +5,7 @@ use crate::engine::Error;
 use crate::measure::{Interval, process};
 use crate::plan::Plan;
 use crate::result::summary::{LatencySummary, StageSummary};
-use crate::result::{Event, Phase};
+use crate::result::{Event, Phase, Recorded};
 use crate::workload::{Headline, Workload};
 
 /// The stages of a plan; none of them without.
@@ -46,7 +46,7 @@ impl StageMeter {
             return;
         }
         match event {
-            Event::StageBegan { .. } | Event::PhaseBegan { phase: Phase::WindDown, .. } => {
+            Event::StageBegan { .. } | Event::PhaseBegan { phase: Recorded::Known(Phase::WindDown), .. } => {
                 let usage = process::usage();
                 let client = usage.user_s + usage.system_s;
                 self.cpu.push(CpuTime { at: std::time::Instant::now(), client, server: server_cpu() });

@@ -45,7 +45,7 @@ pub(super) fn reach<W: Workload, E: Engine<W>>(
     let seconds = began.elapsed().as_secs_f64();
     let work = description(&windows, held);
     tell(&Event::Step(Step::SteadyEnded { work: work.clone(), seconds }));
-    Ok(Some(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work, rows: None }))
+    Ok(Some(Maintenance { kind: MaintenanceKind::WarmUp.into(), start_s: -seconds, seconds, work, rows: None }))
 }
 
 /// A window; none if it was interrupted.

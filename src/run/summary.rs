@@ -86,8 +86,8 @@ pub(super) fn summarise<W: Workload>(
     let mut summary = Summary {
         workload: W::NAME.to_owned(),
         engine: before.identity.clone(),
-        via: before.via,
-        procedures: Some(before.procedures.clone()),
+        via: before.via.into(),
+        procedures: Some(before.procedures.clone().into()),
         isolation: before.isolation.clone(),
         profile: plan.profile.clone(),
         pace: plan.pace.unwrap_or(Pace::None).to_string(),

@@ -51,5 +51,5 @@ pub(super) fn up<W: Workload, E: Engine<W>>(
         MaintenanceOutcome::Read { rows, work } => (Some(rows), work),
         MaintenanceOutcome::Done(work) => (None, work),
     };
-    Ok(Some(Warmed::Read(Maintenance { kind: MaintenanceKind::WarmUp, start_s: -seconds, seconds, work, rows })))
+    Ok(Some(Warmed::Read(Maintenance { kind: MaintenanceKind::WarmUp.into(), start_s: -seconds, seconds, work, rows })))
 }

@@ -2,6 +2,8 @@
 //!
 //! `tests/records` holds what earlier versions wrote, in a directory named by the commit; see the README there.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +12,8 @@ use graymark::result::format::{Clock, Status, file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::command::succeed;
+use crate::support;
+use crate::support::command::{run, succeed};
 use crate::support::schema::Schema;
 
 /// Runs that each version has a record of.
@@ -18,8 +21,7 @@ const RUNS: [&str; 3] = ["tpcc", "debitcredit", "paced"];
 
 /// The versions that have records here.
 fn versions() -> Vec<PathBuf> {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
-    let entries = fs::read_dir(kept).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(support::records::all()).unwrap().map(|entry| entry.unwrap().path());
     let mut versions: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
     versions.sort_unstable();
     assert!(versions.len() >= 2, "{versions:?}");
@@ -153,4 +155,84 @@ fn records_are_what_their_schemas_say() {
         *changed.pointer_mut(pointer).unwrap() = wrong;
         assert_eq!(schema.faults(&changed).len(), 1, "{pointer}: {:?}", schema.faults(&changed));
     }
+}
+
+/// Makes a record into one that a later version might write: other words in all places of fixed sets, more keys, more
+/// columns, another phase, and an event that nobody knows. What was replaced is added to `replaced`.
+fn make_later(record: &Path, replaced: &RefCell<BTreeSet<String>>) {
+    let word = |value: &Value| {
+        replaced.borrow_mut().insert(value.to_string());
+        json!("sealed")
+    };
+    for name in [file::HEADER, file::ENVIRONMENT, file::LOAD, file::SUMMARY] {
+        let path = record.join(name);
+        if path.exists() {
+            let mut value = json_of(&path);
+            Schema::of(name).later(&mut value, &word);
+            fs::write(&path, value.to_string()).unwrap();
+        }
+    }
+    let change = |name: &str, line: &dyn Fn(usize, &str) -> String| {
+        let text = fs::read_to_string(record.join(name)).unwrap();
+        let lines: Vec<String> = text.lines().enumerate().map(|(number, text)| line(number, text) + "\n").collect();
+        fs::write(record.join(name), lines.concat()).unwrap();
+    };
+    change(file::EVENTS, &|number, line| {
+        let mut value = serde_json::from_str(line).unwrap();
+        Schema::of(file::EVENTS).later(&mut value, &word);
+        if number == 0 { format!("{value}\n{{\"event\":\"moved\",\"to\":[\"elsewhere\"]}}") } else { value.to_string() }
+    });
+    change(file::SERIES, &|number, line| match number {
+        0 => format!("{line},added_later"),
+        _ => format!("{line},7").replace(",ramp_up,", ",settling,"),
+    });
+    change(file::COUNTERS, &|number, line| format!("{line},{}", if number == 0 { "added_later" } else { "7" }));
+}
+
+/// A word that only a later version knows is shown as it is; it is no damage.
+#[test]
+fn records_of_a_later_version_are_read_as_far_as_they_are_known() {
+    let replaced = RefCell::default();
+    let newest = support::records::newest();
+    let (before, later) = (copy(&newest), copy(&newest));
+    for run in RUNS {
+        let directory = later.path().join(run);
+        make_later(&directory, &replaced);
+        let record = Record::open(&directory).unwrap();
+        assert!(record.series.iter().any(|row| row.phase.name() == "settling"));
+        let summary = record.summary.unwrap();
+        assert_eq!((summary.via.name(), summary.durability.class.name()), ("sealed".to_owned(), "sealed".to_owned()));
+
+        let told = succeed(later.path(), &["report", run]);
+        for words in [
+            "Status \"sealed\": only a later version of Graymark knows what that means",
+            "1 event left out",
+            "sealed, isolation",
+            " that only a later version of Graymark can tell",
+        ] {
+            assert!(told.out.replace("\n", " ").contains(words), "{words}: {told:?}");
+        }
+        assert!(told.out.lines().any(|line| line.starts_with("Durability") && line.contains("sealed")), "{told:?}");
+        let rules = told.out.lines().filter(|line| line.starts_with("sealed ")).count();
+        assert!(rules >= summary.verdict.clauses.len(), "{told:?}");
+        let printed = succeed(later.path(), &["report", "--json", run]).json();
+        assert_eq!((&printed["via"], &printed["verdict"]["clauses"][0]["state"]), (&json!("sealed"), &json!("sealed")));
+
+        let [old, new] = [&before, &later].map(|place| place.path().join(run).display().to_string());
+        let compared = succeed(later.path(), &["compare", "--across-durability", &old, &new]);
+        let differ = "they differ in transactions by: statements in A, sealed in B";
+        assert!(compared.err.contains(differ), "{compared:?}");
+    }
+    succeed(later.path(), &["report", "--table", "tpcc", "debitcredit", "paced"]);
+    let words = ["statements", "unused", "complete", "held", "broken", "not tested", "checkpoint", "measurement"];
+    let words = words.into_iter().chain(["commit waits for the disk"]);
+    for word in words.map(|word| format!("\"{word}\"")) {
+        assert!(replaced.borrow().contains(&word), "{word} stands in no schema as one of a fixed set: {replaced:?}");
+    }
+    // What no version would write is damage still.
+    let path = later.path().join("tpcc").join(file::SUMMARY);
+    let mut summary = json_of(&path);
+    summary["via"] = json!(7);
+    fs::write(&path, summary.to_string()).unwrap();
+    run(later.path(), &["report", "tpcc"]).refused(2, &["summary.json is damaged"]);
 }

@@ -1,6 +1,7 @@
 //! A user reads the report of a run: a whole one, one with a failed check, one that was interrupted or killed, one with
 //! an outage.
 
+use crate::support::records::kept;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -71,10 +72,10 @@ impl Run {
 
     fn events(&self) -> Vec<Event> {
         let all = self.ramp_up + self.measured;
-        let mut events = vec![Event::PhaseBegan { at: 0.0, phase: Phase::RampUp }];
+        let mut events = vec![Event::PhaseBegan { at: 0.0, phase: Phase::RampUp.into() }];
         for second in 0..all {
             if second == self.ramp_up {
-                events.push(Event::PhaseBegan { at: second.into(), phase: Phase::Measurement });
+                events.push(Event::PhaseBegan { at: second.into(), phase: Phase::Measurement.into() });
             }
             let phase = if second < self.ramp_up { Phase::RampUp } else { Phase::Measurement };
             events.push(Event::Second { second, phase, interval: Box::new(self.second(second)) });
@@ -110,14 +111,12 @@ impl Run {
         let ambiguous = u64::from(self.outage.is_some());
         let effect = |client: u64| EffectCount { client, database: client as i64, ambiguous };
         Summary {
-            procedures: None,
-            workload: "tpcc".into(),
             engine: Identity {
                 name: "PostgreSQL".into(),
                 version: "17.5".into(),
                 url: "postgres://bench@127.0.0.1:5432/bench".into(),
             },
-            via: Via::Procedures,
+            via: Via::Procedures.into(),
             isolation: "read committed".into(),
             pace: "none".into(),
             scale: 10,
@@ -127,24 +126,16 @@ impl Run {
             ramp_up_s: self.ramp_up.into(),
             interval_s: seconds,
             interrupted: self.interrupted,
-            profile: None,
-            tps: None,
-            storage: Default::default(),
             new_orders_per_minute: Some(60.0 * per_second(sum.transactions[0].completed)),
             transactions_per_second: per_second(all),
             metric: "NOPM".into(),
-            efficiency: None,
             pacing: self.pacing(),
             tallies: BTreeMap::new(),
-            maintenance: Vec::new(),
-            maintenance_notes: Vec::new(),
             peaks: None,
             dips: None,
             counters: None,
-            population: None,
             constants: BTreeMap::new(),
             transactions: transactions.collect(),
-            failed: BTreeMap::new(),
             outcomes: TYPES
                 .iter()
                 .zip(&sum.transactions)
@@ -154,15 +145,12 @@ impl Run {
                     (name.to_string(), outcomes)
                 })
                 .collect(),
-            allowed_errors: 0.0,
             retries: BTreeMap::from([("deadlock".into(), 2), ("serialization".into(), 5)]),
-            errors: BTreeMap::new(),
             database: DatabaseCount::of(BTreeMap::from([
                 ("new_orders".into(), effect(27_000)),
                 ("payments".into(), effect(25_800)),
                 ("deliveries".into(), effect(24_000)),
             ])),
-            initial_rows: BTreeMap::new(),
             consistency: Consistency {
                 held: 12,
                 failed: Vec::new(),
@@ -171,8 +159,6 @@ impl Run {
                 after: findings(),
             },
             durability: Durability::default(),
-            price: None,
-            stages: Vec::new(),
             verdict: Verdict { valid: false, clauses: clauses() },
             client: ClientCost {
                 cpu_s: 21.4,
@@ -196,7 +182,9 @@ impl Run {
                     lookup: None,
                 },
             },
-            record: "graymark-runs/example".into(),
+            // As of a run without --check both.
+            initial_rows: BTreeMap::new(),
+            ..kept("tpcc")
         }
     }
 
@@ -272,7 +260,7 @@ fn header(directory: &Path, status: Status) {
         command: "graymark bench --db postgres://bench@127.0.0.1/bench -w 10 --clients 8".into(),
         workload: "tpcc".into(),
         transactions: TYPES.map(str::to_owned).to_vec(),
-        status,
+        status: status.into(),
         started: "2026-03-01T10:00:00Z".into(),
         ended: (status != Status::Running).then(|| "2026-03-01T10:05:04Z".into()),
     };
@@ -330,7 +318,14 @@ fn findings() -> Vec<Finding> {
 }
 
 fn clause(id: &str, rule: &str, value: &str, limit: &str, state: State, note: &str) -> Clause {
-    Clause { id: id.into(), rule: rule.into(), value: value.into(), limit: limit.into(), state, note: note.into() }
+    Clause {
+        id: id.into(),
+        rule: rule.into(),
+        value: value.into(),
+        limit: limit.into(),
+        state: state.into(),
+        note: note.into(),
+    }
 }
 
 fn clauses() -> Vec<Clause> {
@@ -405,7 +400,7 @@ fn course(summary: &mut Summary) {
     summary.peaks = Some(Peaks { one_second: 230.0, ten_seconds: Some(204.5) });
     summary.dips = Some(vec![dip(121.0, 9.0, 0.62, 0.0, Some(120.4)), dip(200.0, 25.0, 0.98, 24.0, None)]);
     summary.maintenance = vec![Maintenance {
-        kind: MaintenanceKind::Checkpoint,
+        kind: MaintenanceKind::Checkpoint.into(),
         start_s: 120.4,
         seconds: 7.5,
         work: "4,096 buffers written".into(),
@@ -468,8 +463,13 @@ fn a_run_with_its_course() {
 
 /// A paced run of 500 warehouses, judged.
 fn pace_summary(summary: &mut Summary) {
-    let upkeep =
-        |kind, start_s, seconds, work: &str| Maintenance { kind, start_s, seconds, work: work.into(), rows: None };
+    let upkeep = |kind: MaintenanceKind, start_s, seconds, work: &str| Maintenance {
+        kind: kind.into(),
+        start_s,
+        seconds,
+        work: work.into(),
+        rows: None,
+    };
     summary.pace = "standard".into();
     summary.metric = "tpmC-gm".into();
     summary.scale = 500;
@@ -541,7 +541,7 @@ fn stage_summary(summary: &mut Summary) {
     let stages = [(1, 60.5, 100.0), (8, 203.7, 100.0), (4, 190.2, 70.0)];
     summary.stages = stages.into_iter().zip([30.0, 130.0, 230.0]).map(|(of, start)| stage(of, start)).collect();
     summary.maintenance = vec![Maintenance {
-        kind: MaintenanceKind::WarmUp,
+        kind: MaintenanceKind::WarmUp.into(),
         start_s: -12.5,
         seconds: 12.5,
         work: "1200 rows of 8 tables read at random".into(),

@@ -16,7 +16,7 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
     fact("Graymark", Some(record.header.graymark.clone()));
     if let Some(summary) = &record.summary {
         fact("engine", Some(format!("{} {}", summary.engine.name, summary.engine.version)));
-        fact("transactions by", Some(format!("{:?}", summary.via).to_lowercase()));
+        fact("transactions by", Some(summary.via.name()));
         fact("isolation", Some(summary.isolation.clone()));
         fact("profile", summary.profile.clone().or_else(|| Some("usual".to_owned())));
         fact("pace", Some(summary.pace.clone()));
@@ -43,7 +43,7 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
 
 fn durability(of: &Durability) -> String {
     let risks = of.risks.iter().map(|risk| risk.split(':').next().unwrap_or(risk)).collect::<Vec<_>>();
-    if risks.is_empty() { of.class.words().to_owned() } else { format!("{} ({})", of.class.words(), risks.join(", ")) }
+    if risks.is_empty() { of.class.name() } else { format!("{} ({})", of.class.name(), risks.join(", ")) }
 }
 
 /// How the sets differ in what a loss of power may do to their commits; none if they do not. A commit that does not

@@ -7,6 +7,7 @@ pub mod faults;
 pub mod model;
 #[cfg(feature = "odbc")]
 pub mod odbc;
+pub mod records;
 pub mod schema;
 pub mod stranger;
 pub mod suite;

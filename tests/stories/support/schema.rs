@@ -27,6 +27,12 @@ impl Schema {
         faults
     }
 
+    /// The value as a later version might write it: another word in the place of each word of a fixed set, and a
+    /// further key in each object whose keys are named. `word` makes the word of the one that it replaces.
+    pub fn later(&self, value: &mut Value, word: &dyn Fn(&Value) -> Value) {
+        self.change(&self.0, value, word);
+    }
+
     /// A schema itself, then those that it refers to for the same value.
     fn parts<'a>(&'a self, schema: &'a Value) -> Vec<&'a Map<String, Value>> {
         let schema = schema.as_object().expect("a schema is an object");
@@ -114,6 +120,42 @@ impl Schema {
             }
             _ => Vec::new(),
         }
+    }
+
+    fn change(&self, schema: &Value, value: &mut Value, word: &dyn Fn(&Value) -> Value) {
+        let parts = self.parts(schema);
+        let alternatives = parts.iter().find_map(|part| part.get("oneOf").or(part.get("anyOf")));
+        if let Some(alternatives) = alternatives.and_then(Value::as_array) {
+            if alternatives.iter().any(|one| self.closed(one)) {
+                *value = word(value);
+            } else if let Some(one) = alternatives.iter().find(|one| self.fits(one, value)) {
+                self.change(one, value, word);
+            }
+        }
+        let before = value.clone();
+        let below = self.below(schema, &before).into_iter().filter_map(|(name, of, _)| Some((name, of?)));
+        for (name, of) in below {
+            let member = match value {
+                Value::Object(members) => members.get_mut(&name),
+                Value::Array(members) => members.get_mut(name.parse::<usize>().expect("an index")),
+                _ => None,
+            };
+            self.change(of, member.expect("it was there"), word);
+        }
+        if let Value::Object(members) = value
+            && parts.iter().any(|part| part.contains_key("properties"))
+        {
+            members.insert("added_later".to_owned(), serde_json::json!({ "as": ["what", 1.5, null] }));
+        }
+    }
+
+    /// Whether an alternative is a word of a fixed set.
+    fn closed(&self, alternative: &Value) -> bool {
+        let parts = self.parts(alternative);
+        parts.iter().any(|part| {
+            part.get("const").is_some_and(Value::is_string)
+                || part.get("oneOf").and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| self.closed(one)))
+        })
     }
 }
 
