@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::{Ended, interrupt, say};
-use crate::engine::Error;
+use crate::engine::{Error, ErrorKind};
 
 const HELD: u8 = 0;
 const FAILED: u8 = 1;
@@ -29,10 +29,10 @@ pub(super) fn codes() -> String {
 
 /// The exit code of an error.
 fn of(error: &Error) -> u8 {
-    match error {
-        Error::Usage(_) => USAGE,
-        Error::Database(_) => DATABASE,
-        Error::Output(_) => OUTPUT,
+    match error.kind() {
+        ErrorKind::Usage => USAGE,
+        ErrorKind::Database => DATABASE,
+        ErrorKind::Output => OUTPUT,
     }
 }
 
@@ -82,6 +82,25 @@ fn without_secrets(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+    use std::io;
+
+    use crate::engine::Error;
+    use crate::record;
+
+    #[test]
+    fn an_error_of_a_record_says_what_failed_and_whose_matter_it_is() {
+        let full = record::Error::Write { path: "x/series.csv".into(), source: io::ErrorKind::StorageFull.into() };
+        let none = record::Error::NoRecord { directory: "x".into() };
+        for (error, code, caused) in [(full, super::OUTPUT, true), (none, super::USAGE, false)] {
+            let text = error.to_string();
+            let error = Error::from(error);
+            assert_eq!((super::of(&error), error.to_string()), (code, text));
+            let record = error.source().and_then(|source| source.downcast_ref::<record::Error>()).unwrap();
+            assert_eq!(record.source().is_some(), caused);
+        }
+    }
+
     #[test]
     fn the_documents_tell_all_exit_codes() {
         let codes = super::codes();

@@ -1,5 +1,8 @@
 //! What can go wrong between Graymark and a database.
 
+use std::fmt;
+use std::sync::Arc;
+
 /// Why a transaction was refused by a database that expects it to be tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,16 +61,75 @@ impl Failure {
     }
 }
 
-/// Why a command cannot go on with a database. The text is one line that says what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a command cannot go on. The text is one line that says what to do.
+#[derive(Clone, Debug)]
 pub enum Error {
-    /// What was asked for makes no sense: exit code 2.
-    #[error("{0}")]
+    /// What was asked for makes no sense.
     Usage(String),
-    /// The database cannot be reached or used: exit code 3.
-    #[error("{0}")]
+    /// The database cannot be reached or used.
     Database(String),
-    /// The result, or a part of it, cannot be written where it should be kept: exit code 4.
-    #[error("{0}")]
+    /// The result, or a part of it, cannot be written where it should be kept.
     Output(String),
+    /// Something else than a database failed, such as a record. What failed is the source.
+    Other {
+        /// Of which kind it is.
+        kind: ErrorKind,
+        /// The error itself.
+        source: Arc<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Usage(why) | Error::Database(why) | Error::Output(why) => to.write_str(why),
+            Error::Other { source, .. } => source.fmt(to),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Other { source, .. } => Some(source.as_ref()),
+            Error::Usage(_) | Error::Database(_) | Error::Output(_) => None,
+        }
+    }
+}
+
+/// Kinds of errors, by whose matter they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// What was asked for makes no sense.
+    Usage,
+    /// The database cannot be reached or used.
+    Database,
+    /// The result cannot be kept.
+    Output,
+}
+
+/// Errors of one kind with the same words are equal.
+impl PartialEq for Error {
+    fn eq(&self, other: &Error) -> bool {
+        self.kind() == other.kind() && self.to_string() == other.to_string()
+    }
+}
+
+impl Eq for Error {}
+
+impl Error {
+    /// An error of another part of the program.
+    pub fn of(kind: ErrorKind, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+        Error::Other { kind, source: Arc::new(source) }
+    }
+
+    /// Of which kind it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Usage(_) => ErrorKind::Usage,
+            Error::Database(_) => ErrorKind::Database,
+            Error::Output(_) => ErrorKind::Output,
+            Error::Other { kind, .. } => *kind,
+        }
+    }
 }

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 
-pub use failure::{Error, Failure, RetryReason};
+pub use failure::{Error, ErrorKind, Failure, RetryReason};
 pub use observe::{Observer, Unobserved};
 pub use options::Options;
 

@@ -25,35 +25,109 @@ pub mod writer;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::io;
+use std::path::PathBuf;
 
+use crate::result::format::{FORMAT, file};
 pub use reader::Record;
 pub use writer::RecordWriter;
 
 /// Why a record cannot be written or read. The text is one line that says what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// The directory cannot take a record, or holds none: another one should be named.
-    #[error("{0}")]
-    Directory(String),
+    /// The directory holds no record, or is none.
+    #[error(
+        "{} is not a record of Graymark: it holds no {}; name the directory that a run has written",
+        .directory.display(), file::HEADER
+    )]
+    NoRecord {
+        /// Where it was looked for.
+        directory: PathBuf,
+    },
+    /// The directory cannot take a record.
+    #[error("{} is not empty; name another directory with --out, or remove it first", .directory.display())]
+    NotEmpty {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The record is of a later format.
+    #[error(
+        "{} has format {format}, and this Graymark ({}) reads up to {FORMAT}; use a newer Graymark",
+        .directory.display(), env!("CARGO_PKG_VERSION")
+    )]
+    Newer {
+        /// Where it is.
+        directory: PathBuf,
+        /// Its format.
+        format: u64,
+    },
+    /// A file is not of Graymark's making, or not any more.
+    #[error("{} is damaged: {why}; use another copy of the record", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The directory cannot be made or used.
+    #[error("cannot make the record {}: {source}; {}", .directory.display(), remedy(.source))]
+    Create {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A file cannot be written.
-    #[error("{0}")]
-    Write(String),
-    /// A file is missing, damaged or not of Graymark's making.
-    #[error("{0}")]
-    Read(String),
+    #[error("cannot write {}: {source}; {}", .path.display(), remedy(.source))]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// What a file should hold cannot be put into its form.
+    #[error("cannot make {}: {source}", .path.display())]
+    Encode {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Error {
+    /// Whether the record could not be kept. All else is a mistake of whoever named it.
+    pub fn is_of_writing(&self) -> bool {
+        matches!(self, Error::Create { .. } | Error::Write { .. } | Error::Encode { .. })
+    }
+
+    /// The content of a file cannot be put into its form.
+    pub(crate) fn encode(path: PathBuf, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        Error::Encode { path, source: source.into() }
+    }
+
+    /// A file is damaged. The words of parsers may run over several lines.
+    fn damaged(path: PathBuf, why: impl std::fmt::Display) -> Error {
+        let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        Error::Damaged { path, why }
+    }
 }
 
 /// What to do about a failed file operation, in a few words.
-fn remedy(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind;
+fn remedy(error: &io::Error) -> &'static str {
+    use io::ErrorKind;
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "name a writable place with --out",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space, or name another place with --out",
         _ => "name another place with --out",
     }
-}
-
-fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
-    Error::Write(format!("cannot write {}: {error}; {}", path.display(), remedy(error)))
 }

@@ -22,15 +22,14 @@ const KEY: &str = "price";
 /// If the record has no summary, or cannot be written.
 pub fn put(directory: &Path, list: &str, price: &PriceSummary) -> Result<(), Error> {
     let path = directory.join(file::SUMMARY);
-    let cannot = |error: &dyn fmt::Display| Error::Read(format!("cannot price {}: {error}", path.display()));
-    let text = fs::read_to_string(&path).map_err(|error| cannot(&error))?;
-    let Keys(mut keys) = serde_json::from_str(&text).map_err(|error| cannot(&error))?;
-    let value = to_raw_value(price).map_err(|error| cannot(&error))?;
+    let text = fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+    let Keys(mut keys) = serde_json::from_str(&text).map_err(|error| Error::damaged(path.clone(), error))?;
+    let value = to_raw_value(price).map_err(|error| Error::encode(path.clone(), error))?;
     match keys.iter_mut().find(|(key, _)| key == KEY) {
         Some((_, old)) => *old = value,
         None => keys.push((KEY.to_owned(), value)),
     }
-    let mut text = serde_json::to_string_pretty(&Keys(keys)).map_err(|error| cannot(&error))?;
+    let mut text = serde_json::to_string_pretty(&Keys(keys)).map_err(|error| Error::encode(path, error))?;
     text.push('\n');
     writer::put(directory, file::PRICE, list.as_bytes())?;
     writer::put(directory, file::SUMMARY, text.as_bytes())

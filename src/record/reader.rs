@@ -131,19 +131,15 @@ struct Files<'a> {
 
 impl Files<'_> {
     fn damaged(&self, name: &str, why: impl std::fmt::Display) -> Error {
-        // Words of parsers may run over several lines.
-        let why = why.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        Error::Read(format!(
-            "{} is damaged: {why}; use another copy of the record",
-            self.directory.join(name).display()
-        ))
+        Error::damaged(self.directory.join(name), why)
     }
 
     fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        match fs::read(self.directory.join(name)) {
+        let path = self.directory.join(name);
+        match fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Error::Read(format!("cannot read {}: {error}", self.directory.join(name).display()))),
+            Err(source) => Err(Error::Read { path, source }),
         }
     }
 
@@ -158,23 +154,15 @@ impl Files<'_> {
     }
 
     fn header(&self) -> Result<Header, Error> {
-        let absent = || {
-            Error::Directory(format!(
-                "{} is not a record of Graymark: it holds no {}; name the directory that a run has written",
-                self.directory.display(),
-                file::HEADER
-            ))
-        };
+        let absent = || Error::NoRecord { directory: self.directory.to_owned() };
         if !self.directory.is_dir() {
             return Err(absent());
         }
         let value: serde_json::Value = self.json(file::HEADER)?.ok_or_else(absent)?;
         match value.get("format").and_then(serde_json::Value::as_u64) {
-            Some(format) if format > u64::from(FORMAT) => Err(Error::Read(format!(
-                "{} has format {format}, and this Graymark ({}) reads up to {FORMAT}; use a newer Graymark",
-                self.directory.display(),
-                env!("CARGO_PKG_VERSION")
-            ))),
+            Some(format) if format > u64::from(FORMAT) => {
+                Err(Error::Newer { directory: self.directory.to_owned(), format })
+            }
             _ => serde_json::from_value(value).map_err(|error| self.damaged(file::HEADER, error)),
         }
     }

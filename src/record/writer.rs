@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::measure::counters::Sample;
 use crate::measure::{Interval, note};
 use crate::record::deliveries::{self, Results};
-use crate::record::{Error, cannot_write, counters, remedy};
+use crate::record::{Error, counters};
 use crate::result::Event;
 use crate::result::Phase;
 use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
@@ -61,15 +61,10 @@ impl RecordWriter {
         workload: &str,
         transactions: &[&str],
     ) -> Result<RecordWriter, Error> {
-        let unusable = |error: &io::Error| {
-            Error::Write(format!("cannot make the record {}: {error}; {}", directory.display(), remedy(error)))
-        };
-        fs::create_dir_all(directory).map_err(|error| unusable(&error))?;
-        if fs::read_dir(directory).map_err(|error| unusable(&error))?.next().is_some() {
-            return Err(Error::Directory(format!(
-                "{} is not empty; name another directory with --out, or remove it first",
-                directory.display()
-            )));
+        let unusable = |source| Error::Create { directory: directory.to_owned(), source };
+        fs::create_dir_all(directory).map_err(unusable)?;
+        if fs::read_dir(directory).map_err(unusable)?.next().is_some() {
+            return Err(Error::NotEmpty { directory: directory.to_owned() });
         }
         let header = Header {
             format: FORMAT,
@@ -232,8 +227,8 @@ impl RecordWriter {
     /// # Errors
     /// If it cannot be written.
     pub fn put_json(&self, name: &str, content: &impl Serialize) -> Result<(), Error> {
-        let text = serde_json::to_string_pretty(content)
-            .map_err(|error| Error::Write(format!("cannot write {}: {error}", self.directory.join(name).display())))?;
+        let text =
+            serde_json::to_string_pretty(content).map_err(|error| Error::encode(self.directory.join(name), error))?;
         put(&self.directory, name, format!("{}\n", visible(&text)).as_bytes())
     }
 
@@ -296,7 +291,7 @@ pub(crate) fn put(directory: &Path, name: &str, content: &[u8]) -> Result<(), Er
         temporary.persist(directory.join(name)).map_err(|error| error.error)?;
         File::open(directory)?.sync_all()
     };
-    write().map_err(|error| cannot_write(&directory.join(name), &error))
+    write().map_err(|source| Error::Write { path: directory.join(name), source })
 }
 
 fn now() -> String {
@@ -314,7 +309,7 @@ impl Appender {
     pub(super) fn create(path: PathBuf) -> Result<Appender, Error> {
         match File::create_new(&path) {
             Ok(file) => Ok(Appender { path, file: BufWriter::new(file), error: None }),
-            Err(error) => Err(cannot_write(&path, &error)),
+            Err(source) => Err(Error::Write { path, source }),
         }
     }
 
@@ -346,7 +341,7 @@ impl Appender {
             Some(error) => Err(error),
             None => self.file.get_ref().sync_all(),
         };
-        synced.map_err(|error| cannot_write(&self.path, &error))
+        synced.map_err(|source| Error::Write { path: self.path.clone(), source })
     }
 }
 

@@ -7,6 +7,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 use super::chart::{self, Timeline};
 use super::model::ReportModel;
 use crate::record::{Error, Record};
+use crate::result::format::file;
 
 const TEMPLATE: &str = include_str!("template.html");
 const STYLE: &str = include_str!("style.css");
@@ -39,6 +40,5 @@ pub fn render(record: &Record, model: &ReportModel) -> Result<String, Error> {
         frequencies => Serde(chart::frequencies(record)),
         waiting => Serde(chart::waiting(record)),
     };
-    page(TEMPLATE, model)
-        .map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", record.directory.display())))
+    page(TEMPLATE, model).map_err(|error| Error::encode(record.directory.join(file::REPORT_HTML), error))
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::requests::{Patience, Requests};
-use crate::engine::{Engine, Error};
+use crate::engine::Engine;
 use crate::report::format::seconds;
 use crate::result::{Event, Step};
 use crate::workload::Workload;
@@ -42,7 +42,7 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
             Ok(None) => {
                 return Err(given_up("nobody wanted to wait for the database any longer", began, "it was away"));
             }
-            Err(Error::Database(why) | Error::Usage(why) | Error::Output(why)) => why,
+            Err(error) => error.to_string(),
         };
         if stopped {
             return Err(format!("the database could not be asked when the run was stopped: {why}"));

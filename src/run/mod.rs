@@ -34,7 +34,7 @@ mod warm;
 use std::path::PathBuf;
 
 use crate::drive::Stop;
-use crate::engine::Error;
+use crate::engine::{Error, ErrorKind};
 use crate::judge::incidents::Incidents;
 use crate::plan::{Check, Plan};
 use crate::record;
@@ -166,9 +166,6 @@ impl Outcome {
 
 impl From<record::Error> for Error {
     fn from(error: record::Error) -> Error {
-        match error {
-            record::Error::Write(why) => Error::Output(why),
-            record::Error::Directory(why) | record::Error::Read(why) => Error::Usage(why),
-        }
+        Error::of(if error.is_of_writing() { ErrorKind::Output } else { ErrorKind::Usage }, error)
     }
 }

@@ -71,7 +71,7 @@ fn a_run_is_loaded_run_checked_and_recorded_by_a_call() {
     let kept = std::fs::read_to_string(outcome.record.join("summary.json")).unwrap();
     assert_eq!(kept.trim_end(), serde_json::to_string_pretty(summary).unwrap());
     let record = Record::open(&outcome.record).unwrap();
-    assert_eq!((record.header.status, record.header.command.as_str()), (Status::Complete, "bench"));
+    assert_eq!((record.header.status, record.header.command.as_str()), (Status::Complete.into(), "bench"));
     assert!(outcome.report.unwrap().is_file());
 
     // The same plan runs on what is loaded now, and needs no consumer.

@@ -18,7 +18,7 @@ pub(super) fn drop_tables<W: Port>(sqlite: &Sqlite, connection: &Connection) -> 
     let named = |error: Error| match error {
         Error::Database(why) => sqlite.not_loaded(&why),
         Error::Usage(why) => Error::Usage(format!("{}: {why}", sqlite.options.file.display())),
-        Error::Output(why) => Error::Output(why),
+        other => other,
     };
     if !ownership::droppable(database_state).map_err(named)? {
         return Ok(());

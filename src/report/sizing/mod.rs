@@ -61,9 +61,7 @@ pub fn write(
     points: &[Observation],
     model: Result<&Model, &String>,
 ) -> Result<Written, Error> {
-    let cannot =
-        |why: &dyn std::fmt::Display| Error::Write(format!("cannot write into {}: {why}", directory.display()));
-    fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
+    fs::create_dir_all(directory).map_err(|source| Error::Create { directory: directory.to_owned(), source })?;
     let (all, _) = series::series(points);
     let figures = figures(&all, model);
     let mut missing = Vec::new();
@@ -99,11 +97,15 @@ pub fn write(
         notes => model.map_or_else(|_| Vec::new(), |model| model.notes.clone()),
         missing => &missing,
     };
-    let page = html::page(PAGE, values).map_err(|error| cannot(&error))?;
+    let page = html::page(PAGE, values).map_err(|error| Error::encode(directory.join(file::HTML), error))?;
     writer::put(directory, file::HTML, page.as_bytes())?;
     let written = match model {
         Ok(model) => {
-            writer::put(directory, file::MODEL, model.text().map_err(|why| cannot(&why))?.as_bytes())?;
+            writer::put(
+                directory,
+                file::MODEL,
+                model.text().map_err(|why| Error::encode(directory.join(file::MODEL), why))?.as_bytes(),
+            )?;
             Some(directory.join(file::MODEL))
         }
         Err(_) => None,

@@ -32,11 +32,9 @@ pub mod file {
 /// If they cannot be made or written.
 pub fn write(directory: &Path, study: &Study) -> Result<PathBuf, Error> {
     writer::put(directory, file::TEXT, visible(&text(study)).as_bytes())?;
-    let json = serde_json::to_string_pretty(study)
-        .map_err(|error| Error::Write(format!("cannot write the sweep as JSON: {error}")))?;
+    let json = serde_json::to_string_pretty(study).map_err(|error| Error::encode(directory.join(file::JSON), error))?;
     writer::put(directory, file::JSON, visible(&json).as_bytes())?;
-    let page = page(study)
-        .map_err(|error| Error::Write(format!("cannot make the page of {}: {error}", directory.display())))?;
+    let page = page(study).map_err(|error| Error::encode(directory.join(file::HTML), error))?;
     writer::put(directory, file::HTML, visible(&page).as_bytes())?;
     Ok(directory.join(file::HTML))
 }
