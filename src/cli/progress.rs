@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 
+use crate::measure::quantile_ms;
 use crate::report::format::{plural, seconds};
 use crate::report::text;
 use crate::result::{Event, Identity, LoadStep, Phase, Recorded, Step};
@@ -352,8 +353,8 @@ impl RunProgress {
             second + 1,
             self.total,
             HumanCount(all),
-            response.value_at_quantile(0.5) as f64 / 1e3,
-            response.value_at_quantile(0.9) as f64 / 1e3,
+            quantile_ms(response, 0.5),
+            quantile_ms(response, 0.9),
             response.max() as f64 / 1e3,
             self.errors,
             self.retries,

@@ -22,6 +22,11 @@ pub fn note(histogram: &mut Histogram<u64>, micros: u64) {
     histogram.record(micros).expect("histograms resize");
 }
 
+/// The value below which this share of a distribution of microseconds lies, in milliseconds.
+pub fn quantile_ms(histogram: &Histogram<u64>, share: f64) -> f64 {
+    histogram.value_at_quantile(share) as f64 / 1e3
+}
+
 /// An empty histogram of microseconds, which grows as it must.
 #[expect(clippy::expect_used, reason = "from 0 to 5 significant digits are allowed")]
 fn histogram() -> Histogram<u64> {

@@ -12,7 +12,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Interv
 use serde::Serialize;
 
 use crate::measure::counters::Sample;
-use crate::measure::{Interval, note};
+use crate::measure::{Interval, note, quantile_ms};
 use crate::record::deliveries::{self, Results};
 use crate::record::{Error, counters};
 use crate::result::Event;
@@ -200,9 +200,9 @@ impl RecordWriter {
                     self.row,
                     ",{:.3},{:.3},{:.3},{:.3},{:.3}",
                     response.mean() / 1e3,
-                    response.value_at_quantile(0.5) as f64 / 1e3,
-                    response.value_at_quantile(0.9) as f64 / 1e3,
-                    response.value_at_quantile(0.99) as f64 / 1e3,
+                    quantile_ms(response, 0.5),
+                    quantile_ms(response, 0.9),
+                    quantile_ms(response, 0.99),
                     response.max() as f64 / 1e3
                 );
             }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::format::{Line, count, plain, plural, seconds, significant};
 use crate::judge::{self, DEFERRED_LIMIT_S, Limits};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::measure::quantile_ms;
 use crate::record::Record;
 use crate::result::format::{Clock, Waiting};
 use crate::result::summary::{PacingSummary, Range, State, Summary};
@@ -283,7 +284,7 @@ fn deliveries(record: &Record, queued: u64, pacing: &PacingSummary) -> String {
 fn times(record: &Record, what: Waiting) -> String {
     match record.waiting(what).filter(|histogram| !histogram.is_empty()) {
         Some(histogram) => {
-            let at = |quantile| significant(histogram.value_at_quantile(quantile) as f64 / 1e3);
+            let at = |quantile| significant(quantile_ms(histogram, quantile));
             let (mean, max) = (significant(histogram.mean() / 1e3), significant(histogram.max() as f64 / 1e3));
             format!("mean {mean} ms, 90th percentile {} ms, 99th {} ms, longest {max} ms", at(0.9), at(0.99))
         }

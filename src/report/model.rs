@@ -18,6 +18,8 @@ use crate::result::Environment;
 use crate::result::format::{Clock, Status};
 use crate::result::summary::{Connections, Consistency, LatencySummary, Summary, TransactionSummary};
 use crate::result::{Event, Finding, LoadReport, Phase, Recorded, RestoreReport, Via};
+use crate::workload::Workload;
+use crate::workload::tpcc::Tpcc;
 
 /// All that a report tells.
 #[derive(Debug, Serialize)]
@@ -316,8 +318,10 @@ fn run(summary: &Summary) -> Vec<Line> {
     lines.extend(warm_ups(summary));
     if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
         let most = match summary.workload.as_str() {
-            "debitcredit" => "transaction a second and branch that ten terminals with an entry every 10 s make",
-            _ => "12.86 New-Orders a minute and warehouse that the pace allows",
+            "debitcredit" => {
+                "transaction a second and branch that ten terminals with an entry every 10 s make".to_owned()
+            }
+            _ => format!("{} New-Orders a minute and warehouse that the pace allows", Tpcc::CEILING),
         };
         lines.push(("Efficiency", format!("{efficiency:.1} % of the {most}")));
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::Times;
 use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
 use crate::measure::maintenance::Maintenance;
+use crate::measure::{Times, quantile_ms};
 use crate::result::Procedures;
 use crate::result::{Finding, Identity, Manifest, Recorded, Via};
 
@@ -315,8 +315,7 @@ impl Range {
 impl LatencySummary {
     /// Of a distribution in microseconds; all zero if it is empty.
     pub fn of(histogram: &Histogram<u64>) -> LatencySummary {
-        let ms = |us: u64| us as f64 / 1e3;
-        let at = |quantile| ms(histogram.value_at_quantile(quantile));
+        let at = |share| quantile_ms(histogram, share);
         LatencySummary {
             mean: histogram.mean() / 1e3,
             p50: at(0.5),
@@ -324,7 +323,7 @@ impl LatencySummary {
             p95: at(0.95),
             p99: at(0.99),
             p999: at(0.999),
-            max: ms(histogram.max()),
+            max: histogram.max() as f64 / 1e3,
         }
     }
 }

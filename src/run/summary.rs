@@ -17,7 +17,7 @@ use crate::result::summary::{
     PacingSummary, Range, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
 use crate::result::{Finding, Identity, Manifest, Via};
-use crate::workload::{Headline, Workload};
+use crate::workload::{self, Headline, Workload};
 
 /// The database, and what is known of it before a load is offered.
 pub(super) struct Before {
@@ -171,8 +171,8 @@ fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, 
 
 /// Percent of what keying and think times allow at most (clause 4.1.3).
 fn efficiency<W: Workload>(plan: &Plan, manifest: &Manifest, headline: u64, minutes: f64) -> Option<f64> {
-    let most = W::CEILING * f64::from(manifest.scale) * minutes;
-    (plan.pace == Some(Pace::Standard) && most > 0.0).then(|| 100.0 * headline as f64 / most)
+    (plan.pace == Some(Pace::Standard) && minutes > 0.0)
+        .then(|| workload::efficiency(headline as f64 / minutes, W::CEILING, manifest.scale))
 }
 
 /// The 99th percentile of lateness beyond which the driver, not the database, was the limit: the resolution of its

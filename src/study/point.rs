@@ -11,8 +11,8 @@ use crate::judge::incidents::Incidents;
 use crate::measure::pages::{Hits, PagesSummary};
 use crate::plan::Pace;
 use crate::result::summary::Summary;
-use crate::workload::Workload;
 use crate::workload::tpcc::{Tpcc, timing};
+use crate::workload::{self, Workload};
 
 /// What a run must keep to pass, beside the response times of clause 5.2.5.3, equal counts and a consistent database.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,8 +104,8 @@ pub fn ceiling(pace: Option<Pace>) -> f64 {
 
 /// Percent of the New-Orders that keying and think times allow; without them, of those that the standard's do.
 pub fn efficiency(summary: &Summary) -> f64 {
-    let most = ceiling(summary.pace.parse().ok()) * f64::from(summary.scale.max(1));
-    100.0 * summary.new_orders_per_minute.unwrap_or(0.0) / most
+    let rate = summary.new_orders_per_minute.unwrap_or(0.0);
+    workload::efficiency(rate, ceiling(summary.pace.parse().ok()), summary.scale)
 }
 
 impl Point {

@@ -127,6 +127,12 @@ pub struct Preset {
     pub checkpoint: Option<u32>,
 }
 
+/// Percent of what keying and think times allow at most: so many headline transactions a minute at this scale, of
+/// `ceiling` a minute and unit of scale.
+pub fn efficiency(per_minute: f64, ceiling: f64, scale: u32) -> f64 {
+    100.0 * per_minute / (ceiling * f64::from(scale.max(1)))
+}
+
 /// What the headline figure of a workload counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headline {

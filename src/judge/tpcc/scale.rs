@@ -2,9 +2,8 @@
 
 use super::{Rule, noted};
 use crate::result::summary::{Clause, State, Summary};
+use crate::workload::tpcc::NEW_ORDERS_PER_WAREHOUSE;
 
-/// New-Orders a minute and warehouse between which a result must lie (clause 4.1.3).
-const PER_WAREHOUSE: std::ops::RangeInclusive<f64> = 9.0..=12.86;
 /// Terminals of a warehouse (clause 4.2.2).
 const TERMINALS: u64 = 10;
 /// Rows a warehouse of the tables that New-Order and Delivery work on (clause 4.2.2).
@@ -60,14 +59,16 @@ fn names(summary: &Summary) -> Clause {
 
 /// Clause 4.1.3.
 fn throughput(summary: &Summary) -> Clause {
-    let rule = Rule::new("4.1.3", "New-Orders a minute and warehouse", "9 to 12.86");
+    let allowed = NEW_ORDERS_PER_WAREHOUSE;
+    let (least, most) = (*allowed.start(), *allowed.end());
+    let rule = Rule::new("4.1.3", "New-Orders a minute and warehouse", format!("{least} to {most}"));
     match summary.new_orders_per_minute {
         Some(rate) if summary.scale > 0 && summary.interval_s > 0.0 => {
             let each = rate / f64::from(summary.scale);
-            let clause = rule.is(PER_WAREHOUSE.contains(&each), format!("{each:.2}"));
-            let note = if each > *PER_WAREHOUSE.end() {
+            let clause = rule.is(allowed.contains(&each), format!("{each:.2}"));
+            let note = if each > most {
                 "more than keying and think times allow: the database is too small for this rate"
-            } else if each < *PER_WAREHOUSE.start() {
+            } else if each < least {
                 "the database is larger than this rate may claim"
             } else {
                 ""

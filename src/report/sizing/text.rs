@@ -4,10 +4,11 @@ use super::table::Table;
 use crate::report::format::{bytes, count, plain, plural, rate, significant};
 use crate::study::sizing::model::{Equation, Hit, Model};
 use crate::study::sizing::observation::HitRate;
-use crate::study::sizing::predict::{ALLOWED, Candidate, Doubling, Method, Point, Predictor, Run};
+use crate::study::sizing::predict::{Candidate, Doubling, Method, Point, Predictor, Run};
 use crate::study::sizing::regress::{Estimate, LEAST_SIGNIFICANCE, Statistics};
 use crate::study::sizing::series::{Knee, Reading};
 use crate::study::sizing::thousand_pages;
+use crate::workload::tpcc::NEW_ORDERS_PER_WAREHOUSE;
 
 /// Candidates that are shown beside the cheapest.
 const SHOWN: usize = 12;
@@ -302,10 +303,12 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
             .notes
             .push("The iteration did not come closer from one step to the next, so bisection took over.".to_owned());
     }
-    if !(ALLOWED[0]..=ALLOWED[1]).contains(&run.ratio) {
+    let allowed = NEW_ORDERS_PER_WAREHOUSE;
+    if !allowed.contains(&run.ratio) {
         table.notes.push(format!(
             "With keying and think times the standard allows {} to {} New-Orders a minute and warehouse (clause 4.1.3).",
-            ALLOWED[0], ALLOWED[1]
+            allowed.start(),
+            allowed.end()
         ));
     }
     table.notes.extend(reasons(run.steps.iter().map(|step| step.point.outside.as_slice())));

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::judge::incidents::Incidents;
-use crate::measure::SIGNIFICANT_DIGITS;
+use crate::measure::{SIGNIFICANT_DIGITS, quantile_ms};
 use crate::record::Record;
 use crate::result::Phase;
 use crate::result::format::Clock;
@@ -229,7 +229,7 @@ fn responses(records: &[Record], transaction: &str) -> Option<Responses> {
             sum.add(histogram).ok()?;
         }
     }
-    let at = |quantile| sum.value_at_quantile(quantile) as f64 / 1e3;
+    let at = |share| quantile_ms(&sum, share);
     (!sum.is_empty()).then(|| Responses { p50: at(0.5), p90: at(0.9), p99: at(0.99) })
 }
 

@@ -8,9 +8,6 @@ use super::observation::HitRate;
 use super::regress::Estimate;
 use super::scaling::{Law, Scaling};
 
-/// New-Orders a minute and warehouse that the standard allows (the ceiling of clause 4.1.3, and 9 as its floor).
-pub const ALLOWED: [f64; 2] = [9.0, 12.86];
-
 /// A model made ready for a number of CPUs.
 #[derive(Clone, Debug)]
 pub struct Predictor<'a> {
