@@ -78,15 +78,6 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Awaits work that may be left undone: none when someone asks to stop first.
-    pub(super) async fn or<T>(&self, work: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            () = self.stop.wait() => None,
-            done = work => Some(done),
-        }
-    }
-
     /// Learns from what happens whether a run is going on.
     pub(super) fn event(&self, event: &Event) {
         match event {

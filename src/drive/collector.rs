@@ -190,7 +190,7 @@ impl Collector<'_> {
         (self.tell)(&event);
     }
 
-    fn add(&mut self, part: &super::stats::ThreadTotals) {
+    fn add(&mut self, part: &super::totals::ThreadTotals) {
         let totals = &mut self.totals;
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;

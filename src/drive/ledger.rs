@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::stats::ThreadTotals;
+use super::totals::ThreadTotals;
 use crate::workload::Workload;
 
 /// The counts of one driver thread, and what each of its sessions is at.

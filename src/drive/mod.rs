@@ -15,10 +15,10 @@ mod stages;
 mod stats;
 mod stop;
 mod thread;
+mod totals;
 pub mod wheel;
 mod worker;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -32,6 +32,7 @@ use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
 pub use stages::Stages;
 pub use stop::Stop;
+pub use totals::{Doubts, Totals};
 
 /// How load is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,74 +116,6 @@ pub struct Controllers {
     pub vacuum: Option<u32>,
     /// The most vacuums; none sets no limit.
     pub vacuums: Option<u32>,
-}
-
-/// What a run came to as a whole, ramp-up and wind-down included.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Totals {
-    /// Transactions completed.
-    pub completed: u64,
-    /// Effects that sessions were told are committed, in the order of [`Workload::EFFECTS`].
-    pub effects: Vec<u64>,
-    /// The most that transactions of unknown fate can add to each effect.
-    pub ambiguous_effects: Vec<u64>,
-    /// Transactions of unknown fate.
-    pub ambiguous: u64,
-    /// Retries by reason.
-    pub retries: BTreeMap<&'static str, u64>,
-    /// Transactions that failed for good, by the database's words.
-    pub errors: BTreeMap<String, u64>,
-    /// Connections lost.
-    pub lost: u64,
-    /// Connections restored.
-    pub restored: u64,
-    /// Times in which no session had a connection: start in seconds since the run's start, and length in seconds.
-    pub outages: Vec<(f64, f64)>,
-    /// The longest that one session was without a connection, in seconds; one that was not back at the end was away
-    /// until then.
-    pub longest_away: f64,
-    /// Transactions that paced terminals had sent and no session ever worked.
-    pub unfinished: u64,
-    /// What is to be looked up, as connections were lost.
-    pub doubts: Doubts,
-    /// Transactions that did not come back in time at the end of the run. Their fate is unknown.
-    pub abandoned: u64,
-    /// Length of the measurement interval in seconds, as it was.
-    pub interval_s: f64,
-    /// Driver threads.
-    pub threads: u32,
-}
-
-/// The most rows that are looked up.
-const MOST_DOUBTS: usize = 100_000;
-
-/// Commits that a lost connection makes doubtful.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Doubts {
-    /// Rows of commits that were acknowledged in the last second before a connection was lost: they have to be there.
-    pub acknowledged: Vec<Trace>,
-    /// More were acknowledged in that second than are remembered.
-    pub beyond: bool,
-    /// Rows that transactions of unknown fate have left if they are committed.
-    pub unknown: Vec<Trace>,
-    /// Transactions of unknown fate that change nothing.
-    pub read_only: u64,
-}
-
-impl Doubts {
-    fn acknowledged(&mut self, traces: Vec<Trace>, whole: bool) {
-        let left = MOST_DOUBTS.saturating_sub(self.acknowledged.len());
-        self.beyond |= !whole || traces.len() > left;
-        self.acknowledged.extend(traces.into_iter().take(left));
-    }
-
-    fn unknown(&mut self, footprint: Footprint) {
-        match footprint {
-            Footprint::None => self.read_only += 1,
-            Footprint::Row(trace) if self.unknown.len() < MOST_DOUBTS => self.unknown.push(trace),
-            Footprint::Row(_) | Footprint::NotKnown => {}
-        }
-    }
 }
 
 /// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else

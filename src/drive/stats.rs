@@ -1,27 +1,15 @@
 //! What one driver thread notes down while its sessions work. Nobody else touches it; once a second it is handed over.
 
-use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
+use super::totals::ThreadTotals;
 use super::{Load, Report, Schedule};
 use crate::measure::{Deferred, Interval, Measured, note};
 use crate::result::Event;
 use crate::workload::trace::Trace;
 use crate::workload::{Outcome, Workload};
-
-/// What a thread counted over the whole run.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ThreadTotals {
-    pub(super) completed: u64,
-    pub(super) effects: Vec<u64>,
-    pub(super) ambiguous_effects: Vec<u64>,
-    pub(super) ambiguous: u64,
-    pub(super) retries: BTreeMap<&'static str, u64>,
-    pub(super) errors: BTreeMap<String, u64>,
-    pub(super) unfinished: u64,
-}
 
 /// A transaction that a user asked for, while nobody knows yet what becomes of it.
 #[derive(Clone, Copy)]

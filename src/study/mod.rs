@@ -15,7 +15,7 @@ use point::{Limits, Point};
 /// What is varied in a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SweepKind {
     /// The load on one database (clause 5.6.2).
     Load,
     /// The number of warehouses.
@@ -29,7 +29,7 @@ pub enum Kind {
 /// Of what the largest number is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Of {
+pub enum Searched {
     /// The scale: with the standard's think times unless --pace says otherwise
     Warehouses,
     /// Sessions at one database: without think time unless --pace says otherwise
@@ -40,7 +40,7 @@ pub enum Of {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Max {
     /// Of what.
-    pub of: Of,
+    pub of: Searched,
     /// What a run must keep.
     pub until: Constraints,
 }
@@ -49,7 +49,7 @@ pub struct Max {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Study {
     /// What was varied.
-    pub sweep: Kind,
+    pub sweep: SweepKind,
     /// The database: `PostgreSQL 15.13`.
     pub engine: String,
     /// Whether no point is left.

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use super::super::WorkloadName;
 use super::grid::{Bound, Dimension, MOST_REPEATS};
 use crate::plan::{Plan, parse_scale};
-use crate::study::Of;
+use crate::study::Searched;
 use crate::study::constraint::Constraints;
 use crate::url::DatabaseUrl;
 
@@ -131,7 +131,7 @@ pub(super) struct WarehousesArgs {
 pub(super) struct MaxArgs {
     /// Of what the largest number is searched
     #[arg(long, value_name = "WHAT")]
-    pub(super) of: Of,
+    pub(super) of: Searched,
     /// What a run must keep, such as 'p90(new_order)<5s, efficiency>0.95'
     #[arg(long, value_name = "CONSTRAINTS")]
     pub(super) until: Constraints,

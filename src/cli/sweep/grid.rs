@@ -2,30 +2,18 @@
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
-use tokio::runtime::Runtime;
 
-use super::super::interrupt::Interrupt;
-use super::super::progress::Console;
-use super::super::with_engine;
-use super::SWEPT;
-use super::state::{PointKey, Settings};
-use crate::engine::registry::Visitor;
+use super::key::PointKey;
+use crate::engine::Error;
 use crate::engine::server::memory;
-use crate::engine::{Engine, Error, MaintenanceOutcome};
-use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::{Plan, parse_scale};
-use crate::run::load::fill as fill_database;
-use crate::run::open::options;
-use crate::run::requests::{Patience, Requests};
 use crate::size;
 use crate::url::DatabaseUrl;
-use crate::workload::Workload;
 
 /// More clients or CPUs than any machine has are a mistake.
 const MOST: u32 = 100_000;
@@ -192,92 +180,56 @@ impl Grid {
     }
 
     /// The memory that the server of a point may use; `db` is its URL.
-    pub(super) fn memory(&self, aim: PointKey, db: &DatabaseUrl) -> Option<u64> {
+    pub(super) fn memory(&self, key: PointKey, db: &DatabaseUrl) -> Option<u64> {
         let scheme = db.scheme();
         match self.bound_memory? {
             Bound::Bytes(bytes) => Some(bytes),
-            Bound::Auto => Some(memory::beside(scheme, aim.buffers?, aim.clients.unwrap_or_default())),
+            Bound::Auto => Some(memory::beside(scheme, key.buffers?, key.clients.unwrap_or_default())),
         }
     }
-}
 
-/// All points in the order in which they are run: repeat after repeat, each with all combinations, shuffled by the
-/// plan's seed. So a drift of the machine does not look like an effect, and a grid that ends early has whole repeats.
-pub(super) fn order(settings: &Settings) -> Vec<PointKey> {
-    let Some(grid) = &settings.grid else { return Vec::new() };
-    let some = |values: &[u32]| {
-        if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect::<Vec<_>>() }
-    };
-    let buffers = if grid.buffers.is_empty() { vec![None] } else { grid.buffers.iter().copied().map(Some).collect() };
-    let mut all = Vec::new();
-    for repeat in 1..=grid.repeats {
-        let mut points = Vec::new();
-        for series in 0..settings.series.len() {
-            for warehouses in some(&grid.warehouses) {
-                for buffers in buffers.iter().copied() {
-                    for cpus in some(&grid.cpus) {
-                        for clients in some(&grid.clients) {
-                            points.push(PointKey {
-                                series,
-                                warehouses,
-                                at: None,
-                                buffers,
-                                cpus,
-                                clients,
-                                repeat: Some(repeat),
-                            });
+    /// All points of so many series in the order in which they are run: repeat after repeat, each with all
+    /// combinations, shuffled by the seed. So a drift of the machine does not look like an effect, and a grid that ends
+    /// early has whole repeats.
+    pub(super) fn points(&self, series: usize, seed: u64) -> Vec<PointKey> {
+        let some = |values: &[u32]| {
+            if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect::<Vec<_>>() }
+        };
+        let buffers =
+            if self.buffers.is_empty() { vec![None] } else { self.buffers.iter().copied().map(Some).collect() };
+        let mut all = Vec::new();
+        for repeat in 1..=self.repeats {
+            let mut points = Vec::new();
+            for series in 0..series {
+                for warehouses in some(&self.warehouses) {
+                    for buffers in buffers.iter().copied() {
+                        for cpus in some(&self.cpus) {
+                            for clients in some(&self.clients) {
+                                points.push(PointKey {
+                                    series,
+                                    warehouses,
+                                    at: None,
+                                    buffers,
+                                    cpus,
+                                    clients,
+                                    repeat: Some(repeat),
+                                });
+                            }
                         }
                     }
                 }
             }
+            let seed = seed.wrapping_add(u64::from(repeat));
+            points.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+            all.extend(points);
         }
-        let seed = settings.plan.seed.unwrap_or_default().wrapping_add(u64::from(repeat));
-        points.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-        all.extend(points);
-    }
-    all
-}
-
-/// Loads the database that points are copied from, or goes on with that; false if it was interrupted.
-pub(super) fn fill(plan: Plan, interrupt: Interrupt) -> Result<bool, Error> {
-    let options = options(SWEPT, &plan);
-    with_engine(SWEPT, options, Fill { plan, interrupt })
-}
-
-struct Fill {
-    plan: Plan,
-    interrupt: Interrupt,
-}
-
-impl Visitor for Fill {
-    type Output = bool;
-
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<bool, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Patience::of(self.plan.timeout));
-        let mut console = Console::default();
-        if fill_database(&requests, &self.plan, &mut |event| console.event(event))?.is_none() {
-            return Ok(false);
-        }
-        // What a first reader would otherwise write in each point: row states known, no page to be written back.
-        for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
-            match runtime.block_on(self.interrupt.or(engine.maintain(kind))) {
-                Some(Ok(
-                    MaintenanceOutcome::Absent(_) | MaintenanceOutcome::Done(_) | MaintenanceOutcome::Read { .. },
-                )) => {}
-                Some(Err(error)) => return Err(error),
-                None => return Ok(false),
-            }
-        }
-        Ok(true)
+        all
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sweep::state::Series;
-    use crate::study::Kind;
-    use crate::study::point::Limits;
 
     fn grid(dimensions: &[&str]) -> Result<Grid, String> {
         let parsed = dimensions.iter().map(|text| text.parse()).collect::<Result<Vec<Dimension>, String>>()?;
@@ -285,20 +237,8 @@ mod tests {
             .map_err(|error| error.to_string())
     }
 
-    fn settings(seed: u64) -> Settings {
-        Settings {
-            sweep: Kind::Grid,
-            at: Vec::new(),
-            from: 1,
-            to: 1,
-            keep_databases: false,
-            replace: false,
-            limits: Limits::default(),
-            max: None,
-            grid: Some(grid(&["warehouses=2,5,10", "buffers=64MB,1GB", "cpus=1,2"]).unwrap()),
-            plan: Plan { seed: Some(seed), ..Plan::default() },
-            series: vec![Series::default()],
-        }
+    fn three_dimensions() -> Grid {
+        grid(&["warehouses=2,5,10", "buffers=64MB,1GB", "cpus=1,2"]).unwrap()
     }
 
     #[test]
@@ -325,26 +265,25 @@ mod tests {
 
     #[test]
     fn each_repeat_has_all_points_in_an_order_of_its_own() {
-        let all = order(&settings(7));
+        let all = three_dimensions().points(1, 7);
         assert_eq!(all.len(), 2 * 3 * 2 * 2);
         let (first, second) = all.split_at(12);
-        let bare = |aims: &[PointKey]| aims.iter().map(|aim| PointKey { repeat: None, ..*aim }).collect::<Vec<_>>();
+        let bare = |keys: &[PointKey]| keys.iter().map(|key| PointKey { repeat: None, ..*key }).collect::<Vec<_>>();
         assert_ne!(bare(first), bare(second));
-        assert!(bare(first).iter().all(|aim| bare(second).contains(aim)));
-        assert!(first.iter().all(|aim| aim.repeat == Some(1)) && second.iter().all(|aim| aim.repeat == Some(2)));
-        assert_eq!(order(&settings(7)), all, "by the seed");
-        assert_ne!(order(&settings(8)), all);
+        assert!(bare(first).iter().all(|key| bare(second).contains(key)));
+        assert!(first.iter().all(|key| key.repeat == Some(1)) && second.iter().all(|key| key.repeat == Some(2)));
+        assert_eq!(three_dimensions().points(1, 7), all, "by the seed");
+        assert_ne!(three_dimensions().points(1, 8), all);
     }
 
     #[test]
     fn memory_follows_the_buffers() {
-        let settings = settings(1);
-        let grid = settings.grid.unwrap();
-        let aim = |buffers| PointKey { buffers: Some(buffers), clients: Some(8), ..PointKey::default() };
-        assert!(grid.memory(aim(64 << 20), &"postgres:local".into()).unwrap() > 96 << 20);
+        let grid = three_dimensions();
+        let key = |buffers| PointKey { buffers: Some(buffers), clients: Some(8), ..PointKey::default() };
+        assert!(grid.memory(key(64 << 20), &"postgres:local".into()).unwrap() > 96 << 20);
         assert_eq!(
-            grid.memory(aim(1 << 30), &"mysql:local".into()).unwrap()
-                - grid.memory(aim(1 << 29), &"mysql:local".into()).unwrap(),
+            grid.memory(key(1 << 30), &"mysql:local".into()).unwrap()
+                - grid.memory(key(1 << 29), &"mysql:local".into()).unwrap(),
             (1 << 29) + (1 << 26)
         );
         let fixed = Grid { bound_memory: Some("512MB".parse().unwrap()), ..grid };

@@ -2,7 +2,9 @@
 //! be interrupted at any moment and gone on with.
 
 mod args;
+mod fill;
 mod grid;
+mod key;
 mod place;
 mod points;
 mod state;
@@ -17,7 +19,7 @@ use crate::engine::Error;
 use crate::plan::{Check, Pace, Plan, default_record};
 use crate::run::random_seed;
 use crate::study::point::Limits;
-use crate::study::{Kind, Max, Of, Study};
+use crate::study::{Max, Searched, Study, SweepKind};
 use crate::url::DatabaseUrl;
 pub(super) use args::SweepArgs;
 use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, WarehousesArgs};
@@ -47,7 +49,7 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
     at.dedup();
     let scale = args.common.base.plan.scale.unwrap_or(1);
     let settings = Settings {
-        sweep: Kind::Load,
+        sweep: SweepKind::Load,
         at,
         from: scale,
         to: scale,
@@ -71,7 +73,7 @@ fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
         return usage("--from is larger than --to");
     }
     let settings = Settings {
-        sweep: Kind::Warehouses,
+        sweep: SweepKind::Warehouses,
         at: Vec::new(),
         from: args.from,
         to: args.to,
@@ -103,17 +105,17 @@ fn max(args: MaxArgs) -> Result<Ended, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     let plan = &args.common.base.plan;
     match args.of {
-        Of::Warehouses if plan.scale.is_some() => {
+        Searched::Warehouses if plan.scale.is_some() => {
             return usage("-w is what this search varies: say from where to where with --from and --to");
         }
-        Of::Clients if plan.clients.is_some() => {
+        Searched::Clients if plan.clients.is_some() => {
             return usage("--clients is what this search varies: say from where to where with --from and --to");
         }
         _ if args.from > args.to => return usage("--from is larger than --to"),
         _ => {}
     }
     let settings = Settings {
-        sweep: Kind::Max,
+        sweep: SweepKind::Max,
         at: Vec::new(),
         from: args.from,
         to: args.to,
@@ -140,7 +142,7 @@ fn grid(mut args: GridArgs) -> Result<Ended, Error> {
         all => all.iter().map(|directory| Series { data_directory: Some(directory.clone()), cpus: None }).collect(),
     };
     let settings = Settings {
-        sweep: Kind::Grid,
+        sweep: SweepKind::Grid,
         at: Vec::new(),
         from: 1,
         to: 1,
@@ -198,7 +200,7 @@ fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
         return go(directory, state, db, common.json, common.dry_run);
     };
     settings.plan = plan.or(there.settings.plan.clone());
-    if settings.sweep == Kind::Load && settings.plan.scale == there.settings.plan.scale {
+    if settings.sweep == SweepKind::Load && settings.plan.scale == there.settings.plan.scale {
         (settings.from, settings.to) = (there.settings.from, there.settings.to);
     }
     if settings != there.settings {
@@ -246,10 +248,10 @@ fn there(directory: &Path, db: Option<DatabaseUrl>) -> Result<(State, DatabaseUr
 
 /// What all runs have in common, nothing left open that could differ from run to run.
 fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
-    if settings.sweep == Kind::Grid {
+    if settings.sweep == SweepKind::Grid {
         return whole_grid(plan);
     }
-    if plan.pace == Some(Pace::None) && settings.sweep != Kind::Max {
+    if plan.pace == Some(Pace::None) && settings.sweep != SweepKind::Max {
         return Err(Error::Usage(
             "a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned(),
         ));
@@ -259,12 +261,12 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
             "--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned(),
         ));
     }
-    let think = settings.max.as_ref().is_none_or(|max| max.of == Of::Warehouses);
+    let think = settings.max.as_ref().is_none_or(|max| max.of == Searched::Warehouses);
     Ok(plan.or(Plan {
         pace: Some(if think { Pace::Standard } else { Pace::None }),
         ramp_up: Some(if think { 60 } else { 10 }),
         // Clause 5.6.2 asks for 20 minutes.
-        duration: Some(if settings.sweep == Kind::Load { 20 * 60 } else { 5 * 60 }),
+        duration: Some(if settings.sweep == SweepKind::Load { 20 * 60 } else { 5 * 60 }),
         seed: Some(random_seed()),
         check: Some(Check::After),
         ..Plan::default()
@@ -294,12 +296,12 @@ fn whole_grid(plan: Plan) -> Result<Plan, Error> {
     }))
 }
 
-fn default_directory(sweep: Kind, db: &DatabaseUrl) -> PathBuf {
+fn default_directory(sweep: SweepKind, db: &DatabaseUrl) -> PathBuf {
     let kind = match sweep {
-        Kind::Load => "sweep-load",
-        Kind::Warehouses => "sweep-warehouses",
-        Kind::Grid => "sweep-grid",
-        Kind::Max => "sweep-max",
+        SweepKind::Load => "sweep-load",
+        SweepKind::Warehouses => "sweep-warehouses",
+        SweepKind::Grid => "sweep-grid",
+        SweepKind::Max => "sweep-max",
     };
     default_record(kind, db.scheme(), Timestamp::now())
 }

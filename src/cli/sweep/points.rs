@@ -8,9 +8,11 @@ use super::super::interrupt::Interrupt;
 use super::super::run::{start, tell_alarms, tell_report};
 use super::super::{Ended, say};
 use super::SWEPT;
-use super::grid::{self, Grid};
+use super::fill;
+use super::grid::Grid;
+use super::key::PointKey;
 use super::place::Place;
-use super::state::{Database, Entry, PointKey, Progress, State};
+use super::state::{Database, Entry, Progress, State};
 use crate::engine::Error;
 use crate::engine::server::{affinity, memory};
 use crate::plan::Plan;
@@ -24,7 +26,7 @@ use crate::size;
 use crate::study::point::{self, Point};
 use crate::study::search::{self, Next};
 use crate::study::sizing::observation::{self, Observation};
-use crate::study::{self, Kind, Measured, Study, load};
+use crate::study::{self, Measured, Study, SweepKind, load};
 use crate::url::DatabaseUrl;
 
 /// A sweep at work.
@@ -58,24 +60,24 @@ impl Points {
             let most = grid.cpus.iter().max().copied();
             most.map(affinity::first).transpose().map_err(Error::Usage)?;
         }
-        while let Some(aim) = next(&self.state) {
+        while let Some(key) = next(&self.state) {
             if self.interrupt.stop.requested() {
                 return self.stopped();
             }
-            tell!("sweep: {}; next: {}", progress(&self.state), name(&self.state, aim));
-            if !self.point(aim)? {
+            tell!("sweep: {}; next: {}", progress(&self.state), name(&self.state, key));
+            if !self.point(key)? {
                 return self.stopped();
             }
             told::write(&self.directory, &study(&self.state))?;
         }
         if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid.is_some()) {
             // A sweep that was killed just after a point was noted as done has its copy still, and a table without it.
-            self.place(last.aim)?.working(&self.state.copies, &[]).remove()?;
+            self.place(last.key)?.working(&self.state.copies, &[]).remove()?;
             self.table()?;
         }
         for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases) {
-            let aim = PointKey { series: there.series, warehouses: Some(there.warehouses), ..PointKey::default() };
-            self.place(aim)?.remove()?;
+            let key = PointKey { series: there.series, warehouses: Some(there.warehouses), ..PointKey::default() };
+            self.place(key)?.remove()?;
         }
         let study = study(&self.state);
         let page = told::write(&self.directory, &study)?;
@@ -85,7 +87,7 @@ impl Points {
             say::report(told::text(&study).trim_end());
         }
         tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
-        let searched = matches!(self.state.settings.sweep, Kind::Warehouses | Kind::Max);
+        let searched = matches!(self.state.settings.sweep, SweepKind::Warehouses | SweepKind::Max);
         let passed = self.state.done().any(|(_, point)| point.passed());
         // A search goes on until something breaks, and rests on the points that passed.
         let failures = self.state.done().any(|(_, point)| point.failures) && !(searched && passed);
@@ -104,16 +106,16 @@ impl Points {
     }
 
     /// Runs a point, or takes up the result of one that was killed just after its end. False if it was interrupted.
-    fn point(&mut self, aim: PointKey) -> Result<bool, Error> {
-        let database = self.place(aim)?;
-        let again = self.state.points.iter().position(|entry| entry.aim == aim);
+    fn point(&mut self, key: PointKey) -> Result<bool, Error> {
+        let database = self.place(key)?;
+        let again = self.state.points.iter().position(|entry| entry.key == key);
         let index = again.unwrap_or(self.state.points.len());
         if again.is_none() {
-            let own_database = aim.warehouses.is_some() && self.state.settings.grid.is_none() && database.is_free();
+            let own_database = key.warehouses.is_some() && self.state.settings.grid.is_none() && database.is_free();
             self.state.points.push(Entry {
-                aim,
+                key,
                 state: Progress::Begun,
-                record: Path::new("points").join(directory_name(&self.state, aim)).display().to_string(),
+                record: Path::new("points").join(directory_name(&self.state, key)).display().to_string(),
                 own_database,
                 seconds: 0.0,
                 engine: String::new(),
@@ -130,14 +132,14 @@ impl Points {
             Some(record) => record,
             None => {
                 remove(&out)?;
-                let place = match self.copied(aim, &database)? {
+                let place = match self.copied(key, &database)? {
                     Some((place, unbounded)) => {
                         entry.unbounded = unbounded;
                         place
                     }
                     None => return Ok(false),
                 };
-                let plan = self.plan(aim, &place)?;
+                let plan = self.plan(key, &place)?;
                 place.prepare(&plan, again.is_some())?;
                 let outcome = start(Run::bench(plan).out(&out), &self.interrupt)?;
                 if let Some(outcome) = &outcome {
@@ -166,7 +168,7 @@ impl Points {
             } else {
                 point.broken.join("; ")
             };
-            tell!("sweep: {}: {} {}, {result}", name(&self.state, aim), rate(point.throughput), point.metric);
+            tell!("sweep: {}: {} {}, {result}", name(&self.state, key), rate(point.throughput), point.metric);
         }
         if let Some(there) = self.state.points.get_mut(index) {
             *there = entry.clone();
@@ -182,20 +184,20 @@ impl Points {
 
     /// Where a point works: of a grid on a copy of the database, made anew, by a server with the point's own options,
     /// and why its memory is not bounded if it should be. None if loading the database was interrupted.
-    fn copied(&mut self, aim: PointKey, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
+    fn copied(&mut self, key: PointKey, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
         let Some(grid) = self.state.settings.grid.clone() else { return Ok(Some((database.clone(), None))) };
-        if !self.loaded(aim, database)? {
+        if !self.loaded(key, database)? {
             return Ok(None);
         }
         let mut options = Vec::new();
-        if let Some(cpus) = aim.cpus {
+        if let Some(cpus) = key.cpus {
             options.push(("cpus", affinity::first(cpus).map_err(Error::Usage)?));
         }
-        if let Some(buffers) = aim.buffers {
+        if let Some(buffers) = key.buffers {
             options.push(("buffers", size::text(buffers)));
         }
         let mut unbounded = None;
-        if let Some(bytes) = grid.memory(aim, &self.db) {
+        if let Some(bytes) = grid.memory(key, &self.db) {
             match memory::Bound::to(bytes) {
                 Ok(_) => options.push(("memory", size::text(bytes))),
                 Err(why) => {
@@ -210,8 +212,8 @@ impl Points {
     }
 
     /// Loads the database that points are copied from, if that has not been done; false if it was interrupted.
-    fn loaded(&mut self, aim: PointKey, database: &Place) -> Result<bool, Error> {
-        let (series, warehouses) = (aim.series, aim.warehouses.unwrap_or(1));
+    fn loaded(&mut self, key: PointKey, database: &Place) -> Result<bool, Error> {
+        let (series, warehouses) = (key.series, key.warehouses.unwrap_or(1));
         let known =
             self.state.databases.iter().position(|there| (there.series, there.warehouses) == (series, warehouses));
         let index = known.unwrap_or(self.state.databases.len());
@@ -226,7 +228,7 @@ impl Points {
             let plan =
                 Plan { scale: Some(warehouses), db: Some(database.url().clone()), ..self.state.settings.plan.clone() };
             database.prepare(&plan, known.is_some())?;
-            if !grid::fill(plan, self.interrupt.clone())? {
+            if !fill::database(plan, self.interrupt.clone())? {
                 return Ok(false);
             }
         }
@@ -240,7 +242,7 @@ impl Points {
     /// Writes the table of the points that are done, one for each place of databases.
     fn table(&self) -> Result<(), Error> {
         for index in 0..self.state.settings.series.len() {
-            let of_series = self.state.done().filter(|(entry, _)| entry.aim.series == index);
+            let of_series = self.state.done().filter(|(entry, _)| entry.key.series == index);
             let points = of_series.filter_map(|(_, point)| point.observation.clone()).collect::<Vec<_>>();
             let mut text = Vec::new();
             let written = observation::write(&mut text, &points);
@@ -258,7 +260,7 @@ impl Points {
     /// A point that is done, from its record.
     fn entry(&self, entry: Entry, record: &Record, took: f64) -> Result<Entry, Error> {
         let Some(summary) = &record.summary else { return Ok(entry) };
-        if let Some(wanted) = entry.aim.warehouses.filter(|wanted| *wanted != summary.scale) {
+        if let Some(wanted) = entry.key.warehouses.filter(|wanted| *wanted != summary.scale) {
             return Err(Error::Usage(format!(
                 "{} holds {} warehouses, not {wanted}: remove it, or give another place",
                 summary.engine.url, summary.scale
@@ -282,29 +284,29 @@ impl Points {
         if settings.grid.is_none() {
             return Point::of(summary, &settings.limits);
         }
-        let aim = entry.aim;
-        let cpus = aim.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
+        let key = entry.key;
+        let cpus = key.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
         let place = entry.record.clone();
         let observation =
-            Observation { cpus, repeat: aim.repeat, record: Some(place), ..point::observed(summary, aim.buffers) };
+            Observation { cpus, repeat: key.repeat, record: Some(place), ..point::observed(summary, key.buffers) };
         let mut point = Point { observation: Some(observation), ..Point::measured(summary) };
         point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not bounded: {why}")));
         point
     }
 
     /// What is run: the sweep's plan with the point's own scale, pace and place.
-    fn plan(&self, aim: PointKey, place: &Place) -> Result<Plan, Error> {
+    fn plan(&self, key: PointKey, place: &Place) -> Result<Plan, Error> {
         let mut plan = self.state.settings.plan.clone();
         plan.workload = Some(SWEPT);
         plan.db = Some(place.url().clone());
-        plan.scale = aim.warehouses.or(plan.scale);
-        plan.clients = aim.clients.or(plan.clients);
-        if let Some(repeat) = aim.repeat {
+        plan.scale = key.warehouses.or(plan.scale);
+        plan.clients = key.clients.or(plan.clients);
+        if let Some(repeat) = key.repeat {
             // Points of a repeat have the same inputs, as far as their number goes; repeats differ.
             plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
         }
-        if let Some(percent) = aim.at.filter(|percent| *percent < 100) {
-            let full = self.state.done().find(|(entry, _)| entry.aim == PointKey { at: Some(100), ..aim });
+        if let Some(percent) = key.at.filter(|percent| *percent < 100) {
+            let full = self.state.done().find(|(entry, _)| entry.key == PointKey { at: Some(100), ..key });
             let full = full.map(|(entry, _)| Record::open(&self.directory.join(&entry.record))).transpose()?;
             let full = full.and_then(|record| record.summary);
             let full = full.ok_or_else(|| Error::Usage("the record of the full load has no summary".to_owned()))?;
@@ -313,13 +315,13 @@ impl Points {
         Ok(plan)
     }
 
-    fn place(&self, aim: PointKey) -> Result<Place, Error> {
-        place_of(&self.state, aim, &self.db, &self.directory)
+    fn place(&self, key: PointKey) -> Result<Place, Error> {
+        place_of(&self.state, key, &self.db, &self.directory)
     }
 
     /// Removes the database of a point that is done, if the sweep made it.
     fn tidy(&self, entry: &Entry) -> Result<(), Error> {
-        if entry.own_database && !self.state.settings.keep_databases { self.place(entry.aim)?.remove() } else { Ok(()) }
+        if entry.own_database && !self.state.settings.keep_databases { self.place(entry.key)?.remove() } else { Ok(()) }
     }
 }
 
@@ -360,16 +362,16 @@ fn place_name(state: &State) -> String {
 
 fn series(state: &State, index: usize) -> study::Series {
     let settings = &state.settings;
-    let of_series = || state.done().filter(|(entry, _)| entry.aim.series == index);
+    let of_series = || state.done().filter(|(entry, _)| entry.key.series == index);
     let mut points = of_series()
         .map(|(entry, point)| Measured {
-            at: entry.aim.at,
+            at: entry.key.at,
             passed: point.passed(),
             point: point.clone(),
             record: entry.record.clone(),
         })
         .collect::<Vec<_>>();
-    let key = |measured: &Measured| {
+    let dimensions = |measured: &Measured| {
         let seen = measured.point.observation.as_ref();
         (
             seen.and_then(|seen| seen.cpus),
@@ -378,7 +380,7 @@ fn series(state: &State, index: usize) -> study::Series {
             seen.and_then(|seen| seen.repeat),
         )
     };
-    points.sort_by_key(|measured| (measured.at, measured.point.warehouses, key(measured)));
+    points.sort_by_key(|measured| (measured.at, measured.point.warehouses, dimensions(measured)));
     let passed = state.passed(index);
     if settings.grid.is_some() {
         return study::Series { finished: remaining(state) == 0, ..described(state, index, points) };
@@ -387,13 +389,13 @@ fn series(state: &State, index: usize) -> study::Series {
         Next::Found(largest) => (largest, true),
         Next::Try(_) => (passed.iter().filter(|(_, passed)| **passed).map(|(scale, _)| *scale).max(), false),
     };
-    let finished = if settings.sweep == Kind::Load { remaining(state) == 0 } else { finished };
+    let finished = if settings.sweep == SweepKind::Load { remaining(state) == 0 } else { finished };
     study::Series { finished, largest, ..described(state, index, points) }
 }
 
 /// A series with what sets it apart from the others.
 fn described(state: &State, index: usize, points: Vec<Measured>) -> study::Series {
-    let of_series = state.done().filter(|(entry, _)| entry.aim.series == index);
+    let of_series = state.done().filter(|(entry, _)| entry.key.series == index);
     let file_system = of_series.into_iter().find_map(|(entry, _)| entry.file_system.clone());
     let here = state.settings.series.get(index);
     let data_directory = here.and_then(|series| series.data_directory.as_ref()).map(|path| path.display().to_string());
@@ -438,14 +440,16 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
 fn next(state: &State) -> Option<PointKey> {
     let settings = &state.settings;
     match settings.sweep {
-        Kind::Load => {
-            let aims = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
-            aims.into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim))
+        SweepKind::Load => {
+            let keys = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
+            keys.into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
         }
-        Kind::Grid => grid::order(settings).into_iter().find(|aim| !state.done().any(|(entry, _)| entry.aim == *aim)),
-        Kind::Warehouses | Kind::Max => (0..settings.series.len()).find_map(|series| {
+        SweepKind::Grid => {
+            settings.grid_points().into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
+        }
+        SweepKind::Warehouses | SweepKind::Max => (0..settings.series.len()).find_map(|series| {
             match search::next(settings.from, settings.to, &state.passed(series)) {
-                Next::Try(number) => Some(settings.aim(series, number)),
+                Next::Try(number) => Some(settings.key(series, number)),
                 Next::Found(_) => None,
             }
         }),
@@ -456,9 +460,9 @@ fn next(state: &State) -> Option<PointKey> {
 fn remaining(state: &State) -> u32 {
     let settings = &state.settings;
     match settings.sweep {
-        Kind::Load => (settings.at.len() as u32).saturating_sub(state.done().count() as u32),
-        Kind::Grid => (grid::order(settings).len() as u32).saturating_sub(state.done().count() as u32),
-        Kind::Warehouses | Kind::Max => {
+        SweepKind::Load => (settings.at.len() as u32).saturating_sub(state.done().count() as u32),
+        SweepKind::Grid => (settings.grid_points().len() as u32).saturating_sub(state.done().count() as u32),
+        SweepKind::Warehouses | SweepKind::Max => {
             let left = |series| search::most_left(settings.from, settings.to, &state.passed(series));
             (0..settings.series.len()).map(left).sum()
         }
@@ -473,24 +477,24 @@ fn progress(state: &State) -> String {
     let planned = f64::from(plan.ramp_up.unwrap_or_default() + plan.duration.unwrap_or_default());
     let each = if done > 0 { took / done as f64 } else { planned };
     let left = remaining(state);
-    let most = if matches!(state.settings.sweep, Kind::Warehouses | Kind::Max) { "at most " } else { "" };
+    let most = if matches!(state.settings.sweep, SweepKind::Warehouses | SweepKind::Max) { "at most " } else { "" };
     let done = plural(done as u64, "point", "points");
     format!("{done} done, {most}{left} left, about {}", seconds((each * f64::from(left)).round()))
 }
 
 /// The point in words.
-fn name(state: &State, aim: PointKey) -> String {
-    let load = (state.settings.sweep == Kind::Load).then(|| format!("{} % of the load", aim.at.unwrap_or(100)));
+fn name(state: &State, key: PointKey) -> String {
+    let load = (state.settings.sweep == SweepKind::Load).then(|| format!("{} % of the load", key.at.unwrap_or(100)));
     let parts = [
         load,
-        aim.warehouses.map(|warehouses| plural(warehouses.into(), "warehouse", "warehouses")),
-        aim.buffers.map(|buffers| format!("buffers {}", size::text(buffers))),
-        aim.cpus.map(|cpus| plural(cpus.into(), "CPU", "CPUs")),
-        aim.clients.map(|clients| plural(clients.into(), "client", "clients")),
-        aim.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!("repeat {repeat}")),
+        key.warehouses.map(|warehouses| plural(warehouses.into(), "warehouse", "warehouses")),
+        key.buffers.map(|buffers| format!("buffers {}", size::text(buffers))),
+        key.cpus.map(|cpus| plural(cpus.into(), "CPU", "CPUs")),
+        key.clients.map(|clients| plural(clients.into(), "client", "clients")),
+        key.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!("repeat {repeat}")),
     ];
     let mut words = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    if let Some(series) = state.settings.series.get(aim.series) {
+    if let Some(series) = state.settings.series.get(key.series) {
         if let Some(directory) = &series.data_directory {
             words.push_str(&format!(" in {}", directory.display()));
         }
@@ -501,22 +505,22 @@ fn name(state: &State, aim: PointKey) -> String {
     words
 }
 
-fn directory_name(state: &State, aim: PointKey) -> String {
+fn directory_name(state: &State, key: PointKey) -> String {
     let parts = [
-        (state.settings.sweep == Kind::Load).then(|| format!("load{}", aim.at.unwrap_or(100))),
-        aim.warehouses.map(|warehouses| format!("w{warehouses}")),
-        aim.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
-        aim.cpus.map(|cpus| format!("cpus{cpus}")),
-        aim.clients.map(|clients| format!("clients{clients}")),
-        aim.repeat.map(|repeat| format!("repeat{repeat}")),
+        (state.settings.sweep == SweepKind::Load).then(|| format!("load{}", key.at.unwrap_or(100))),
+        key.warehouses.map(|warehouses| format!("w{warehouses}")),
+        key.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
+        key.cpus.map(|cpus| format!("cpus{cpus}")),
+        key.clients.map(|clients| format!("clients{clients}")),
+        key.repeat.map(|repeat| format!("repeat{repeat}")),
     ];
     let point = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
-    if state.settings.series.len() > 1 { format!("series{}-{point}", aim.series + 1) } else { point }
+    if state.settings.series.len() > 1 { format!("series{}-{point}", key.series + 1) } else { point }
 }
 
-fn place_of(state: &State, aim: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
-    let series = state.settings.series.get(aim.series).cloned().unwrap_or_default();
-    Place::of(db, &series, aim.warehouses, directory)
+fn place_of(state: &State, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
+    let series = state.settings.series.get(key.series).cloned().unwrap_or_default();
+    Place::of(db, &series, key.warehouses, directory)
 }
 
 /// The record in a directory, if its run came to its end.
@@ -539,33 +543,33 @@ fn remove(directory: &Path) -> Result<(), Error> {
 pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
     let settings = &state.settings;
     let mut text = format!("{}\n", progress(state));
-    let mut line = |aim: PointKey| -> Result<(), Error> {
-        let place = place_of(state, aim, db, directory)?;
-        text.push_str(&format!("  {}: {}\n", name(state, aim), place.url()));
+    let mut line = |key: PointKey| -> Result<(), Error> {
+        let place = place_of(state, key, db, directory)?;
+        text.push_str(&format!("  {}: {}\n", name(state, key), place.url()));
         Ok(())
     };
     match settings.sweep {
-        Kind::Grid => {
-            let done = |aim: &PointKey| state.done().any(|(entry, _)| entry.aim == *aim);
-            grid::order(settings).into_iter().filter(|aim| !done(aim)).try_for_each(&mut line)?;
+        SweepKind::Grid => {
+            let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
+            settings.grid_points().into_iter().filter(|key| !done(key)).try_for_each(&mut line)?;
         }
-        Kind::Load => {
-            let done = |aim: &PointKey| state.done().any(|(entry, _)| entry.aim == *aim);
-            let aims = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
-            aims.filter(|aim| !done(aim)).try_for_each(&mut line)?;
+        SweepKind::Load => {
+            let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
+            let keys = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
+            keys.filter(|key| !done(key)).try_for_each(&mut line)?;
         }
-        Kind::Warehouses | Kind::Max => {
+        SweepKind::Warehouses | SweepKind::Max => {
             for series in 0..settings.series.len() {
                 let passed = state.passed(series);
-                let aim = |number| settings.aim(series, number);
+                let key = |number| settings.key(series, number);
                 let Next::Try(next) = search::next(settings.from, settings.to, &passed) else { continue };
                 if passed.values().all(|passed| *passed) {
                     let further = search::doubling(settings.from, settings.to)
                         .into_iter()
                         .filter(|scale| !passed.contains_key(scale));
-                    further.map(aim).try_for_each(&mut line)?;
+                    further.map(key).try_for_each(&mut line)?;
                 } else {
-                    line(aim(next))?;
+                    line(key(next))?;
                 }
             }
             text.push_str("Each comes only if those before it pass; then the gap between the last that passed and the first that failed is halved.\n");

@@ -11,11 +11,12 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::grid::Grid;
+use super::key::PointKey;
 use crate::engine::Error;
 use crate::plan::Plan;
 use crate::record::writer;
 use crate::study::point::{Limits, Point};
-use crate::study::{Kind, Max, Of};
+use crate::study::{Max, Searched, SweepKind};
 
 /// The file's name.
 pub(super) const FILE: &str = "sweep.toml";
@@ -29,7 +30,7 @@ const FORMAT: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
     /// What is varied.
-    pub(super) sweep: Kind,
+    pub(super) sweep: SweepKind,
     /// Percents of the full load, the full one first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) at: Vec<u32>,
@@ -57,25 +58,33 @@ pub(super) struct Settings {
 
 impl Settings {
     /// A search's point.
-    pub(super) fn aim(&self, series: usize, number: u32) -> PointKey {
+    pub(super) fn key(&self, series: usize, number: u32) -> PointKey {
         match &self.max {
-            Some(Max { of: Of::Clients, .. }) => PointKey { series, clients: Some(number), ..PointKey::default() },
+            Some(Max { of: Searched::Clients, .. }) => {
+                PointKey { series, clients: Some(number), ..PointKey::default() }
+            }
             _ => PointKey { series, warehouses: Some(number), ..PointKey::default() },
         }
     }
 
+    /// The points of a grid in the order in which they are run.
+    pub(super) fn grid_points(&self) -> Vec<PointKey> {
+        let seed = self.plan.seed.unwrap_or_default();
+        self.grid.as_ref().map_or_else(Vec::new, |grid| grid.points(self.series.len(), seed))
+    }
+
     /// What a search has varied in a point.
-    fn varied(&self, aim: &PointKey) -> Option<u32> {
+    fn varied(&self, key: &PointKey) -> Option<u32> {
         match &self.max {
-            Some(Max { of: Of::Clients, .. }) => aim.clients,
-            _ => aim.warehouses,
+            Some(Max { of: Searched::Clients, .. }) => key.clients,
+            _ => key.warehouses,
         }
     }
 
     /// The first scale, where each point has one of its own.
     pub(super) fn first_scale(&self) -> Option<u32> {
-        let searched = matches!(self.sweep, Kind::Warehouses | Kind::Max);
-        searched.then(|| self.aim(0, self.from)).and_then(|aim| aim.warehouses)
+        let searched = matches!(self.sweep, SweepKind::Warehouses | SweepKind::Max);
+        searched.then(|| self.key(0, self.from)).and_then(|key| key.warehouses)
     }
 }
 
@@ -89,31 +98,6 @@ pub(super) struct Series {
     /// Bound to these CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) cpus: Option<String>,
-}
-
-/// A point, named by what is varied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct PointKey {
-    /// Index into [`Settings::series`].
-    pub(super) series: usize,
-    /// Number of warehouses, where these are varied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) warehouses: Option<u32>,
-    /// Percent of the full load, where this is varied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) at: Option<u32>,
-    /// Bytes of the server's buffers, where these are varied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) buffers: Option<u64>,
-    /// Number of CPUs that the server is bound to, where this is varied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cpus: Option<u32>,
-    /// Sessions, where their number is varied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) clients: Option<u32>,
-    /// Which of the runs of the same point, from 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) repeat: Option<u32>,
 }
 
 /// A loaded database that points begin with, each with a copy of its own.
@@ -143,7 +127,7 @@ pub(super) enum Progress {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     #[serde(flatten)]
-    pub(super) aim: PointKey,
+    pub(super) key: PointKey,
     pub(super) state: Progress,
     /// Its record, below the sweep's directory.
     pub(super) record: String,
@@ -206,8 +190,8 @@ impl State {
             return Err(Error::Usage(format!("{} is of a later format: use a newer Graymark", path.display())));
         }
         let series = state.settings.series.len();
-        if state.settings.grid.is_some() != (state.settings.sweep == Kind::Grid)
-            || state.settings.max.is_some() != (state.settings.sweep == Kind::Max)
+        if state.settings.grid.is_some() != (state.settings.sweep == SweepKind::Grid)
+            || state.settings.max.is_some() != (state.settings.sweep == SweepKind::Max)
             || state.settings.grid.as_ref().is_some_and(|grid| !grid.is_sound(series))
             || series == 0
             || state.settings.from == 0
@@ -224,7 +208,7 @@ impl State {
             let record = Path::new(&entry.record);
             let inside =
                 record.is_relative() && record.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-            entry.aim.series < series && inside && (entry.state == Progress::Begun || entry.result.is_some())
+            entry.key.series < series && inside && (entry.state == Progress::Begun || entry.result.is_some())
         };
         if !state.points.iter().all(whole) {
             return Err(damaged("a point makes no sense"));
@@ -249,8 +233,8 @@ impl State {
 
     /// Which numbers of warehouses, or clients, of a series have passed and which have not.
     pub(super) fn passed(&self, series: usize) -> BTreeMap<u32, bool> {
-        let of_series = self.done().filter(|(entry, _)| entry.aim.series == series);
-        of_series.filter_map(|(entry, point)| Some((self.settings.varied(&entry.aim)?, point.passed()))).collect()
+        let of_series = self.done().filter(|(entry, _)| entry.key.series == series);
+        of_series.filter_map(|(entry, point)| Some((self.settings.varied(&entry.key)?, point.passed()))).collect()
     }
 }
 

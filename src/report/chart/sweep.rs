@@ -6,7 +6,7 @@ use super::Chart;
 use super::plot::{Axis, COLOURS, Layer, Plot, Tone};
 use crate::report::format::plural;
 use crate::study::point::{Point, ceiling};
-use crate::study::{Of, Series, Study};
+use crate::study::{Searched, Series, Study};
 
 /// Room above the highest point, as a multiple of it.
 const HEADROOM: f64 = 1.12;
@@ -47,7 +47,7 @@ pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
 /// Throughput over the number of warehouses or clients whose largest is searched; none without points.
 pub fn throughput_over_number(study: &Study) -> Option<Chart> {
     let max = study.max.as_ref()?;
-    let clients = max.of == Of::Clients;
+    let clients = max.of == Searched::Clients;
     let metric = study.series.iter().flat_map(|series| &series.points).next()?.point.metric.clone();
     let number = |point: &Point| f64::from(if clients { point.clients } else { point.warehouses });
     let lines = study.series.iter().map(|series| {

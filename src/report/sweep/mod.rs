@@ -9,7 +9,7 @@ use minijinja::value::Serde;
 
 use super::{chart, html};
 use crate::record::{Error, writer};
-use crate::study::{Kind, Study};
+use crate::study::{Study, SweepKind};
 use crate::visible::visible;
 
 pub use table::{Table, alarms, hits, tables, text};
@@ -47,10 +47,10 @@ fn curve(study: &Study) -> Vec<(f64, f64)> {
 
 fn page(study: &Study) -> Result<String, minijinja::Error> {
     let (what, chart) = match study.sweep {
-        Kind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
-        Kind::Grid => ("throughput over buffers", chart::throughput_over_buffers(study)),
-        Kind::Max => ("throughput up to what the constraints allow", chart::throughput_over_number(study)),
-        Kind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
+        SweepKind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
+        SweepKind::Grid => ("throughput over buffers", chart::throughput_over_buffers(study)),
+        SweepKind::Max => ("throughput up to what the constraints allow", chart::throughput_over_number(study)),
+        SweepKind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
     };
     let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));
     let values = context! {

@@ -8,7 +8,7 @@ use crate::report::text::ALARM;
 use crate::size;
 use crate::study::point::Point;
 use crate::study::sizing::observation::Observation;
-use crate::study::{Kind, Measured, Of, Series, Study};
+use crate::study::{Measured, Searched, Series, Study, SweepKind};
 
 /// Transaction types in the standard's order, as columns.
 const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
@@ -87,14 +87,14 @@ fn grid(series: &Series) -> Table {
 }
 
 fn table(study: &Study, series: &Series) -> Table {
-    if study.sweep == Kind::Grid {
+    if study.sweep == SweepKind::Grid {
         return grid(series);
     }
     let metric = series.points.first().map_or("", |measured| measured.point.metric.as_str());
     let leading: &[&str] = match study.sweep {
-        Kind::Load => &["load", "of full", "warehouses"],
-        Kind::Max => &["warehouses", "clients"],
-        Kind::Warehouses | Kind::Grid => &["warehouses"],
+        SweepKind::Load => &["load", "of full", "warehouses"],
+        SweepKind::Max => &["warehouses", "clients"],
+        SweepKind::Warehouses | SweepKind::Grid => &["warehouses"],
     };
     let types = TYPES.map(|name| format!("{} 90%", transaction(name)));
     let columns = leading.iter().map(|name| (*name).to_owned()).chain([metric.to_owned(), "efficiency".to_owned()]);
@@ -113,17 +113,17 @@ fn shared_notes(series: &Series) -> Vec<String> {
     notes.into_iter().filter(|note| series.points.iter().all(|measured| measured.point.notes.contains(note))).collect()
 }
 
-fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -> Vec<String> {
+fn row(sweep: SweepKind, measured: &Measured, full: Option<f64>, shared: &[String]) -> Vec<String> {
     let point = &measured.point;
     let percent = |share: f64| format!("{share:.1} %");
     let mut row = match sweep {
-        Kind::Load => {
+        SweepKind::Load => {
             let share =
                 full.filter(|full| *full > 0.0).map_or("-".to_owned(), |full| percent(100.0 * point.throughput / full));
             vec![format!("{} %", measured.at.unwrap_or(100)), share, point.warehouses.to_string()]
         }
-        Kind::Max => vec![point.warehouses.to_string(), point.clients.to_string()],
-        Kind::Warehouses | Kind::Grid => vec![point.warehouses.to_string()],
+        SweepKind::Max => vec![point.warehouses.to_string(), point.clients.to_string()],
+        SweepKind::Warehouses | SweepKind::Grid => vec![point.warehouses.to_string()],
     };
     row.extend([rate(point.throughput), percent(point.efficiency)]);
     row.extend(
@@ -131,7 +131,7 @@ fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -
     );
     let result = if measured.passed { "passed".to_owned() } else { point.broken.join("; ") };
     // A lower load is not meant to be efficient, so that it is not judged.
-    let unjudged = sweep == Kind::Load && measured.at != Some(100);
+    let unjudged = sweep == SweepKind::Load && measured.at != Some(100);
     let result = match unjudged {
         true if point.failures => format!("{}; {}", point.broken.join("; "), point.pace),
         true => point.pace.clone(),
@@ -143,10 +143,10 @@ fn row(sweep: Kind, measured: &Measured, full: Option<f64>, shared: &[String]) -
 }
 
 fn sentences(study: &Study, series: &Series) -> Vec<String> {
-    if study.sweep == Kind::Load {
+    if study.sweep == SweepKind::Load {
         return Vec::new();
     }
-    let clients = study.max.as_ref().is_some_and(|max| max.of == Of::Clients);
+    let clients = study.max.as_ref().is_some_and(|max| max.of == Searched::Clients);
     let varied = |point: &Point| if clients { point.clients } else { point.warehouses };
     let words = |point: &Point| {
         let (one, more) = if clients { ("client", "clients") } else { ("warehouse", "warehouses") };
@@ -241,7 +241,7 @@ mod tests {
         let points = vec![measured(2, 25.0), measured(4, 30.0)];
         let series = Series { largest: Some(2), finished: true, points, ..Series::default() };
         let study = Study {
-            sweep: Kind::Warehouses,
+            sweep: SweepKind::Warehouses,
             engine: "SQLite 3".to_owned(),
             finished: true,
             limits: Limits::default(),

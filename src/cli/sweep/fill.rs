@@ -1,0 +1,49 @@
+//! Loads the database that the points of a grid are copied from.
+
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
+
+use super::super::interrupt::Interrupt;
+use super::super::progress::Console;
+use super::super::with_engine;
+use super::SWEPT;
+use crate::engine::registry::Visitor;
+use crate::engine::{Engine, Error};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::plan::Plan;
+use crate::run::load::fill;
+use crate::run::open::options;
+use crate::run::requests::{Patience, Requests};
+use crate::workload::Workload;
+
+/// Loads the database that points are copied from, or goes on with that; false if it was interrupted.
+pub(super) fn database(plan: Plan, interrupt: Interrupt) -> Result<bool, Error> {
+    let options = options(SWEPT, &plan);
+    with_engine(SWEPT, options, Fill { plan, interrupt })
+}
+
+struct Fill {
+    plan: Plan,
+    interrupt: Interrupt,
+}
+
+impl Visitor for Fill {
+    type Output = bool;
+
+    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<bool, Error> {
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Patience::of(self.plan.timeout));
+        let mut console = Console::default();
+        if fill(&requests, &self.plan, &mut |event| console.event(event))?.is_none() {
+            return Ok(false);
+        }
+        // What a first reader would otherwise write in each point: row states known, no page to be written back.
+        for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
+            let work = async move |engine: &E| engine.maintain(kind).await;
+            if requests.with(Patience::default()).ask(work)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,28 @@
+//! The name of a point in a sweep.
+
+use serde::{Deserialize, Serialize};
+
+/// A point, named by what is varied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PointKey {
+    /// Index into [`super::state::Settings::series`].
+    pub(super) series: usize,
+    /// Number of warehouses, where these are varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) warehouses: Option<u32>,
+    /// Percent of the full load, where this is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) at: Option<u32>,
+    /// Bytes of the server's buffers, where these are varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) buffers: Option<u64>,
+    /// Number of CPUs that the server is bound to, where this is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cpus: Option<u32>,
+    /// Sessions, where their number is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) clients: Option<u32>,
+    /// Which of the runs of the same point, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) repeat: Option<u32>,
+}
