@@ -12,7 +12,7 @@
 //! - **Valid is only what was shown:** a rule that was not tested forbids `valid` as a broken one does.
 
 mod debitcredit;
-pub mod durability;
+pub(crate) mod durability;
 pub mod incidents;
 pub mod price;
 mod tpcc;

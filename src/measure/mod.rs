@@ -2,12 +2,12 @@
 
 pub mod counters;
 pub mod dips;
-pub mod machine;
+pub(crate) mod machine;
 pub mod maintenance;
 pub mod memory;
 pub mod pages;
 pub mod process;
-pub mod steady;
+pub(crate) mod steady;
 
 use hdrhistogram::Histogram;
 

@@ -17,10 +17,10 @@
 
 mod counters;
 pub mod deliveries;
-pub mod environment;
-pub mod price;
+pub(crate) mod environment;
+pub(crate) mod price;
 pub mod reader;
-pub mod writer;
+pub(crate) mod writer;
 
 #[cfg(test)]
 mod tests;

@@ -1,21 +1,21 @@
 //! How a result is told: text and HTML, from a record alone.
 
 pub mod accounting;
-pub mod alarms;
-pub mod chart;
-pub mod counts;
+pub(crate) mod alarms;
+pub(crate) mod chart;
+pub(crate) mod counts;
 mod course;
 mod durability;
 pub mod format;
 mod html;
 pub mod model;
 mod price;
-pub mod scan;
+pub(crate) mod scan;
 pub mod sizing;
 mod stages;
 pub mod sweep;
 pub mod systems;
-pub mod table;
+pub(crate) mod table;
 pub mod text;
 mod verdict;
 

@@ -33,8 +33,6 @@ pub struct Table {
 pub struct Index {
     /// Its name.
     pub name: &'static str,
-    /// The table, as an index into [`schema::TABLES`].
-    pub table: usize,
     /// Bytes of an entry, with its pointer on the page: the mean.
     pub entry: f64,
     /// Percent of a leaf that its load fills.
@@ -42,7 +40,7 @@ pub struct Index {
 }
 
 /// Places of the indexes in [`Layout::indexes`].
-pub mod index {
+pub(crate) mod index {
     /// How many there are.
     pub const COUNT: usize = 10;
     /// `warehouse_pkey`
@@ -76,7 +74,7 @@ impl Layout {
     /// on PostgreSQL 15.
     pub fn postgres() -> Layout {
         let table = |loaded, inserted, fill| Table { loaded, inserted, fill };
-        let index = |name, table, entry| Index { name, table, entry, fill: 90 };
+        let index = |name, entry| Index { name, entry, fill: 90 };
         Layout {
             name: "PostgreSQL",
             overhead: (24, 40),
@@ -92,16 +90,16 @@ impl Layout {
                 table(348.0, 348.0, 85),
             ],
             indexes: [
-                index("warehouse_pkey", schema::WAREHOUSE, 20.0),
-                index("district_pkey", schema::DISTRICT, 20.0),
-                index("customer_pkey", schema::CUSTOMER, 28.0),
-                index("customer_name", schema::CUSTOMER, 54.5),
-                index("new_order_pkey", schema::NEW_ORDER, 28.0),
-                index("orders_pkey", schema::ORDERS, 28.0),
-                index("orders_customer", schema::ORDERS, 28.0),
-                index("order_line_pkey", schema::ORDER_LINE, 28.0),
-                index("item_pkey", schema::ITEM, 20.0),
-                index("stock_pkey", schema::STOCK, 20.0),
+                index("warehouse_pkey", 20.0),
+                index("district_pkey", 20.0),
+                index("customer_pkey", 28.0),
+                index("customer_name", 54.5),
+                index("new_order_pkey", 28.0),
+                index("orders_pkey", 28.0),
+                index("orders_customer", 28.0),
+                index("order_line_pkey", 28.0),
+                index("item_pkey", 20.0),
+                index("stock_pkey", 20.0),
             ],
             inner_fill: 70,
         }

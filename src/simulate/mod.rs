@@ -5,13 +5,13 @@
 //! a buffer that is smaller by the same factor (spatial sampling, whole warehouses at a time), and of `item`, which all
 //! warehouses share, the same share of pages.
 
-pub mod clock;
-pub mod district;
-pub mod layout;
-pub mod pages;
-pub mod references;
-pub mod reuse;
-pub mod skew;
+pub(crate) mod clock;
+pub(crate) mod district;
+pub(crate) mod layout;
+pub(crate) mod pages;
+pub(crate) mod references;
+pub(crate) mod reuse;
+pub(crate) mod skew;
 
 use std::collections::BTreeMap;
 

@@ -2,9 +2,9 @@
 
 pub mod compare;
 pub mod constraint;
-pub mod load;
+pub(crate) mod load;
 pub mod point;
-pub mod search;
+pub(crate) mod search;
 pub mod sizing;
 
 use serde::{Deserialize, Serialize};

@@ -3,10 +3,10 @@
 //! Nothing in here does I/O, knows an engine or needs an async runtime.
 
 pub mod debitcredit;
-pub mod lasting;
-pub mod stream;
+pub(crate) mod lasting;
+pub(crate) mod stream;
 pub mod tpcc;
-pub mod trace;
+pub(crate) mod trace;
 pub mod value;
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 mod panels;
 mod plot;
-pub mod sizing;
+pub(crate) mod sizing;
 mod stages;
 mod sweep;
 

@@ -17,7 +17,7 @@ pub use table::{Table, alarms, hits, tables, text};
 const PAGE: &str = include_str!("page.html");
 
 /// Names of the files of a sweep's report.
-pub mod file {
+pub(crate) mod file {
     /// The tables as text.
     pub const TEXT: &str = "sweep.txt";
     /// The [`Study`](crate::study::Study).

@@ -1,7 +1,7 @@
 //! Is one build, setting or machine faster than another? Two sets of runs, their throughput second by second, and a
 //! confidence interval that knows that a second is like the one before it.
 
-pub mod comparable;
+pub(crate) mod comparable;
 pub mod means;
 
 use std::collections::BTreeMap;

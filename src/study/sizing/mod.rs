@@ -9,8 +9,8 @@ pub mod observation;
 pub mod predict;
 pub mod regress;
 pub mod scaling;
-pub mod series;
-pub mod tables;
+pub(crate) mod series;
+pub(crate) mod tables;
 
 pub use crate::size::PAGE;
 

@@ -1,12 +1,12 @@
 //! DebitCredit: the transaction of Gray and Levine (MSR-TR-2005-39), which TPC-A and TPC-B made a standard, as pure
 //! functions of a seed.
 
-pub mod lasting;
+pub(crate) mod lasting;
 pub mod message;
-pub mod population;
+pub(crate) mod population;
 pub mod profile;
-pub mod schema;
-pub mod terminal;
+pub(crate) mod schema;
+pub(crate) mod terminal;
 
 use std::collections::BTreeMap;
 

@@ -2,17 +2,17 @@
 
 mod deck;
 pub mod input;
-pub mod lasting;
+pub(crate) mod lasting;
 pub mod output;
 pub mod population;
-pub mod random;
+pub(crate) mod random;
 pub mod schema;
 pub mod screen;
-pub mod terminal;
+pub(crate) mod terminal;
 mod text;
-pub mod timing;
+pub(crate) mod timing;
 mod traces;
-pub mod working_set;
+pub(crate) mod working_set;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

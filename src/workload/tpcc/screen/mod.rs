@@ -12,7 +12,7 @@
 //! to 5 as the customer's warehouse in Payment.
 
 mod forms;
-pub mod sample;
+pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 
