@@ -20,7 +20,7 @@ use std::time::Instant;
 use graymark::drive::{self, Controllers, Load, Schedule, Stages, Stop};
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sql::{self, Arg, Call, Counts, script};
-use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
+use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, Writer};
 use graymark::engine::{Engine, Failure, Session};
 use graymark::measure::process::{Usage, usage};
 use graymark::plan::Factor;
@@ -36,7 +36,8 @@ use rusqlite::types::Value as Owned;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const SEED: u64 = 7;
-const SCHEMA: &str = include_str!("../src/engine/sqlite/tpcc/schema.sql");
+const SCHEMA: &str = include_str!("../src/engine/dialect/sqlite/tpcc/schema.sql");
+const TPCC_STATEMENTS: &str = include_str!("../src/engine/dialect/sqlite/tpcc/statements.sql");
 
 fn main() -> Result<()> {
     let mut numbers = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
@@ -217,6 +218,10 @@ impl sql::Connection for Recorder {
             }
         }
         self.inner.exchange(calls, on_row).await
+    }
+
+    fn unreadable(&mut self, why: &Failure) -> Failure {
+        self.inner.unreadable(why)
     }
 }
 

@@ -11,7 +11,7 @@ HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 GRAYMARK=${GRAYMARK:-$HERE/target/release/graymark}
 W=${1:-4}
 PAIRS=${2:-3}
-SQL=$HERE/src/engine/mysql/tpcc
+SQL=$HERE/src/engine/dialect/mariadb/tpcc
 SEED=7
 # Two sessions of about equal bytes.
 ONE="stock item history"

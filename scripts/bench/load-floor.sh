@@ -9,7 +9,7 @@
 SCALE=${1:-10}
 PAIRS=${2:-5}
 WORKLOAD=${3:-tpcc}
-SQL=$HERE/src/engine/postgres/$WORKLOAD
+SQL=$HERE/src/engine/dialect/postgres/$WORKLOAD
 SEED=7
 # Two sessions of about equal bytes; NAME.PART is a part of the rows of table NAME.
 case $WORKLOAD in

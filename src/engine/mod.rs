@@ -4,6 +4,7 @@
 //! sessions that execute whole transactions, to count, to check and to describe itself.
 
 pub mod address;
+pub mod dialect;
 pub mod failure;
 pub mod files;
 pub mod guard;
@@ -22,6 +23,7 @@ pub mod server;
 pub mod simulated;
 pub mod sql;
 pub mod sqlite;
+#[cfg(feature = "odbc")]
 pub mod virtuoso;
 pub mod warm;
 

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
+use super::dialect::{Dialect, Wire};
 use super::guard::guarded;
-use super::mysql::{self, Mysql};
+use super::mysql::Mysql;
 #[cfg(feature = "odbc")]
-use super::odbc::{self, Odbc};
-use super::postgres::{self, Postgres};
+use super::odbc::Odbc;
+use super::postgres::Postgres;
 use super::simulated::{self, Simulated};
+use super::sql::SqlWorkload;
 use super::sqlite::{self, Sqlite};
-use super::virtuoso;
+#[cfg(feature = "odbc")]
+use super::virtuoso::Virtuoso;
 use super::{Engine, Error, Options};
 use crate::workload::Workload;
 use crate::workload::debitcredit::DebitCredit;
@@ -48,27 +51,10 @@ impl WorkloadName {
     }
 }
 
-/// A workload that every engine can run.
-pub trait Ported:
-    sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc
-{
-}
+/// A workload that every engine can run, as far as its SQL is there.
+pub trait Ported: SqlWorkload + simulated::Port {}
 
-impl<W: sqlite::Port + postgres::Port + mysql::Port + simulated::Port + virtuoso::Port + PortedToOdbc> Ported for W {}
-
-/// A workload that runs over ODBC.
-#[cfg(feature = "odbc")]
-pub trait PortedToOdbc: odbc::Port {}
-
-#[cfg(feature = "odbc")]
-impl<W: odbc::Port> PortedToOdbc for W {}
-
-/// Any workload: this build has no ODBC.
-#[cfg(not(feature = "odbc"))]
-pub trait PortedToOdbc {}
-
-#[cfg(not(feature = "odbc"))]
-impl<W> PortedToOdbc for W {}
+impl<W: SqlWorkload + simulated::Port> Ported for W {}
 
 /// Does something with an engine of any kind.
 pub trait Visitor {
@@ -102,7 +88,8 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
         let scheme = options.url.scheme().to_owned();
         match scheme.as_str() {
             "sqlite" => {
-                visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(sqlite::Options::parse(options.url.reveal())?)?))
+                let options = sqlite::Options::parse(options.url.reveal())?;
+                visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(options)?))
             }
             "postgres" | "postgresql" => {
                 visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(guarded(Postgres::open(options)))?))
@@ -112,11 +99,21 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
             }
             #[cfg(feature = "odbc")]
             "odbc" => visitor.visit::<W, _>(runtime, Arc::new(Odbc::open(options)?)),
+            "virtuoso" if !runs::<W>(Wire::Virtuoso) => Err(Error::Usage(format!(
+                "{} does not run on Virtuoso: give another --db, or the workload tpcc",
+                W::NAME
+            ))),
+            #[cfg(feature = "odbc")]
+            "virtuoso" => visitor.visit::<W, _>(runtime, Arc::new(Virtuoso::open(options)?)),
             #[cfg(not(feature = "odbc"))]
             "odbc" => Err(Error::Usage(
                 "this build has no ODBC: build it with cargo build --release --features odbc".to_owned(),
             )),
-            "virtuoso" => <W as virtuoso::Port>::open(runtime, options, visitor),
+            #[cfg(not(feature = "odbc"))]
+            "virtuoso" => Err(Error::Usage(
+                "this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`"
+                    .to_owned(),
+            )),
             "simulated" => visitor.visit::<W, _>(runtime, Arc::new(Simulated::open(options)?)),
             _ => {
                 let what = match scheme.as_str() {
@@ -130,4 +127,9 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
             }
         }
     }
+}
+
+/// Whether a workload runs in the usual dialect of a wire.
+fn runs<W: Workload>(wire: Wire) -> bool {
+    Dialect::choose(wire, None).is_ok_and(|dialect| dialect.runs(W::NAME))
 }

@@ -19,14 +19,14 @@ pub struct Form {
 pub const POSTGRES: Form = Form {
     schemes: &["postgres", "postgresql"],
     database: "dbname",
-    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema",
+    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema, dialect",
 };
 
 /// URLs of MySQL and MariaDB.
 pub const MYSQL: Form = Form {
     schemes: &["mysql", "mariadb"],
     database: "database",
-    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout",
+    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout, dialect",
 };
 
 /// URLs of Virtuoso, which have neither database nor parameters.

@@ -12,6 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bank::{Asked, BRANCHES, Bank, Kind};
 use graymark::engine::postgres::Postgres;
 use graymark::engine::sql::debitcredit::{self, Statements};
+use graymark::engine::sql::script;
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, Writer};
 use graymark::engine::{Engine, Failure, Session};
 use graymark::result::{Manifest, Via};
@@ -21,8 +22,8 @@ use graymark::workload::value::Timestamp;
 use graymark::workload::{Terminal as _, Workload};
 use tempfile::TempDir;
 
-const STATEMENTS: &str = include_str!("../../src/engine/sqlite/debitcredit/statements.sql");
-const PROCEDURES: &str = include_str!("../../src/engine/postgres/debitcredit/procedures.sql");
+const STATEMENTS: &str = include_str!("../../src/engine/dialect/sqlite/debitcredit/statements.sql");
+const PROCEDURES: &str = include_str!("../../src/engine/dialect/postgres/debitcredit/procedures.sql");
 
 fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
@@ -325,8 +326,11 @@ fn a_wrong_statement_does_not_pass() {
         let statements = STATEMENTS.replace(right, broken);
         let file = place.path().join("broken.db");
         std::fs::copy(&loaded, &file).unwrap();
-        let statements =
-            debitcredit::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
+        let statements = script::select(&statements, &debitcredit::NAMES)
+            .unwrap()
+            .into_iter()
+            .map(|sql| Cow::Owned(sql.to_owned()))
+            .collect();
         let connection = Connection::open(&sqlite(&file).1, false, Writer::default(), statements).unwrap();
         let (mut session, mut bank, began) = (Statements::new(connection), Bank::new(Kind::Gray), now());
         let inputs = bank::drawn(Kind::Gray, 5, 100);

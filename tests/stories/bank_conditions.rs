@@ -10,7 +10,7 @@ use graymark::engine::sql::script::{Named, statements};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const CONDITIONS: &str = include_str!("../../src/engine/sql/debitcredit/consistency.sql");
+const CONDITIONS: &str = include_str!("../../src/engine/dialect/common/debitcredit/consistency.sql");
 
 /// Branch, teller, account and amount of what the bank did before it was damaged. No account comes twice, and the
 /// second teller's sum is zero.

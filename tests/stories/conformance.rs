@@ -14,9 +14,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 
+use graymark::engine::dialect::{Dialect, Wire};
 use graymark::engine::postgres::connect::Target;
 use graymark::engine::sql::tpcc::{Statement, Statements};
-use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, TPCC_STATEMENTS, Writer};
+use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, Writer};
 use graymark::engine::{Engine, Failure, Session};
 use graymark::result::{Manifest, Via};
 use graymark::workload::tpcc::Tpcc;
@@ -28,6 +29,11 @@ use model::Model;
 use mysql_async::prelude::Queryable;
 use suite::{Step, WAREHOUSES, conforms, population, session_conforms};
 use tempfile::TempDir;
+
+/// What a wire's usual dialect says of TPC-C's transactions.
+fn statements(wire: Wire) -> &'static str {
+    Dialect::choose(wire, None).unwrap().text(Tpcc::NAME, "statements.sql").unwrap()
+}
 
 /// A loaded SQLite database, of which each test gets a copy.
 static LOADED: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
@@ -215,7 +221,7 @@ fn virtuoso_conforms_by_procedures() {
     block_on(async {
         let engine = virtuoso::small();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-        let connection = engine.target().connect().unwrap();
+        let connection = engine.target().connect("tpcc").unwrap();
         let rows = async |table: &Table, sink: &mut dyn RowSink| virtuoso::dump(&connection, table, sink);
         conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
         holds(&engine).await;
@@ -241,8 +247,9 @@ fn a_wrong_statement_does_not_pass() {
         ("d_next_o_id - 20", "d_next_o_id - 19", ("levels", suite::stock_levels), "levels"),
     ];
     for (right, broken, step, told) in wrong {
-        assert!(TPCC_STATEMENTS.contains(right), "the statements have no `{right}` to break");
-        let statements = TPCC_STATEMENTS.replace(right, broken);
+        let all = statements(Wire::Sqlite);
+        assert!(all.contains(right), "the statements have no `{right}` to break");
+        let statements = all.replace(right, broken);
         let (_directory, options) = fresh();
         let statements =
             Statement::load(&statements).unwrap().into_iter().map(|sql| Cow::Owned(sql.to_owned())).collect();
@@ -259,7 +266,7 @@ fn a_wrong_statement_does_not_pass() {
 #[cfg(feature = "odbc")]
 #[test]
 fn a_wrong_plain_statement_does_not_pass() {
-    use graymark::engine::odbc::{Odbc, Port};
+    use graymark::engine::odbc::Odbc;
     let wrong: &[(&str, &str, Step, &str)] = &[
         (
             "c_last = ?5 ORDER BY c_first, c_id",
@@ -279,7 +286,7 @@ fn a_wrong_plain_statement_does_not_pass() {
         return;
     }
     for (right, broken, step, told) in wrong {
-        let all = <Tpcc as Port>::PLAIN_STATEMENTS;
+        let all = Dialect::choose(Wire::Odbc, Some("plain")).unwrap().text(Tpcc::NAME, "statements.sql").unwrap();
         assert!(all.contains(right), "the statements have no `{right}` to break");
         let statements = all.replace(right, broken);
         let (_directory, options) = fresh();

@@ -17,8 +17,8 @@ use rusqlite::{Connection, Statement};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
-const CONDITIONS: &str = include_str!("../../src/engine/sql/tpcc/consistency.sql");
-const EFFECTS: &str = include_str!("../../src/engine/sql/tpcc/effects.sql");
+const CONDITIONS: &str = include_str!("../../src/engine/dialect/common/tpcc/consistency.sql");
+const EFFECTS: &str = include_str!("../../src/engine/dialect/common/tpcc/effects.sql");
 
 /// One warehouse as it is after the load.
 fn load(path: &Path) -> Connection {

@@ -11,9 +11,10 @@ use std::sync::Mutex;
 
 use crate::support::{checksums, client, guarded, open, options, require_postgres, small_server};
 use graymark::engine::postgres::connect::Target;
-use graymark::engine::postgres::{Connection, Port, Postgres};
+use graymark::engine::postgres::{Connection, Postgres};
 use graymark::engine::server::postgres::{Options, Server};
 use graymark::engine::sql::script;
+use graymark::engine::sql::{SqlWorkload, WorkloadSql};
 use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
 use graymark::result::Isolation;
 use graymark::result::{LoadStep, Manifest, Via};
@@ -443,10 +444,10 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
                 + "?sslmode=disable&pooler="
                 + pooler;
             let target = Target::parse(&url, &|_| None).unwrap();
-            let commands = <Tpcc as Port>::commands(via).unwrap();
-            let connection =
-                Connection::open(&target, &target.schema("tpcc"), &commands, "read committed").await.unwrap();
-            let mut session = <Tpcc as Port>::session(connection, via);
+            let (schema, dialect) = (target.schema("tpcc"), target.dialect);
+            let commands = WorkloadSql::of::<Tpcc>(dialect).commands(via).unwrap();
+            let connection = Connection::open(&target, &schema, dialect, &commands, "read committed").await.unwrap();
+            let mut session = <Tpcc as SqlWorkload>::session(connection, via);
             execute(&mut session, &new_order(1, &[line(1, 1), line(2, 1), line(3, 1), line(4, 1), line(5, 1)])).await;
             execute(&mut session, &Input::Delivery(Delivery { w_id: 1, o_carrier_id: 1 })).await;
             execute(&mut session, &Input::StockLevel(StockLevel { w_id: 1, d_id: 1, threshold: 15 })).await;
@@ -774,7 +775,7 @@ fn the_plan_of_stock_level_does_not_change_when_orders_grow() {
         let engine = open(&server.tcp_url(), Via::Procedures).await.unwrap();
         load(&engine, &manifest(1).0).await.unwrap();
         let client = client(&server.url()).await;
-        let statements = script::statements(include_str!("../../src/engine/postgres/tpcc/statements.sql"));
+        let statements = script::statements(include_str!("../../src/engine/dialect/postgres/tpcc/statements.sql"));
         let shipped = statements.iter().find(|statement| statement.name == "stock_level").unwrap().sql;
         // The form that a book would write; it reads the warehouse's whole stock once its order lines are many.
         let join = "SELECT count(DISTINCT s_i_id) FROM tpcc.district \

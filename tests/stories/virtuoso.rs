@@ -25,7 +25,7 @@ const WATCHED: Duration = Duration::from_millis(300);
 
 /// Whether a session that changes a row goes on while another one, at `isolation`, has read it and is not done.
 fn writes_beside_a_reader(target: &Target, isolation: Isolation) -> bool {
-    let reader = target.connect().unwrap();
+    let reader = target.connect("tpcc").unwrap();
     reader.set_isolation(isolation).unwrap();
     reader.set_autocommit(false).unwrap();
     let read = |connection: &Connection| {
@@ -35,7 +35,7 @@ fn writes_beside_a_reader(target: &Target, isolation: Isolation) -> bool {
     std::thread::scope(|scope| {
         let (told, heard) = mpsc::channel();
         scope.spawn(move || {
-            let writer = target.connect().unwrap();
+            let writer = target.connect("tpcc").unwrap();
             writer.execute("UPDATE tpcc.DBA.level SET b = b + 1 WHERE a = 1").unwrap();
             // Nobody hears it any more if it had to wait.
             let _ = told.send(());
@@ -53,7 +53,7 @@ fn the_isolation_level_of_a_session_is_in_force() {
     let Some(()) = virtuoso::require() else { return };
     let engine = virtuoso::small();
     let target = engine.target();
-    let connection = target.connect().unwrap();
+    let connection = target.connect("tpcc").unwrap();
     connection.execute("CREATE TABLE tpcc.DBA.level (a INTEGER PRIMARY KEY, b INTEGER)").unwrap();
     connection.execute("INSERT INTO tpcc.DBA.level VALUES (1, 1)").unwrap();
     assert!(writes_beside_a_reader(target, Isolation::ReadCommitted));
@@ -61,7 +61,7 @@ fn the_isolation_level_of_a_session_is_in_force() {
     assert!(!writes_beside_a_reader(target, Isolation::Serializable));
 
     // Nobody sees what is not committed.
-    let writer = target.connect().unwrap();
+    let writer = target.connect("tpcc").unwrap();
     writer.set_autocommit(false).unwrap();
     writer.execute("UPDATE tpcc.DBA.level SET b = 100 WHERE a = 1").unwrap();
     let seen = connection.query("SELECT b FROM tpcc.DBA.level WHERE a = 1");
@@ -73,7 +73,7 @@ fn the_isolation_level_of_a_session_is_in_force() {
 fn does_not_pass_for_the_rollback_of_the_standard(place: &Path, url: &str) {
     let works = |sql: &[&str], why: &str| {
         let engine = Virtuoso::open(options(url, Via::Procedures)).unwrap();
-        let connection = engine.target().connect().unwrap();
+        let connection = engine.target().connect("tpcc").unwrap();
         sql.iter().for_each(|sql| connection.execute(sql).map(|_| ()).unwrap());
         connection.execute("checkpoint").unwrap();
         drop((connection, engine));
@@ -146,7 +146,7 @@ fn the_experiment_runs_and_its_counts_agree() {
 
     let with = |sql: &[&str]| {
         let engine = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap();
-        let connection = engine.target().connect().unwrap();
+        let connection = engine.target().connect("tpcc").unwrap();
         sql.iter().for_each(|sql| assert!(connection.execute(sql).is_ok(), "{sql}: {:?}", connection.execute(sql)));
         connection.execute("checkpoint").unwrap();
     };
@@ -222,7 +222,7 @@ fn is_closed(engine: &Virtuoso) {
         &[data],
         &[&data.join("graymark.password"), &data.join("graymark.ini"), &data.join("graymark.db")],
     );
-    assert_eq!(engine.target().connect().unwrap().query("SELECT 1").unwrap().rows.len(), 1);
+    assert_eq!(engine.target().connect("tpcc").unwrap().query("SELECT 1").unwrap().rows.len(), 1);
     for password in ["dba", "wrong"] {
         let url = format!("virtuoso://dba:{password}@{}", server.address());
         let refused = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap_err().to_string();
@@ -250,7 +250,7 @@ fn no_one_else_gets_into_a_private_server() {
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(if ours == 0 { 0o700 } else { 0o500 })).unwrap();
     let file = closed.join("file");
-    let connection = first.target().connect().unwrap();
+    let connection = first.target().connect("tpcc").unwrap();
     let write = format!("string_to_file ('{}', 'written', -2)", file.display());
     let refused = connection.execute(&write).unwrap_err().to_string();
     assert!(!file.exists(), "{refused}");

@@ -5,28 +5,27 @@ use std::collections::{BTreeMap, HashSet};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
-use super::Port;
 use super::failure::of_command;
 use super::read::Read;
-use crate::engine::sql::script;
+use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 
 /// The tables of Graymark's own in a workload's database.
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
 const METADATA_SQL: &str = include_str!("metadata.sql");
-/// What else in a server hangs on tables of a database.
-pub const DEPENDENTS: &str = include_str!("dependents.sql");
+/// The query of what else in a server hangs on tables of a database, in the dialect's folder.
+const DEPENDENTS: &str = "dependents.sql";
 const FORMAT: u32 = 1;
 /// The comment of the manifest's table where Graymark also made the database.
 const OWN_DATABASE: &str = "in a database that Graymark made";
 
 /// What a database holds. The connection need not be to that database, which need not exist.
-pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<DatabaseState, Error> {
+pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
     let failed = |error| of_command("cannot look at the database", &error);
-    let sql = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
+    let query = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
     let there: BTreeMap<String, String> =
-        conn.rows_of::<(String, String)>(sql, (database,)).await.map_err(failed)?.into_iter().collect();
+        conn.rows_of::<(String, String)>(query, (database,)).await.map_err(failed)?.into_iter().collect();
     let foreign = |what: String| {
         let look = format!("SHOW TABLES FROM {database} and SHOW PROCEDURE STATUS");
         Ok(ownership::foreign(
@@ -37,12 +36,12 @@ pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<
     };
     let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "BASE TABLE");
     if !is_table(METADATA[0]) {
-        let made = script::statements(W::PROCEDURES);
-        let sql = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND routine_type = 'PROCEDURE'";
-        let procedures: Vec<String> = conn.rows_of(sql, (database,)).await.map_err(failed)?;
+        let made = script::statements(sql.procedures());
+        let query = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND routine_type = 'PROCEDURE'";
+        let procedures: Vec<String> = conn.rows_of(query, (database,)).await.map_err(failed)?;
         // Names of procedures are compared without their case.
         let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
-        let names = W::TABLES.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
+        let names = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
         let names: Vec<&str> = names.chain(made.iter().map(|made| made.name).filter(|name| is_there(name))).collect();
         return if names.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&names)) };
     }
@@ -51,16 +50,16 @@ pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<
     if !["workload", "manifest", "state"].iter().all(|column| has(METADATA[0], column)) {
         return foreign(format!("its {} is none of Graymark's", METADATA[0]));
     }
-    let sql = format!("SELECT workload, manifest, state FROM `{database}`.graymark_manifest");
-    let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.rows(sql).await.map_err(failed)?;
+    let query = format!("SELECT workload, manifest, state FROM `{database}`.graymark_manifest");
+    let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.rows(query).await.map_err(failed)?;
     // A load that was killed before its first word.
-    if rows.is_empty() && !W::TABLES.iter().any(|table| there.contains_key(table.name)) {
+    if rows.is_empty() && !sql.tables.iter().any(|table| there.contains_key(table.name)) {
         return Ok(DatabaseState::Nothing);
     }
     let [(Some(workload), manifest, state)] = rows.as_slice() else {
         return foreign(format!("its {} has {} rows instead of one that names a workload", METADATA[0], rows.len()));
     };
-    if workload != W::NAME {
+    if workload != sql.name {
         return Ok(DatabaseState::Other { workload: workload.clone() });
     }
     let manifest = match serde_json::from_str::<Manifest>(manifest.as_deref().unwrap_or_default()) {
@@ -74,7 +73,7 @@ pub async fn database_state<W: Port>(conn: &mut Conn, database: &str) -> Result<
         Err(error) => return foreign(format!("its {} cannot be read: {error}", METADATA[0])),
     };
     let mut missing = METADATA.into_iter().find(|name| !is_table(name));
-    for table in W::TABLES {
+    for table in sql.tables {
         match there.get(table.name).map(String::as_str) {
             None => missing = missing.or(Some(table.name)),
             Some("BASE TABLE") => {
@@ -104,12 +103,14 @@ async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, Str
 }
 
 /// What else would be broken if `tables` of the connection's database were gone, as far as this user may see it.
-pub async fn dependents(conn: &mut Conn, tables: &[&str]) -> Result<Vec<String>, Error> {
-    let sql =
-        script::select(DEPENDENTS, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
-    let found: Result<Vec<(String, String, String)>, _> = conn.rows(sql[0]).await;
+pub async fn dependents(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<String>, Error> {
+    let text = sql.dialect.own_text(DEPENDENTS).unwrap_or_default();
+    let tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
+    let query =
+        script::select(text, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
+    let found: Result<Vec<(String, String, String)>, _> = conn.rows(query[0]).await;
     let found = found.map_err(|error| of_command("cannot see what hangs on the tables", &error))?;
-    Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), tables))
+    Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), &tables))
 }
 
 /// Notes with the tables that Graymark made the database for them.
@@ -128,17 +129,16 @@ pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, my
 
 /// Creates the workload's tables and Graymark's own, empty, so far as they are not there. Each statement is a
 /// transaction of its own, and the manifest comes first: what was interrupted here is an unfinished load.
-pub async fn create<W: Port>(conn: &mut Conn, manifest: &Manifest) -> Result<(), Error> {
+pub async fn create(conn: &mut Conn, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     let json = serde_json::to_string(manifest)
         .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
-    let profile = W::profile(&manifest.parameters).unwrap_or_default();
     let create = async || {
         for table in script::statements(METADATA_SQL) {
             conn.query_drop(table.sql).await?;
         }
         let insert = "INSERT IGNORE INTO graymark_manifest (workload, manifest, state) VALUES (?, ?, 'loading')";
-        conn.exec_drop(insert, (W::NAME, json)).await?;
-        for table in script::statements(W::schema(profile)) {
+        conn.exec_drop(insert, (sql.name, json)).await?;
+        for table in script::statements(sql.schema(manifest)) {
             conn.query_drop(table.sql).await?;
         }
         Ok(())

@@ -6,11 +6,11 @@ use std::time::Instant;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Row, Value as Wire};
 
-use super::Port;
 use super::failure::of_command;
 use super::read::Read;
 use super::value::whole;
 use crate::engine::Error;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::result::Finding;
@@ -57,9 +57,9 @@ const ENGINES: &str = "SELECT table_name AS name, engine AS kept_by FROM informa
     WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (engine IS NULL OR engine <> 'InnoDB') ORDER BY table_name";
 
 /// Runs the workload's conditions one after the other.
-pub async fn check<W: Port>(conn: &mut Conn, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub async fn check(conn: &mut Conn, sql: &WorkloadSql, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
-    for condition in script::statements(W::CONSISTENCY) {
+    for condition in script::statements(sql.consistency()) {
         let finding = condition_holds(conn, &condition).await?;
         told(&finding);
         findings.push(finding);
@@ -104,17 +104,15 @@ fn show(row: &Row) -> String {
 }
 
 /// The running totals of the workload's effects.
-pub async fn effects<W: Port>(conn: &mut Conn) -> Result<Vec<i64>, Error> {
-    let sql =
-        script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
-    let sql = sql.first().copied().unwrap_or_default();
-    let row: Option<Row> = conn.first(sql).await.map_err(|error| of_command("cannot count what was done", &error))?;
+pub async fn effects(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
+    let query = sql.effects_query()?;
+    let row: Option<Row> = conn.first(query).await.map_err(|error| of_command("cannot count what was done", &error))?;
     let total = |name: &&str| {
         let place = row.as_ref().and_then(|row| row.columns_ref().iter().position(|column| column.name_str() == *name));
         let total = place.and_then(|place| row.as_ref()?.as_ref(place)).and_then(whole);
         total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
     };
-    W::EFFECTS.iter().map(total).collect()
+    sql.effects.iter().map(total).collect()
 }
 
 /// How many rows there are for each trace.
@@ -129,18 +127,18 @@ pub async fn rows_of(conn: &mut Conn, traces: &[Trace]) -> Result<Option<Vec<i64
 }
 
 /// The settings of a session that matter to the result.
-pub async fn settings<W: Port>(conn: &mut Conn, database: &str) -> Result<BTreeMap<String, String>, Error> {
+pub async fn settings(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<BTreeMap<String, String>, Error> {
     let failed = |error| of_command("cannot read the settings", &error);
     let names = SETTINGS.map(|name| format!("'{name}'")).join(", ");
-    let sql = format!("SHOW SESSION VARIABLES WHERE variable_name IN ({names})");
-    let mut settings: BTreeMap<String, String> = conn.rows(sql).await.map_err(failed)?.into_iter().collect();
+    let query = format!("SHOW SESSION VARIABLES WHERE variable_name IN ({names})");
+    let mut settings: BTreeMap<String, String> = conn.rows(query).await.map_err(failed)?.into_iter().collect();
     // MySQL has no such table.
     let changed: Vec<(String, Option<String>)> = conn.rows(CHANGED).await.unwrap_or_default();
     for (name, value) in changed {
         settings.entry(name).or_insert_with(|| value.unwrap_or_default());
     }
     let kept: Vec<(String, Option<String>)> = conn.rows_of(ENGINES, (database,)).await.map_err(failed)?;
-    let foreign = kept.into_iter().filter(|(table, _)| W::TABLES.iter().any(|known| known.name == *table));
+    let foreign = kept.into_iter().filter(|(table, _)| sql.tables.iter().any(|known| known.name == *table));
     let foreign: Vec<String> =
         foreign.map(|(table, engine)| format!("{table} ({})", engine.unwrap_or_default())).collect();
     if !foreign.is_empty() {

@@ -12,6 +12,7 @@ use super::option_file;
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
+use crate::engine::dialect::{Dialect, Wire};
 use crate::url::{MYSQL, Parts, Password, encoded, encoded_host, encoded_path};
 use crate::visible::one_line;
 
@@ -42,6 +43,8 @@ pub struct Target {
     ssl: Option<SslOpts>,
     ssl_ca: Option<PathBuf>,
     timeout: Duration,
+    /// What is said there.
+    pub dialect: &'static Dialect,
     /// What to tell the user, such as an option file that was ignored.
     pub warnings: Vec<String>,
 }
@@ -87,6 +90,7 @@ impl Target {
             ssl: tls::options(ssl_mode, ssl_ca.as_deref())?,
             ssl_ca,
             timeout: Duration::from_secs(timeout),
+            dialect: Dialect::choose(Wire::Mysql, parts.last("dialect"))?,
             warnings: file.warning.into_iter().collect(),
             host,
         })
@@ -110,6 +114,7 @@ impl Target {
         if self.timeout != Duration::from_secs(CONNECT_SECONDS) {
             more.push(format!("connect_timeout={}", self.timeout.as_secs()));
         }
+        more.extend(self.dialect.in_url().map(|name| format!("dialect={name}")));
         let query = if more.is_empty() { String::new() } else { format!("?{}", more.join("&")) };
         format!("mysql://{user}@{place}/{database}{query}")
     }

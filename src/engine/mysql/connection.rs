@@ -3,32 +3,20 @@
 //! The protocol answers one statement before it takes the next, so that an exchange takes a round trip a statement.
 //! What makes up for that: columns of arguments go as one document, and a statement takes all of their places at once.
 
+use std::fmt::Write as _;
+
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Params, Statement, Value as Wire};
 
 use super::connect::Target;
 use super::failure;
 use super::read::Read;
-use super::value::{Row, to_wire, values};
-use crate::engine::sql::{self, Arg, Call, Counts};
+use super::reply::read;
+use super::value::{to_wire, values};
+use crate::engine::dialect::Dialect;
+use crate::engine::sql::{self, Arg, Call, Command, Counts, Reply};
 use crate::engine::{Error, Failure};
 use crate::workload::value::Value;
-
-/// A statement that a session sends again and again: one or several of SQL's, of which the last one's rows count.
-///
-/// `?1` stands for the first argument, and so on. `?*` stands for all arguments that are columns, as a JSON array with
-/// an array for each of their places, for `JSON_TABLE`. Without it, a command with columns is worked once for each
-/// place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// Its text.
-    pub sql: &'static str,
-    /// Whether it writes: then a connection lost while it ran on its own leaves its fate open.
-    pub writes: bool,
-}
-
-/// Rows of a reply.
-pub type Rows = Vec<Vec<Wire>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Parameter {
@@ -38,9 +26,15 @@ enum Parameter {
     Columns,
 }
 
+/// A command, of one or several of SQL's statements, of which the last one's rows count.
+///
+/// `?1` stands for the first argument, and so on. `?*` stands for all arguments that are columns, as a JSON array with
+/// an array for each of their places, for `JSON_TABLE`. Without it, a command with columns is worked once for each
+/// place.
 struct Prepared {
     statements: Vec<(Statement, Vec<Parameter>)>,
     writes: bool,
+    reply: Reply,
 }
 
 impl Prepared {
@@ -56,6 +50,7 @@ pub struct Connection {
     /// Whether a transaction is open.
     open: bool,
     lost: bool,
+    dialect: &'static Dialect,
 }
 
 impl Connection {
@@ -63,13 +58,14 @@ impl Connection {
     pub async fn open(
         target: &Target,
         database: &str,
+        dialect: &'static Dialect,
         commands: &[Option<Command>],
         isolation: &str,
     ) -> Result<Connection, Error> {
         let mut conn = target.connect(Some(database), &[&format!("TRANSACTION ISOLATION LEVEL {isolation}")]).await?;
         let mut prepared = Vec::with_capacity(commands.len());
         for command in commands {
-            let Some(Command { sql, writes }) = command else {
+            let Some(Command { sql, writes, reply }) = command else {
                 prepared.push(None);
                 continue;
             };
@@ -82,7 +78,7 @@ impl Connection {
                     let what = match failure::code(&error) {
                         Some(1064) => {
                             "cannot prepare the workload's statements, which use what only MariaDB has (RETURNING): run with --via \
-                             procedures"
+                             procedures, or with dialect=mysql-plain in the URL"
                         }
                         _ => "cannot prepare the workload's statements",
                     };
@@ -90,47 +86,13 @@ impl Connection {
                 })?;
                 statements.push((statement, parameters));
             }
-            prepared.push(Some(Prepared { statements, writes: *writes }));
+            prepared.push(Some(Prepared { statements, writes: *writes, reply: *reply }));
         }
-        Ok(Connection { conn, commands: prepared, open: false, lost: false })
-    }
-
-    /// Executes one command as a transaction of its own, and returns the rows of its replies: a procedure may give
-    /// several.
-    pub async fn call(&mut self, number: usize, parameters: Vec<Wire>) -> Result<Vec<Rows>, Failure> {
-        self.check_usable()?;
-        let command = self.commands.get(number).and_then(Option::as_ref);
-        let Some((command, (statement, _))) = command.and_then(|command| Some((command, command.statements.first()?)))
-        else {
-            return Err(Failure::Invalid(format!("there is no statement {number}")));
-        };
-        let writes = command.writes;
-        match replies(&mut self.conn, statement, parameters).await {
-            Ok(replies) => Ok(replies),
-            Err(error) => {
-                let failure = self.failed(&error, writes);
-                // A procedure undoes what it did when it fails, unless it was interrupted.
-                if self.lost { Err(failure) } else { Err(self.clean_up(failure).await) }
-            }
-        }
-    }
-
-    /// The reply to a writing command, or to calls with a commit, cannot be made sense of: what it did is done, so that
-    /// the session must not go on as if it were not.
-    pub fn unreadable(&mut self, why: &Failure) -> Failure {
-        self.lost = true;
-        Failure::unreadable(why)
-    }
-
-    fn check_usable(&self) -> Result<(), Failure> {
-        match self.lost {
-            true => Err(Failure::Disconnected { ambiguous: false, detail: "the session was lost before".to_owned() }),
-            false => Ok(()),
-        }
+        Ok(Connection { conn, commands: prepared, open: false, lost: false, dialect })
     }
 
     fn failed(&mut self, error: &mysql_async::Error, ambiguous: bool) -> Failure {
-        let failure = failure::of_transaction(error, ambiguous);
+        let failure = failure::of_transaction(error, ambiguous, self.dialect);
         self.lost |= matches!(failure, Failure::Disconnected { .. });
         failure
     }
@@ -156,7 +118,7 @@ impl Connection {
         let Some(command) = self.commands.get(number).and_then(Option::as_ref) else {
             return Err(Problem::Row(Failure::Invalid(format!("there is no statement {number}"))));
         };
-        let places = arguments.iter().filter_map(length).max();
+        let places = arguments.iter().filter_map(Arg::places).max();
         let turns = match places {
             None => 1,
             Some(0) => 0,
@@ -168,7 +130,7 @@ impl Connection {
             let mut last = 0;
             for (statement, parameters) in &command.statements {
                 let bound = parameters.iter().map(|parameter| match parameter {
-                    Parameter::Argument(place) => arguments.get(*place).and_then(|argument| element(argument, turn)),
+                    Parameter::Argument(place) => arguments.get(*place)?.at(turn).map(to_wire),
                     Parameter::Columns => Some(document(arguments, places.unwrap_or(0))),
                 });
                 let Some(bound) = bound.collect::<Option<Vec<Wire>>>() else {
@@ -180,7 +142,7 @@ impl Connection {
                 while !result.is_empty() {
                     let Some(row) = result.next().await.map_err(Problem::Database)? else { continue };
                     rows += 1;
-                    on_row(at, &Row(&values(row))).map_err(Problem::Row)?;
+                    read(command.reply, &values(row), &mut |row| on_row(at, row)).map_err(Problem::Row)?;
                 }
                 // The columns of a call are not known beforehand.
                 if rows > 0 || statement.num_columns() > 0 {
@@ -232,7 +194,9 @@ impl sql::Connection for Connection {
         calls: &[Call<'_>],
         on_row: &mut dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure>,
     ) -> Result<Counts, Failure> {
-        self.check_usable()?;
+        if self.lost {
+            return Err(Failure::Disconnected { ambiguous: false, detail: "the session was lost before".to_owned() });
+        }
         let mut counts = Counts::new();
         for (place, call) in calls.iter().enumerate() {
             let failure = match self.work(place, call, on_row).await {
@@ -255,6 +219,11 @@ impl sql::Connection for Connection {
             return Err(if self.lost { failure } else { self.clean_up(failure).await });
         }
         Ok(counts)
+    }
+
+    fn unreadable(&mut self, why: &Failure) -> Failure {
+        self.lost = true;
+        Failure::unreadable(why)
     }
 }
 
@@ -279,63 +248,27 @@ async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
     )))
 }
 
-async fn replies(
-    conn: &mut Conn,
-    statement: &Statement,
-    parameters: Vec<Wire>,
-) -> Result<Vec<Rows>, mysql_async::Error> {
-    let mut result = conn.exec_iter(statement, positional(parameters)).await?;
-    let mut replies = Vec::new();
-    while !result.is_empty() {
-        let rows: Vec<mysql_async::Row> = result.collect().await?;
-        replies.push(rows.into_iter().map(values).collect());
-    }
-    Ok(replies)
-}
-
 fn positional(parameters: Vec<Wire>) -> Params {
     if parameters.is_empty() { Params::Empty } else { Params::Positional(parameters) }
 }
 
-/// Places of a column; none if it is none.
-fn length(argument: &Arg<'_>) -> Option<usize> {
-    match argument {
-        Arg::One(_) => None,
-        Arg::Ints(values) => Some(values.len()),
-        Arg::Moneys(values) => Some(values.len()),
-        Arg::Texts(values) => Some(values.len()),
-    }
-}
-
-/// What an argument has at a place.
-fn element(argument: &Arg<'_>, place: usize) -> Option<Wire> {
-    Some(to_wire(match argument {
-        Arg::One(value) => *value,
-        Arg::Ints(values) => Value::Int(*values.get(place)?),
-        Arg::Moneys(values) => Value::Money(*values.get(place)?),
-        Arg::Texts(values) => Value::Text(values.get(place)?),
-    }))
-}
-
 /// The columns among the arguments as a JSON array of rows. Money is a text there, so that it stays exact.
 fn document(arguments: &[Arg<'_>], places: usize) -> Wire {
-    let mut json = String::with_capacity(2 + places * 16);
+    let mut json = String::with_capacity(2 + places * 24);
     for place in 0..places {
         json.push_str(if place == 0 { "[[" } else { ",[" });
-        let mut first = true;
-        for argument in arguments.iter().filter(|argument| length(argument).is_some()) {
-            if !first {
+        let columns = arguments.iter().filter(|argument| argument.places().is_some());
+        for (number, argument) in columns.enumerate() {
+            if number > 0 {
                 json.push(',');
             }
-            first = false;
-            json.push_str(&match argument {
-                Arg::Ints(values) => values.get(place).map(ToString::to_string).unwrap_or_default(),
-                Arg::Moneys(values) => values.get(place).map(|amount| format!("\"{amount}\"")).unwrap_or_default(),
-                Arg::Texts(values) => {
-                    serde_json::Value::from(values.get(place).copied().unwrap_or_default()).to_string()
-                }
-                Arg::One(_) => String::new(),
-            });
+            // A String takes whatever is written to it.
+            let _ = match argument.at(place) {
+                Some(Value::Int(value)) => write!(json, "{value}"),
+                Some(Value::Money(amount)) => write!(json, "\"{amount}\""),
+                Some(Value::Text(text)) => write!(json, "{}", serde_json::Value::from(text)),
+                _ => write!(json, "null"),
+            };
         }
         json.push(']');
     }
@@ -419,7 +352,7 @@ mod tests {
             Arg::Texts(&["a\"b", "\\"]),
         ];
         assert_eq!(document(&arguments, 2), Wire::Bytes(br#"[[1,"0.05","a\"b"],[-2,"-10.00","\\"]]"#.to_vec()));
-        assert_eq!(element(&arguments[2], 1), Some(Wire::Bytes(b"-10.00".to_vec())));
-        assert_eq!(element(&arguments[1], 2), None);
+        assert_eq!(arguments[2].at(1).map(to_wire), Some(Wire::Bytes(b"-10.00".to_vec())));
+        assert_eq!(arguments[1].at(2), None);
     }
 }

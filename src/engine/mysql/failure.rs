@@ -2,6 +2,7 @@
 
 use mysql_async::{DriverError, IoError, ServerError};
 
+use crate::engine::dialect::Dialect;
 use crate::engine::{Error, Failure, RetryReason};
 use crate::visible::one_line;
 
@@ -21,7 +22,7 @@ pub const DUPLICATE_KEY: u16 = 1062;
 
 /// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection
 /// is gone.
-pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool) -> Failure {
+pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool, dialect: &Dialect) -> Failure {
     let Some(refusal) = refusal(error) else {
         // Only a parameter or a value of a wrong type leaves the connection usable.
         return match error {
@@ -35,6 +36,9 @@ pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool) -> Failure {
         };
     };
     let retry = |reason| Failure::Retry { reason, detail: told(error) };
+    if let Some(reason) = dialect.retries(&refusal.code.to_string()) {
+        return retry(reason);
+    }
     match refusal.code {
         DEADLOCK => retry(RetryReason::Deadlock),
         LOCK_WAIT_TIMEOUT => retry(RetryReason::LockTimeout),
@@ -100,6 +104,7 @@ pub fn told(error: &mysql_async::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::dialect::Wire;
 
     fn server(code: u16, state: &str) -> mysql_async::Error {
         ServerError { code, message: "so it\nis".to_owned(), state: state.to_owned() }.into()
@@ -107,7 +112,8 @@ mod tests {
 
     #[test]
     fn errors_are_told_apart() {
-        let reason = |code, state| match of_transaction(&server(code, state), true) {
+        let usual = Dialect::choose(Wire::Mysql, None).unwrap();
+        let reason = |code, state| match of_transaction(&server(code, state), true, usual) {
             Failure::Retry { reason, .. } => Some(reason),
             _ => None,
         };
@@ -115,12 +121,14 @@ mod tests {
         assert_eq!(reason(1205, "HY000"), Some(RetryReason::LockTimeout));
         assert_eq!(reason(1020, "HY000"), Some(RetryReason::Serialization));
         for (code, state) in [(1053, "08S01"), (1927, "70100"), (1158, "08S01")] {
-            let failure = of_transaction(&server(code, state), true);
+            let failure = of_transaction(&server(code, state), true, usual);
             assert!(matches!(failure, Failure::Disconnected { ambiguous: true, .. }), "{code}: {failure:?}");
         }
         let gone = mysql_async::Error::Io(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
-        assert!(matches!(of_transaction(&gone, false), Failure::Disconnected { ambiguous: false, .. }));
-        let Failure::Invalid(text) = of_transaction(&server(1064, "42000"), true) else { panic!("a wrong statement") };
+        assert!(matches!(of_transaction(&gone, false, usual), Failure::Disconnected { ambiguous: false, .. }));
+        let Failure::Invalid(text) = of_transaction(&server(1064, "42000"), true, usual) else {
+            panic!("a wrong statement")
+        };
         assert_eq!(text, "so it is [error 1064, SQLSTATE 42000]");
     }
 }

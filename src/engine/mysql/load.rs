@@ -17,8 +17,10 @@ use super::connect::Target;
 use super::failure::{DEADLOCK, DUPLICATE_KEY, code, of_command};
 use super::read::Read;
 use super::rows::{self, Chunks};
-use super::{Port, catalog, procedure};
+use super::{catalog, procedure};
+use crate::engine::dialect::Dialect;
 use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables, side_by_side};
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, ownership};
 use crate::result::{LoadReport, Manifest};
@@ -28,57 +30,62 @@ use crate::workload::{Part, Population, Table};
 const SETTINGS: [&str; 3] = ["foreign_key_checks = 0", "innodb_lock_wait_timeout = 600", "lock_wait_timeout = 600"];
 
 /// Creates and fills the tables, or goes on with an interrupted load of the same manifest.
-pub async fn load<W: Port>(
+pub async fn load<P: Population>(
     target: &Target,
+    sql: &WorkloadSql,
     manifest: &Manifest,
-    population: &W::Population,
+    population: &P,
     jobs: usize,
     told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let jobs = jobs.max(1);
-    let database = target.database(W::NAME);
+    let database = target.database(sql.name);
     let mut phases = Phases::new(told);
     let guard = claim(target, database).await?;
 
     phases.begin("schema");
     let made = target.own_database() && create_database(target, database).await?;
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
-    prepare::<W>(&mut conn, database, manifest).await?;
+    prepare(&mut conn, database, sql, manifest).await?;
     if made {
         catalog::note_own_database(&mut conn).await?;
     }
 
     let parts = population.parts();
-    let open = phases.open_parts(W::TABLES, &parts, &catalog::parts(&mut conn).await?)?;
+    let open = phases.open_parts(sql.tables, &parts, &catalog::parts(&mut conn).await?)?;
     phases.begin("rows");
     let (to, of, from) = (target.clone(), database.to_owned(), population.clone());
-    phases.bring(open, jobs, async move |share: &Share| copy_parts::<W>(&to, &of, &from, share).await).await?;
+    phases.bring(open, jobs, async move |share: &Share| copy_parts(&to, &of, &from, share).await).await?;
 
     phases.begin("keys");
     let mut conns = try_join_all((0..jobs).map(|_| target.connect(Some(database), &SETTINGS))).await?;
-    let keys = script::statements(W::KEYS);
+    let keys = sql.keys();
     side_by_side(&mut conns, &keys, async |conn: &mut Conn, key: &Named<'_>| declare(conn, key, Declared::Index).await)
         .await?;
     if manifest.foreign_keys {
         phases.begin("foreign keys");
         // Each locks two tables, so side by side they would only get in each other's way.
-        for key in &script::statements(W::FOREIGN_KEYS) {
+        for key in &sql.foreign_keys() {
             declare(&mut conn, key, Declared::Constraint).await?;
         }
     }
-    phases.begin("procedures");
-    procedure::create::<W>(&mut conn).await?;
+    if sql.dialect.procedures {
+        phases.begin("procedures");
+        procedure::create(&mut conn, sql).await?;
+    }
 
     phases.begin("statistics");
     let expected = rows_of_tables(&parts);
     let expected = |table: usize| expected.get(&table).copied().unwrap_or(0);
-    let mut tables: Vec<(usize, &str)> = W::TABLES.iter().map(|table| table.name).enumerate().collect();
+    let mut tables: Vec<(usize, &str)> = sql.tables.iter().map(|table| table.name).enumerate().collect();
     tables.sort_by_key(|(number, _)| std::cmp::Reverse(expected(*number)));
-    side_by_side(&mut conns, &tables, async |conn: &mut Conn, (_, table): &(usize, &str)| analyze(conn, table).await)
-        .await?;
+    side_by_side(&mut conns, &tables, async |conn: &mut Conn, (_, table): &(usize, &str)| {
+        analyze(conn, sql.dialect, table).await
+    })
+    .await?;
 
     phases.begin("verify");
-    let counted = Mutex::new(vec![0; W::TABLES.len()]);
+    let counted = Mutex::new(vec![0; sql.tables.len()]);
     let count = async |conn: &mut Conn, (number, table): &(usize, &str)| {
         let rows = count(conn, table).await?;
         counted.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[*number] = rows;
@@ -86,7 +93,7 @@ pub async fn load<W: Port>(
     };
     side_by_side(&mut conns, &tables, count).await?;
     let counted = counted.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    for (number, (table, rows)) in W::TABLES.iter().zip(counted).enumerate() {
+    for (number, (table, rows)) in sql.tables.iter().zip(counted).enumerate() {
         counted_among_others(table.name, rows, expected(number))?;
         phases.report.tables.push((table.name.to_owned(), rows));
     }
@@ -127,23 +134,23 @@ async fn create_database(target: &Target, database: &str) -> Result<bool, Error>
 }
 
 /// Creates the tables, or sees that what is there is of the same manifest and unfinished.
-async fn prepare<W: Port>(conn: &mut Conn, database: &str, manifest: &Manifest) -> Result<(), Error> {
+async fn prepare(conn: &mut Conn, database: &str, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
     // What an interrupted load has not made of them is made, too.
-    goes_on(catalog::database_state::<W>(conn, database).await?, manifest)?;
-    catalog::create::<W>(conn, manifest).await
+    goes_on(catalog::database_state(conn, database, sql).await?, manifest)?;
+    catalog::create(conn, sql, manifest).await
 }
 
 /// Sends parts of the population until there are no more, or the load is stopped.
-async fn copy_parts<W: Port>(
+async fn copy_parts<P: Population>(
     target: &Target,
     database: &str,
-    population: &W::Population,
+    population: &P,
     share: &Share,
 ) -> Result<(), Error> {
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
     let tables = population.tables();
     while let Some(part) = share.take() {
-        match copy_part::<W>(&mut conn, population, &tables[part.table], *part, &share.stop).await? {
+        match copy_part(&mut conn, population, &tables[part.table], *part, &share.stop).await? {
             Some(Sent::Now { bytes }) => share.brought(part, bytes),
             Some(Sent::Before) => share.resumed(part),
             None => break,
@@ -161,9 +168,9 @@ enum Sent {
 }
 
 /// Sends one part in one transaction, which notes it. None if the load was stopped.
-async fn copy_part<W: Port>(
+async fn copy_part<P: Population>(
     conn: &mut Conn,
-    population: &W::Population,
+    population: &P,
     table: &Table,
     part: Part,
     stop: &Arc<AtomicBool>,
@@ -274,9 +281,9 @@ async fn declare(conn: &mut Conn, key: &Named<'_>, kind: Declared) -> Result<(),
 }
 
 /// Has the server look at a table for its plans.
-pub(super) async fn analyze(conn: &mut Conn, table: &str) -> Result<(), Error> {
+pub(super) async fn analyze(conn: &mut Conn, dialect: &Dialect, table: &str) -> Result<(), Error> {
     let told: Vec<(String, String, String, String)> = conn
-        .rows(format!("ANALYZE TABLE {table}"))
+        .rows(dialect.statistics.replace("{table}", table))
         .await
         .map_err(|error| of_command(&format!("cannot analyze {table}"), &error))?;
     match told.iter().find(|(_, _, kind, _)| kind.eq_ignore_ascii_case("error")) {
@@ -297,22 +304,22 @@ pub(super) async fn count(conn: &mut Conn, table: &str) -> Result<u64, Error> {
 /// Removes the workload's tables, its procedures and what Graymark keeps with them, if its manifest proves that they
 /// are its own; the database too, if Graymark made it and nothing else is in it. The server takes no dropped table
 /// back: what else hangs on them is looked for first.
-pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
-    let database = target.database(W::NAME);
+pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error> {
+    let database = target.database(sql.name);
     let guard = claim(target, database).await?;
     let failed = |error| of_command("cannot remove the tables", &error);
     let mut conn = target.connect(None, &["foreign_key_checks = 0", "lock_wait_timeout = 600"]).await?;
-    if !ownership::droppable(catalog::database_state::<W>(&mut conn, database).await?)? {
+    if !ownership::droppable(catalog::database_state(&mut conn, database, sql).await?)? {
         return release(guard).await;
     }
-    let mut tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
+    let mut tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
     conn.query_drop(format!("USE `{database}`")).await.map_err(failed)?;
-    let dependents = catalog::dependents(&mut conn, &tables).await?;
+    let dependents = catalog::dependents(&mut conn, sql).await?;
     if !dependents.is_empty() {
         return Err(ownership::needed_by(&dependents.join(", ")));
     }
     let own = catalog::is_own_database(&mut conn, database).await.map_err(failed)?;
-    for procedure in script::statements(W::PROCEDURES) {
+    for procedure in script::statements(sql.procedures()) {
         let drop = format!("DROP PROCEDURE IF EXISTS `{database}`.{}", procedure.name);
         conn.query_drop(drop).await.map_err(failed)?;
     }
@@ -322,10 +329,10 @@ pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
         conn.query_drop(format!("DROP TABLE IF EXISTS `{database}`.{table}")).await.map_err(failed)?;
     }
     if own {
-        let sql = "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = ?) \
+        let query = "SELECT (SELECT count(*) FROM information_schema.tables WHERE table_schema = ?) \
                    + (SELECT count(*) FROM information_schema.routines WHERE routine_schema = ?) \
                    + (SELECT count(*) FROM information_schema.events WHERE event_schema = ?)";
-        let left: Option<u64> = conn.first_of(sql, (database, database, database)).await.map_err(failed)?;
+        let left: Option<u64> = conn.first_of(query, (database, database, database)).await.map_err(failed)?;
         if left == Some(0) {
             conn.query_drop(format!("DROP DATABASE `{database}`")).await.map_err(failed)?;
         }

@@ -5,7 +5,6 @@ mod catalog;
 mod check;
 pub mod connect;
 mod connection;
-mod debitcredit;
 mod failure;
 mod load;
 pub mod local;
@@ -15,27 +14,29 @@ mod option_file;
 mod ordered;
 mod procedure;
 mod read;
+mod reply;
 mod restore;
 mod rows;
 mod scan;
 mod tls;
-mod tpcc;
 mod value;
 mod warm;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use connection::{Command, Connection};
+pub use connection::Connection;
 use mysql_async::Conn;
 use read::Read;
 
 use crate::engine::Options;
 use crate::engine::address;
+use crate::engine::dialect::Dialect;
 use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Session};
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::Procedures;
@@ -46,32 +47,6 @@ use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 
-/// What a workload brings to run on MySQL: its SQL, and its transactions over a connection.
-pub trait Port: Workload {
-    /// Its sessions.
-    type Session: Session<Self>;
-
-    /// Its secondary indexes, each statement under the name of the index that it makes. Largest tables first.
-    const KEYS: &'static str;
-    /// Its foreign keys, each statement under the name of the constraint that it makes.
-    const FOREIGN_KEYS: &'static str;
-    /// Its procedures, each under its name.
-    const PROCEDURES: &'static str;
-    /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
-    const RESTORE: &'static str;
-    /// The named queries of its consistency conditions.
-    const CONSISTENCY: &'static str;
-    /// The query of its effects, under the name `effects`.
-    const EFFECTS_SQL: &'static str;
-
-    /// The tables of a profile, each statement under the table's name.
-    fn schema(profile: usize) -> &'static str;
-    /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
-    fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
-    /// A session over a connection that has these commands.
-    fn session(connection: Connection, via: Via) -> Self::Session;
-}
-
 /// A MySQL or MariaDB database.
 #[derive(Debug)]
 pub struct Mysql {
@@ -80,6 +55,7 @@ pub struct Mysql {
     /// The server's process and data directory, if it runs on this machine and is not ours.
     neighbour: Option<(u32, PathBuf)>,
     identity: Identity,
+    dialect: &'static Dialect,
     via: Via,
     isolation: Isolation,
 }
@@ -88,15 +64,15 @@ impl Mysql {
     /// Opens `mysql://…`, or starts a private server for `mysql:local[?data=DIR&NAME=VALUE…]`. Nothing is written to
     /// the database.
     pub async fn open(options: Options) -> Result<Mysql, Error> {
-        let (server, shown, url) = match local::parse(options.url.reveal())? {
+        let (server, shown, url, asked) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
-                wanted.settings.extend(private_settings(options.settings, local::is_setting)?);
-                let server = server::mariadb::Server::start(&wanted)?;
+                wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
+                let server = server::mariadb::Server::start(&wanted.options)?;
                 let url = DatabaseUrl::from(server.url());
-                (Some(server), Some(shown), url)
+                (Some(server), Some(shown), url, Some(wanted.dialect))
             }
-            None if options.settings.is_empty() => (None, None, options.url),
+            None if options.settings.is_empty() => (None, None, options.url, None),
             None => {
                 return Err(Error::Usage(
                     "settings can be given to a private server only (mysql:local): set them at the server that is there".to_owned(),
@@ -108,6 +84,9 @@ impl Mysql {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?,
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
+        let dialect = asked.unwrap_or(target.dialect);
+        let via = WorkloadSql::via(dialect, options.via)?;
+        let isolation = dialect.isolation.unwrap_or(options.isolation);
         let mut conn = target.connect(None, &[]).await?;
         let about = target.in_time(async {
             about(&mut conn).await.map_err(|error| failure::of_command("cannot ask for the server's version", &error))
@@ -121,8 +100,7 @@ impl Mysql {
         let version = about.version.split_once("-MariaDB").map_or(about.version.as_str(), |(version, _)| version);
         let identity =
             Identity { name: name.to_owned(), version: version.to_owned(), url: shown.unwrap_or_else(|| target.url()) };
-        let via = options.via.unwrap_or(Via::Procedures);
-        Ok(Mysql { target, server, neighbour, identity, via, isolation: options.isolation })
+        Ok(Mysql { target, server, neighbour, identity, dialect, via, isolation })
     }
 
     /// The private server, if this is one.
@@ -140,6 +118,11 @@ impl Mysql {
             Some(server) => server.pid(),
             None => self.neighbour.as_ref().map(|(pid, _)| *pid),
         }
+    }
+
+    /// The workload's SQL in this database's dialect.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
     }
 
     /// A connection to the workload's database.
@@ -169,8 +152,8 @@ fn neighbour(about: &About) -> Option<(u32, PathBuf)> {
     here.then_some((pid, data))
 }
 
-impl<W: Port> Engine<W> for Mysql {
-    type Session = <W as Port>::Session;
+impl<W: SqlWorkload> Engine<W> for Mysql {
+    type Session = W::Session<Connection>;
 
     fn identity(&self) -> &Identity {
         &self.identity
@@ -202,7 +185,7 @@ impl<W: Port> Engine<W> for Mysql {
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let level = format!("TRANSACTION ISOLATION LEVEL {}", self.isolation.words());
         let mut conn = self.target.connect(None, &[&level]).await?;
-        let mut settings = check::settings::<W>(&mut conn, self.target.database(W::NAME)).await?;
+        let mut settings = check::settings(&mut conn, self.target.database(W::NAME), &self.sql::<W>()).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
     }
@@ -223,7 +206,8 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
-        catalog::database_state::<W>(&mut self.target.connect(None, &[]).await?, self.target.database(W::NAME)).await
+        let mut conn = self.target.connect(None, &[]).await?;
+        catalog::database_state(&mut conn, self.target.database(W::NAME), &self.sql::<W>()).await
     }
 
     async fn load(
@@ -233,19 +217,19 @@ impl<W: Port> Engine<W> for Mysql {
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load::<W>(&self.target, manifest, population, jobs, told).await
+        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told).await
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
         match self.via {
             Via::Statements => Ok(Procedures::Unused),
-            Via::Procedures => procedure::compare::<W>(&mut self.conn::<W>().await?).await,
+            Via::Procedures => procedure::compare(&mut self.conn::<W>().await?, &self.sql::<W>()).await,
         }
     }
 
     async fn renew_procedures(&self) -> Result<(), Error> {
         let guard = load::claim(&self.target, self.target.database(W::NAME)).await?;
-        procedure::create::<W>(&mut self.conn::<W>().await?).await?;
+        procedure::create(&mut self.conn::<W>().await?, &self.sql::<W>()).await?;
         load::release(guard).await
     }
 
@@ -255,15 +239,15 @@ impl<W: Port> Engine<W> for Mysql {
         population: &W::Population,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore::<W>(&self.target, manifest, population, told).await
+        restore::restore(&self.target, &self.sql::<W>(), manifest, population, told).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        load::drop_tables::<W>(&self.target).await
+        load::drop_tables(&self.target, &self.sql::<W>()).await
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
-        check::check::<W>(&mut self.conn::<W>().await?, told).await
+        check::check(&mut self.conn::<W>().await?, &self.sql::<W>(), told).await
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -271,7 +255,7 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
-        check::effects::<W>(&mut self.conn::<W>().await?).await
+        check::effects(&mut self.conn::<W>().await?, &self.sql::<W>()).await
     }
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
@@ -279,7 +263,7 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
-        maintain::maintain::<W>(&mut self.conn::<W>().await?, kind).await
+        maintain::maintain(&mut self.conn::<W>().await?, &self.sql::<W>(), kind).await
     }
 
     async fn warm_up(
@@ -304,7 +288,7 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
-        scan::table_bytes::<W>(&mut self.conn::<W>().await?).await
+        scan::table_bytes(&mut self.conn::<W>().await?, W::TABLES).await
     }
 
     async fn answers(&self) -> bool {
@@ -316,11 +300,9 @@ impl<W: Port> Engine<W> for Mysql {
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
-        let commands = W::commands(self.via);
-        let commands =
-            commands.map_err(|why| Error::Database(format!("MySQL's dialect of {} is incomplete: {why}", W::NAME)))?;
-        let connection =
-            Connection::open(&self.target, self.target.database(W::NAME), &commands, self.isolation.words()).await?;
+        let commands = self.sql::<W>().commands(self.via)?;
+        let (database, isolation) = (self.target.database(W::NAME), self.isolation.words());
+        let connection = Connection::open(&self.target, database, self.dialect, &commands, isolation).await?;
         Ok(W::session(connection, self.via))
     }
 }

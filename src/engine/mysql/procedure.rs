@@ -3,11 +3,10 @@
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Row};
 
-use super::Port;
 use super::failure::{self, of_command};
 use super::read::Read;
 use crate::engine::Error;
-use crate::engine::sql::script;
+use crate::engine::sql::{WorkloadSql, script};
 use crate::result::Procedures;
 use crate::result::procedures::Source;
 
@@ -15,8 +14,8 @@ use crate::result::procedures::Source;
 const NO_PROCEDURE: u16 = 1305;
 
 /// Makes the procedures, or makes them anew, in the connection's database.
-pub async fn create<W: Port>(conn: &mut Conn) -> Result<(), Error> {
-    for procedure in script::statements(W::PROCEDURES) {
+pub async fn create(conn: &mut Conn, sql: &WorkloadSql) -> Result<(), Error> {
+    for procedure in script::statements(sql.procedures()) {
         let failed = |error| of_command(&format!("cannot create the procedure {}", procedure.name), &error);
         conn.query_drop(format!("DROP PROCEDURE IF EXISTS {}", procedure.name)).await.map_err(failed)?;
         conn.query_drop(procedure.sql).await.map_err(failed)?;
@@ -25,9 +24,9 @@ pub async fn create<W: Port>(conn: &mut Conn) -> Result<(), Error> {
 }
 
 /// Compares the procedures of the connection's database with those that this program makes there.
-pub async fn compare<W: Port>(conn: &mut Conn) -> Result<Procedures, Error> {
+pub async fn compare(conn: &mut Conn, sql: &WorkloadSql) -> Result<Procedures, Error> {
     let mut found = Vec::new();
-    for procedure in script::statements(W::PROCEDURES) {
+    for procedure in script::statements(sql.procedures()) {
         let shown: Result<Option<Row>, _> = conn.first(format!("SHOW CREATE PROCEDURE {}", procedure.name)).await;
         let source = match shown {
             Err(error) if failure::code(&error) == Some(NO_PROCEDURE) => Source::Other,
@@ -71,6 +70,7 @@ fn essence(statement: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::dialect::{Dialect, Wire};
     use crate::workload::debitcredit::DebitCredit;
     use crate::workload::tpcc::Tpcc;
 
@@ -87,8 +87,10 @@ mod tests {
         assert_ne!(essence(&kept.replace("(4, 4)", "(4, 3)")), essence(ours));
         assert_eq!(essence("CREATE PROCEDURE f(IN a int)\nREADS SQL DATA\nSELECT a"), Some(("IN a int", "SELECT a")));
         assert_eq!(essence("CREATE PROCEDURE f(IN a int)\n    SQL SECURITY INVOKER\nSELECT a"), None);
-        for procedure in script::statements(Tpcc::PROCEDURES).iter().chain(&script::statements(DebitCredit::PROCEDURES))
-        {
+        let dialect = Dialect::choose(Wire::Mysql, None).unwrap();
+        let tpcc = script::statements(WorkloadSql::of::<Tpcc>(dialect).procedures());
+        let debitcredit = script::statements(WorkloadSql::of::<DebitCredit>(dialect).procedures());
+        for procedure in tpcc.iter().chain(&debitcredit) {
             assert!(
                 essence(procedure.sql).is_some_and(|(head, body)| !head.is_empty() && body.len() > 100),
                 "{}",

@@ -14,9 +14,10 @@ use super::failure::{self, LOCK_WAIT_TIMEOUT, of_command};
 use super::load::{self, claim, release};
 use super::read::Read;
 use super::rows::{self, TextRows};
-use super::{Port, catalog, check};
+use super::{catalog, check};
 use crate::engine::Error;
 use crate::engine::load::side_by_side;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::sql::script::Named;
 use crate::result::{LoadStep, Manifest, RestoreReport};
@@ -32,21 +33,22 @@ const SIDE_BY_SIDE: usize = 4;
 const SETTINGS: [&str; 3] = ["autocommit = 0", "lock_wait_timeout = 5", "innodb_lock_wait_timeout = 5"];
 
 /// Restores the population of `manifest`.
-pub async fn restore<W: Port>(
+pub async fn restore<P: Population>(
     target: &Target,
+    sql: &WorkloadSql,
     manifest: &Manifest,
-    population: &W::Population,
+    population: &P,
     told: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
-    let script = Script::of::<W>(W::RESTORE, W::CONSISTENCY)?;
-    let database = target.database(W::NAME);
+    let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
+    let database = target.database(sql.name);
     let guard = claim(target, database).await?;
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
-    restorable(&catalog::database_state::<W>(&mut conn, database).await?, manifest)?;
+    restorable(&catalog::database_state(&mut conn, database, sql).await?, manifest)?;
     // What was read of the catalog is a transaction by now.
     conn.query_drop("COMMIT").await.map_err(|error| refused(&error))?;
     let parts = Parts::of(population);
-    let mut progress = Progress::new::<W>(told);
+    let mut progress = Progress::new(sql.tables, told);
 
     undo(&mut conn, &script, &parts, population, &mut progress).await.map_err(|error| refused(&error))?;
     drop(conn);
@@ -54,19 +56,19 @@ pub async fn restore<W: Port>(
 
     let mut conns = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(Some(database), &[]))).await?;
     progress.step("analyze");
-    let mut tables: Vec<usize> = (0..W::TABLES.len()).collect();
+    let mut tables: Vec<usize> = (0..sql.tables.len()).collect();
     tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
     side_by_side(&mut conns, &tables, async |conn: &mut Conn, table: &usize| {
-        load::analyze(conn, W::TABLES[*table].name).await
+        load::analyze(conn, sql.dialect, sql.tables[*table].name).await
     })
     .await?;
     progress.phase("analyze");
 
     progress.step("verify");
     let began = Instant::now();
-    let counted = Mutex::new(vec![0; W::TABLES.len()]);
+    let counted = Mutex::new(vec![0; sql.tables.len()]);
     let count = async |conn: &mut Conn, table: &usize| {
-        let rows = load::count(conn, W::TABLES[*table].name).await?;
+        let rows = load::count(conn, sql.tables[*table].name).await?;
         if let Some(counted) = counted.lock().unwrap_or_else(PoisonError::into_inner).get_mut(*table) {
             *counted = rows;
         }
@@ -74,7 +76,7 @@ pub async fn restore<W: Port>(
     };
     side_by_side(&mut conns, &tables, count).await?;
     let counted = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
-    progress.found(parts.cardinality::<W>(&counted, began.elapsed().as_secs_f64()));
+    progress.found(parts.cardinality(sql.tables, &counted, began.elapsed().as_secs_f64()));
     let found = Mutex::new(std::collections::BTreeMap::new());
     let conditions: Vec<_> = script.conditions.iter().enumerate().collect();
     let check = async |conn: &mut Conn, (place, condition): &(usize, &Named<'static>)| {

@@ -11,7 +11,7 @@ use super::read::Read;
 use crate::engine::Error;
 use crate::engine::scan;
 use crate::result::scan::{CacheState, Scanned};
-use crate::workload::{Table, Workload};
+use crate::workload::Table;
 
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.
 pub(super) fn empty_caches(mysql: &Mysql, all: bool) -> Result<CacheState, Error> {
@@ -34,9 +34,9 @@ pub(super) async fn scan(conn: &mut Conn, table: &Table) -> Result<Scanned, Erro
 }
 
 /// Bytes of each table with its primary key, as InnoDB reckons them.
-pub(super) async fn table_bytes<W: Workload>(conn: &mut Conn) -> Result<BTreeMap<String, u64>, Error> {
+pub(super) async fn table_bytes(conn: &mut Conn, tables: &[Table]) -> Result<BTreeMap<String, u64>, Error> {
     let sql = "SELECT CAST(table_name AS CHAR), CAST(data_length AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
     let sizes: Vec<(String, u64)> =
         conn.rows(sql).await.map_err(|error| of_command("cannot tell the size of the tables", &error))?;
-    Ok(sizes.into_iter().filter(|(name, _)| W::TABLES.iter().any(|table| table.name == name)).collect())
+    Ok(sizes.into_iter().filter(|(name, _)| tables.iter().any(|table| table.name == name)).collect())
 }

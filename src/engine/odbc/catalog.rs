@@ -4,17 +4,22 @@ use std::collections::BTreeMap;
 
 use super::connection::Connection;
 use super::diagnostic::{Diagnostic, Meaning};
-use super::dialect::{Dialect, Texts};
+use super::dialect::Dialect;
 use super::parameter::Param;
-use super::port::{self, Port};
 use super::program;
+use super::schema;
 use super::statement::Reply;
+use crate::engine::dialect::Texts;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script;
 use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
 
 /// The version of [`Manifest`] that this program writes and understands.
 const FORMAT: u32 = 1;
+
+/// Files of the dialect's folders with Graymark's own tables and questions.
+const CATALOGS: [&str; 2] = ["catalog.sql", "dependents.sql"];
 
 /// Graymark's own tables.
 pub(super) const TABLES: [&str; 2] = ["graymark_manifest", "graymark_parts"];
@@ -32,13 +37,14 @@ pub(super) fn failed(what: &str, error: &Diagnostic) -> Error {
 }
 
 /// The steps of a statement of the dialect's catalog; none if it has none of this name.
-fn steps(dialect: &Dialect, name: &str) -> Vec<program::Step> {
-    let found = script::statements(dialect.catalog).into_iter().find(|statement| statement.name == name);
+fn steps(dialect: Dialect, name: &str) -> Vec<program::Step> {
+    let texts = CATALOGS.iter().flat_map(|file| dialect.whole.own_texts(file));
+    let found = texts.flat_map(script::statements).find(|statement| statement.name == name);
     found.map(|statement| program::steps(&dialect.words(statement.sql))).unwrap_or_default()
 }
 
 /// Executes a statement of the dialect's catalog.
-fn execute(connection: &Connection, dialect: &Dialect, name: &str, parameters: &[Param<'_>]) -> Result<(), Diagnostic> {
+fn execute(connection: &Connection, dialect: Dialect, name: &str, parameters: &[Param<'_>]) -> Result<(), Diagnostic> {
     for step in steps(dialect, name) {
         let mut statement = connection.prepare(&step.sql)?;
         for (position, place) in step.places.iter().enumerate() {
@@ -53,12 +59,17 @@ fn execute(connection: &Connection, dialect: &Dialect, name: &str, parameters: &
 }
 
 /// The rows of a question of the dialect's catalog; none if it does not ask it.
-pub(super) fn ask(connection: &Connection, dialect: &Dialect, name: &str) -> Result<Option<Reply>, Diagnostic> {
+pub(super) fn ask(connection: &Connection, dialect: Dialect, name: &str) -> Result<Option<Reply>, Diagnostic> {
     steps(dialect, name).first().map(|step| connection.query(&step.sql)).transpose()
 }
 
 /// Makes Graymark's tables.
-pub(super) fn write<W: Port>(connection: &Connection, dialect: &Dialect, manifest: &Manifest) -> Result<(), Error> {
+pub(super) fn write(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    dialect: Dialect,
+    manifest: &Manifest,
+) -> Result<(), Error> {
     let json = serde_json::to_string(manifest)
         .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
     let write = || {
@@ -69,20 +80,20 @@ pub(super) fn write<W: Port>(connection: &Connection, dialect: &Dialect, manifes
                 done => done?,
             }
         }
-        execute(connection, dialect, "write manifest", &[Param::Text(W::NAME), Param::Text(&json)])
+        execute(connection, dialect, "write manifest", &[Param::Text(sql.name), Param::Text(&json)])
     };
     write().map_err(|error| failed("cannot make Graymark's own tables", &error))
 }
 
 /// All of the population is there.
-pub(super) fn complete(connection: &Connection, dialect: &Dialect) -> Result<(), Error> {
+pub(super) fn complete(connection: &Connection, dialect: Dialect) -> Result<(), Error> {
     execute(connection, dialect, "complete", &[]).map_err(|error| failed("cannot end the load", &error))
 }
 
 /// A part's rows are there.
 pub(super) fn add_part(
     connection: &Connection,
-    dialect: &Dialect,
+    dialect: Dialect,
     table: &str,
     number: u32,
     loaded: Loaded,
@@ -93,7 +104,7 @@ pub(super) fn add_part(
 }
 
 /// The loaded parts by table and number.
-pub(super) fn parts(connection: &Connection, dialect: &Dialect) -> Result<BTreeMap<(String, u32), Loaded>, Error> {
+pub(super) fn parts(connection: &Connection, dialect: Dialect) -> Result<BTreeMap<(String, u32), Loaded>, Error> {
     let what = "cannot read what is loaded already";
     let reply = ask(connection, dialect, "read parts").map_err(|error| failed(what, &error))?.unwrap_or_default();
     let unreadable = |why: crate::engine::Failure| Error::Database(format!("{what}: {why}"));
@@ -117,13 +128,17 @@ pub(super) fn is_there(error: &Diagnostic) -> bool {
 }
 
 /// What the database holds of the workload.
-pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<DatabaseState, Error> {
+pub(super) fn database_state(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    dialect: Dialect,
+) -> Result<DatabaseState, Error> {
     let look = |error: &Diagnostic| failed("cannot look at the database", error);
     let foreign = |what: String| Ok(ownership::foreign(&what, "the database's own client", "a database of its own"));
     let reply = match ask(connection, dialect, "read manifest") {
         Ok(reply) => reply.unwrap_or_default(),
         Err(error) if is_missing(&error) => {
-            let unproven = there::<W>(connection)?;
+            let unproven = there(sql, connection)?;
             return if unproven.is_empty() {
                 Ok(DatabaseState::Nothing)
             } else {
@@ -134,8 +149,8 @@ pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect
         Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
     };
     // A load that was killed before its first word.
-    let there = there::<W>(connection)?;
-    if reply.rows.is_empty() && !W::TABLES.iter().any(|table| there.contains(&table.name)) {
+    let there = there(sql, connection)?;
+    if reply.rows.is_empty() && !sql.tables.iter().any(|table| there.contains(&table.name)) {
         return Ok(DatabaseState::Nothing);
     }
     let [row] = &reply.rows[..] else {
@@ -144,7 +159,7 @@ pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect
     let read = |column| row.optional_text(column).map_err(|why| Error::Database(format!("graymark_manifest: {why}")));
     let read = |column| read(column).map(Option::unwrap_or_default);
     let (workload, text, complete) = (read(0)?, read(1)?, read(2)?);
-    if workload != W::NAME {
+    if workload != sql.name {
         return Ok(DatabaseState::Other { workload: workload.to_owned() });
     }
     let manifest: Manifest = match serde_json::from_str(text) {
@@ -157,7 +172,7 @@ pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect
             manifest.format
         ));
     }
-    for table in W::TABLES.iter().filter(|table| there.contains(&table.name)) {
+    for table in sql.tables.iter().filter(|table| there.contains(&table.name)) {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         match connection.query(&format!("SELECT {} FROM {} WHERE 1 = 0", columns.join(", "), table.name)) {
             Ok(_) => {}
@@ -165,7 +180,7 @@ pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect
             Err(error) => return foreign(format!("the table {} is none that was loaded ({error})", table.name)),
         }
     }
-    let missing = W::TABLES.iter().map(|table| table.name).chain(TABLES).find(|name| !there.contains(name));
+    let missing = sql.tables.iter().map(|table| table.name).chain(TABLES).find(|name| !there.contains(name));
     Ok(match missing {
         // Where each table is a transaction of its own, an interrupted load may not have made them all.
         Some(table) if complete == "1" || dialect.texts != Texts::Plain => {
@@ -177,9 +192,9 @@ pub(super) fn database_state<W: Port>(connection: &Connection, dialect: &Dialect
 }
 
 /// The tables of the workload's and of Graymark's names that are there.
-fn there<W: Port>(connection: &Connection) -> Result<Vec<&'static str>, Error> {
+fn there(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<&'static str>, Error> {
     let mut there = Vec::new();
-    for table in W::TABLES.iter().map(|table| table.name).chain(TABLES) {
+    for table in sql.tables.iter().map(|table| table.name).chain(TABLES) {
         match connection.query(&format!("SELECT 1 FROM {table} WHERE 1 = 0")) {
             Ok(_) => there.push(table),
             Err(error) if is_missing(&error) => {}
@@ -190,12 +205,12 @@ fn there<W: Port>(connection: &Connection) -> Result<Vec<&'static str>, Error> {
 }
 
 /// Removes the workload's tables and Graymark's own, if the manifest proves that they are.
-pub(super) fn drop_tables<W: Port>(connection: &Connection, dialect: &Dialect) -> Result<(), Error> {
-    if !ownership::droppable(database_state::<W>(connection, dialect)?)? {
+pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<(), Error> {
+    if !ownership::droppable(database_state(sql, connection, dialect)?)? {
         return Ok(());
     }
     let cannot = |error: Diagnostic| failed("cannot remove the tables", &error);
-    let there = there::<W>(connection)?;
+    let there = there(sql, connection)?;
     let reply = ask(connection, dialect, "dependents").map_err(cannot)?.unwrap_or_default();
     let text = |row: &super::row::Row, at| row.text(at).map(str::to_owned).unwrap_or_default();
     let all: Vec<[String; 3]> = reply.rows.iter().map(|row| [text(row, 0), text(row, 1), text(row, 2)]).collect();
@@ -208,7 +223,7 @@ pub(super) fn drop_tables<W: Port>(connection: &Connection, dialect: &Dialect) -
         connection.execute(sql).map_err(cannot)?;
     }
     super::begin(connection, dialect).map_err(cannot)?;
-    match remove::<W>(connection, dialect, &there) {
+    match remove(sql, connection, dialect, &there) {
         Ok(()) => super::commit(connection, dialect).map_err(cannot),
         Err(error) => {
             // The first error is the one to tell.
@@ -219,10 +234,10 @@ pub(super) fn drop_tables<W: Port>(connection: &Connection, dialect: &Dialect) -
     }
 }
 
-fn remove<W: Port>(connection: &Connection, dialect: &Dialect, there: &[&str]) -> Result<(), Diagnostic> {
-    let prefix = dialect.prefix.replace("{schema}", W::NAME);
+fn remove(sql: &WorkloadSql, connection: &Connection, dialect: Dialect, there: &[&str]) -> Result<(), Diagnostic> {
+    let prefix = dialect.prefix.replace("{schema}", sql.name);
     // What proves the others to be Graymark's goes last.
-    let order = port::children_first::<W>().into_iter().chain(TABLES.into_iter().rev());
+    let order = schema::children_first(sql).into_iter().chain(TABLES.into_iter().rev());
     let tables: Vec<String> = order.filter(|name| there.contains(name)).map(|name| format!("{prefix}{name}")).collect();
     if dialect.drop.contains("{tables}") {
         connection.execute(&dialect.drop.replace("{tables}", &tables.join(", ")))?;
@@ -232,7 +247,7 @@ fn remove<W: Port>(connection: &Connection, dialect: &Dialect, there: &[&str]) -
         }
     }
     if dialect.texts == Texts::Postgres {
-        for step in program::steps(W::DROP) {
+        for step in program::steps(sql.drop_procedures()) {
             connection.execute(&step.sql)?;
         }
     }

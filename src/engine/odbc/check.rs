@@ -7,10 +7,10 @@ use super::catalog::{self, failed};
 use super::connection::Connection;
 use super::diagnostic::Diagnostic;
 use super::dialect::Dialect;
-use super::port::Port;
+use crate::engine::Error;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::engine::{Error, sqlite};
 use crate::result::Finding;
 use crate::workload::trace::Trace;
 
@@ -18,9 +18,13 @@ use crate::workload::trace::Trace;
 const EXAMPLES: usize = 5;
 
 /// Runs the workload's conditions one after the other.
-pub(super) fn check<W: Port>(connection: &Connection, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub(super) fn check(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    told: &mut dyn FnMut(&Finding),
+) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
-    for condition in script::statements(<W as sqlite::Port>::CONSISTENCY) {
+    for condition in script::statements(sql.consistency()) {
         let finding = find(connection, &condition);
         let finding = finding.map_err(|error| failed(&format!("cannot check condition {}", condition.name), &error))?;
         told(&finding);
@@ -50,18 +54,15 @@ pub(super) fn find(connection: &Connection, condition: &Named<'_>) -> Result<Fin
 }
 
 /// The running totals of the workload's effects.
-pub(super) fn effects<W: Port>(connection: &Connection) -> Result<Vec<i64>, Error> {
-    let sql = script::select(<W as sqlite::Port>::EFFECTS_SQL, &["effects"]);
-    let sql = sql.map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
-    let text = sql.first().copied().unwrap_or_default();
-    let reply = connection.query(text).map_err(|error| failed("cannot count what was done", &error))?;
+pub(super) fn effects(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<i64>, Error> {
+    let reply = connection.query(sql.effects_query()?).map_err(|error| failed("cannot count what was done", &error))?;
     let row = reply.rows.first();
     let total = |name: &&str| {
         let column = reply.columns.iter().position(|column| column.eq_ignore_ascii_case(name));
         let total = row.zip(column).and_then(|(row, column)| row.long(column).ok());
         total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
     };
-    W::EFFECTS.iter().map(total).collect()
+    sql.effects.iter().map(total).collect()
 }
 
 /// How many rows there are for each trace.
@@ -81,13 +82,13 @@ pub(super) fn rows_of(connection: &Connection, traces: &[Trace]) -> Result<Optio
 /// What driver and database tell, and the settings that matter to the result.
 pub(super) fn settings(
     connection: &Connection,
-    dialect: &Dialect,
+    dialect: Dialect,
     isolation: &str,
 ) -> Result<BTreeMap<String, String>, Error> {
     let capabilities = connection.capabilities();
     let mut settings: BTreeMap<String, String> = [
         ("isolation", isolation.to_owned()),
-        ("odbc_dialect", dialect.name.to_owned()),
+        ("odbc_dialect", dialect.whole.name.to_owned()),
         ("odbc_driver", capabilities.driver),
         ("odbc_driver_version", capabilities.driver_version),
     ]

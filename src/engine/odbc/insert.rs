@@ -17,7 +17,7 @@ const ARRAY: usize = 500;
 
 /// Writes rows by arrays. After a failure it takes nothing more.
 pub(super) struct Insert {
-    dialect: &'static Dialect,
+    dialect: Dialect,
     statement: Statement,
     /// The values of each column in PostgreSQL's notation, if the driver would send an array of rows one by one; else
     /// empty.
@@ -32,7 +32,7 @@ impl Insert {
     /// Into these columns of a table.
     pub(super) fn new(
         connection: &Connection,
-        dialect: &'static Dialect,
+        dialect: Dialect,
         table: &str,
         columns: &[Column],
     ) -> Result<Insert, Diagnostic> {
@@ -119,7 +119,7 @@ fn text(table: &str, columns: &[Column], by_columns: bool) -> String {
     format!("INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays})")
 }
 
-fn sample(dialect: &Dialect, kind: ColumnKind) -> Param<'static> {
+fn sample(dialect: Dialect, kind: ColumnKind) -> Param<'static> {
     param(
         dialect,
         match kind {

@@ -11,54 +11,56 @@ use tokio::sync::mpsc;
 use super::catalog::{self, Loaded, failed};
 use super::connection::Connection;
 use super::diagnostic::Diagnostic;
-use super::dialect::{Dialect, Texts};
+use super::dialect::Dialect;
 use super::insert::Insert;
-use super::port::{self, Port};
+use super::schema;
 use super::{Odbc, program};
 use crate::engine::Error;
+use crate::engine::dialect::Texts;
 use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::sql::WorkloadSql;
 use crate::result::{LoadReport, Manifest};
 use crate::workload::{Part, Population, Rows, Table};
 
 /// Loads a population, or goes on with one that was interrupted.
-pub(super) async fn load<W: Port>(
+pub(super) async fn load(
+    sql: &WorkloadSql,
     odbc: &Odbc,
     manifest: &Manifest,
-    population: &W::Population,
+    population: &impl Population,
     jobs: usize,
     told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let (mut phases, dialect) = (Phases::new(told), odbc.dialect);
-    let connection = odbc.connect::<W>()?;
-    let profile = W::profile(&manifest.parameters).unwrap_or_default();
-    let goes_on = goes_on_or_name(&catalog::database_state::<W>(&connection, dialect)?, manifest, "another database")?;
+    let connection = odbc.connect(sql.name)?;
+    let goes_on = goes_on_or_name(&catalog::database_state(sql, &connection, dialect)?, manifest, "another database")?;
     if !goes_on || dialect.texts == Texts::Plain {
         phases.begin("schema");
-        create::<W>(&connection, dialect, manifest, profile, goes_on)?;
+        create(sql, &connection, dialect, manifest, goes_on)?;
     }
     phases.begin("rows");
     let jobs = if dialect.begin.is_some() { 1 } else { jobs };
-    rows::<W>(&mut phases, odbc, &connection, population, jobs).await?;
+    rows(sql, &mut phases, odbc, &connection, population, jobs).await?;
 
     phases.begin("keys");
-    for (name, sql) in port::keys::<W>(dialect, profile) {
-        make(&connection, name, sql)?;
+    for (name, text) in schema::keys(sql, dialect, manifest) {
+        make(&connection, name, text)?;
         tokio::task::yield_now().await;
     }
     if manifest.foreign_keys {
         phases.begin("foreign keys");
-        for (name, sql) in port::foreign_keys::<W>(dialect) {
-            make(&connection, name, &sql)?;
+        for (name, text) in schema::foreign_keys(sql, dialect) {
+            make(&connection, name, &text)?;
             tokio::task::yield_now().await;
         }
         if dialect.texts == Texts::Sqlite {
             see_parents(&connection)?;
         }
     }
-    if let Some(statistics) = dialect.statistics {
+    if dialect.statistics("").is_some() {
         phases.begin("statistics");
-        for table in population.tables() {
-            let done = connection.execute(&statistics.replace("{table}", table.name));
+        for statement in population.tables().iter().filter_map(|table| dialect.statistics(table.name)) {
+            let done = connection.execute(&statement);
             done.map_err(|error| failed("cannot make statistics", &error))?;
             tokio::task::yield_now().await;
         }
@@ -71,23 +73,23 @@ pub(super) async fn load<W: Port>(
 
 /// Makes the tables, or those of them that an interrupted load has not made. What proves them to be Graymark's comes
 /// first, for not every database takes tables back.
-fn create<W: Port>(
+fn create(
+    sql: &WorkloadSql,
     connection: &Connection,
-    dialect: &Dialect,
+    dialect: Dialect,
     manifest: &Manifest,
-    profile: usize,
     goes_on: bool,
 ) -> Result<(), Error> {
     let cannot = |error: &Diagnostic| failed("cannot create the tables", error);
     // Where tables belong to transactions, there are all of them or none.
     super::begin(connection, dialect).map_err(|error| cannot(&error))?;
     if let Some(schema) = dialect.schema {
-        connection.execute(&schema.replace("{schema}", W::NAME)).map_err(|error| cannot(&error))?;
+        connection.execute(&schema.replace("{schema}", sql.name)).map_err(|error| cannot(&error))?;
     }
     if !goes_on {
-        catalog::write::<W>(connection, dialect, manifest)?;
+        catalog::write(sql, connection, dialect, manifest)?;
     }
-    for text in port::tables::<W>(dialect, profile, manifest.foreign_keys) {
+    for text in schema::tables(sql, dialect, manifest) {
         for step in program::steps(&text) {
             match connection.execute(&step.sql) {
                 Err(error) if goes_on && catalog::is_there(&error) => {}
@@ -128,11 +130,12 @@ pub(super) fn count(connection: &Connection, table: &str) -> Result<u64, Error> 
     count.map(i64::unsigned_abs).ok_or_else(|| Error::Database(format!("{what}: the database gives no number")))
 }
 
-async fn rows<W: Port>(
+async fn rows(
+    sql: &WorkloadSql,
     phases: &mut Phases<'_>,
     odbc: &Odbc,
     connection: &Connection,
-    population: &W::Population,
+    population: &impl Population,
     jobs: usize,
 ) -> Result<(), Error> {
     let loaded = catalog::parts(connection, odbc.dialect)?;
@@ -147,10 +150,10 @@ async fn rows<W: Port>(
     let mut loaders = Loaders { stop: Arc::default(), threads: Vec::new() };
     let parts = Arc::new(Mutex::new(parts));
     for _ in 0..jobs {
-        let (odbc, population, parts) = (odbc.clone(), population.clone(), Arc::clone(&parts));
+        let (sql, odbc, population, parts) = (*sql, odbc.clone(), population.clone(), Arc::clone(&parts));
         let (stop, tell) = (Arc::clone(&loaders.stop), tell.clone());
         let work = move || {
-            let done = work::<W>(&odbc, &population, &parts, &stop, &tell);
+            let done = work(&sql, &odbc, &population, &parts, &stop, &tell);
             if let Err(error) = done {
                 // Nobody hears it if another loader's error came first.
                 let _ = tell.send(Err(error));
@@ -197,14 +200,15 @@ impl Drop for Loaders {
 }
 
 /// Loads one part after the other.
-fn work<W: Port>(
+fn work(
+    sql: &WorkloadSql,
     odbc: &Odbc,
-    population: &W::Population,
+    population: &impl Population,
     parts: &Mutex<VecDeque<Part>>,
     stop: &AtomicBool,
     tell: &mpsc::UnboundedSender<Result<Loaded, Error>>,
 ) -> Result<(), Error> {
-    let connection = odbc.connect::<W>()?;
+    let connection = odbc.connect(sql.name)?;
     let mut rows = population.rows();
     loop {
         let part = parts.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -221,7 +225,7 @@ fn work<W: Port>(
 /// Loads a part in one transaction; none if it was stopped.
 fn load_part(
     connection: &Connection,
-    dialect: &'static Dialect,
+    dialect: Dialect,
     table: &Table,
     part: &Part,
     rows: &mut impl Rows,

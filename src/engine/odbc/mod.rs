@@ -7,29 +7,26 @@
 mod catalog;
 mod check;
 pub mod connection;
-mod debitcredit;
 pub mod diagnostic;
 pub mod dialect;
 mod handle;
 mod insert;
 mod load;
 pub mod parameter;
-mod port;
 mod program;
 pub(in crate::engine) mod read;
 mod restore;
 pub mod row;
+mod schema;
 pub mod session;
 pub mod statement;
 pub mod target;
-mod tpcc;
 mod warm;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use port::Port;
 use tokio::sync::Mutex;
 
 use self::catalog::failed;
@@ -43,9 +40,9 @@ use super::{
     Options, RestoreReport, Unobserved, Via,
 };
 use crate::engine::seed::Reading;
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
-use crate::workload::Workload;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 
@@ -54,7 +51,7 @@ use crate::workload::value::RowSink;
 pub struct Odbc {
     target: Target,
     identity: Identity,
-    dialect: &'static Dialect,
+    dialect: Dialect,
     isolation: Isolation,
     /// The right to write, where a database has one writer.
     writer: Arc<Mutex<()>>,
@@ -79,7 +76,7 @@ impl Odbc {
         let connection = Connection::open(&target).map_err(|error| unreachable_because(&target, &error))?;
         let capabilities = connection.capabilities();
         let dialect = Dialect::of(&capabilities.dbms, target.dialect())?;
-        if dialect.isolation.is_none()
+        if dialect.whole.isolation.is_none()
             && capabilities.isolation_levels != 0
             && capabilities.isolation_levels & isolation_bit(options.isolation) == 0
         {
@@ -92,11 +89,16 @@ impl Odbc {
         Ok(Odbc { target, identity, dialect, isolation: options.isolation, writer: Arc::default() })
     }
 
+    /// The workload's SQL in the dialect of the database.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect.whole)
+    }
+
     /// A connection whose statements commit at once, in the dialect of the database.
-    fn connect<W: Workload>(&self) -> Result<Connection, Error> {
+    fn connect(&self, workload: &str) -> Result<Connection, Error> {
         let connection = Connection::open(&self.target).map_err(|error| unreachable_because(&self.target, &error))?;
         for sql in self.dialect.session {
-            let done = connection.execute(&sql.replace("{schema}", W::NAME));
+            let done = connection.execute(&sql.replace("{schema}", workload));
             done.map_err(|error| failed("cannot set up a session", &error))?;
         }
         Ok(connection)
@@ -106,24 +108,26 @@ impl Odbc {
     ///
     /// # Errors
     /// If there is no connection, nothing of the workload is loaded, or the database refuses a statement.
-    pub fn session<W: Port>(&self, statements: &[&str]) -> Result<W::OdbcSession, Error> {
-        let connection = self.connect::<W>()?;
-        let manifest = self.loaded::<W>(&connection)?;
+    pub fn session<W: SqlWorkload>(&self, statements: &[&str]) -> Result<W::Session<Session>, Error> {
+        let (sql, connection) = (self.sql::<W>(), self.connect(W::NAME)?);
+        let manifest = self.loaded(&sql, &connection)?;
         let ready = || {
-            match self.dialect.isolation {
+            match self.dialect.whole.isolation {
                 // After connecting: what is set before, some drivers forget.
                 None => connection.set_isolation(self.isolation)?,
                 Some(_) if manifest.foreign_keys => connection.execute("PRAGMA foreign_keys = ON").map(|_| ())?,
                 Some(_) => {}
             }
-            Session::new(connection, self.dialect, statements, <W as Port>::note, Arc::clone(&self.writer))
+            Session::new(connection, self.dialect, statements, sql.note(), Arc::clone(&self.writer))
         };
-        ready().map(W::odbc_session).map_err(|error| failed("cannot prepare the workload's statements", &error))
+        ready()
+            .map(|session| W::session(session, Via::Statements))
+            .map_err(|error| failed("cannot prepare the workload's statements", &error))
     }
 
-    fn loaded<W: Port>(&self, connection: &Connection) -> Result<Manifest, Error> {
+    fn loaded(&self, sql: &WorkloadSql, connection: &Connection) -> Result<Manifest, Error> {
         let not_loaded = |why: &str| Err(Error::Database(format!("{}: {why}", self.identity.url)));
-        match catalog::database_state::<W>(connection, self.dialect)? {
+        match catalog::database_state(sql, connection, self.dialect)? {
             DatabaseState::Complete(manifest) => Ok(manifest),
             DatabaseState::Nothing => not_loaded("it holds nothing of the workload: load it first"),
             DatabaseState::Unfinished(_) => {
@@ -164,7 +168,7 @@ fn turned_away(message: &str) -> bool {
 }
 
 /// Begins a transaction on a connection that commits every statement at once.
-fn begin(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> {
+fn begin(connection: &Connection, dialect: Dialect) -> Result<(), Diagnostic> {
     match dialect.begin {
         Some(begin) => connection.execute(begin).map(|_| ()),
         None => connection.set_autocommit(false),
@@ -172,7 +176,7 @@ fn begin(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> {
 }
 
 /// Commits it.
-fn commit(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> {
+fn commit(connection: &Connection, dialect: Dialect) -> Result<(), Diagnostic> {
     match dialect.begin {
         Some(_) => connection.execute("COMMIT").map(|_| ()),
         None => connection.commit().and_then(|()| connection.set_autocommit(true)),
@@ -180,15 +184,15 @@ fn commit(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> 
 }
 
 /// Takes it back.
-fn rollback(connection: &Connection, dialect: &Dialect) -> Result<(), Diagnostic> {
+fn rollback(connection: &Connection, dialect: Dialect) -> Result<(), Diagnostic> {
     match dialect.begin {
         Some(_) => connection.execute("ROLLBACK").map(|_| ()),
         None => connection.rollback().and_then(|()| connection.set_autocommit(true)),
     }
 }
 
-impl<W: Port> Engine<W> for Odbc {
-    type Session = W::OdbcSession;
+impl<W: SqlWorkload> Engine<W> for Odbc {
+    type Session = W::Session<Session>;
 
     fn identity(&self) -> &Identity {
         &self.identity
@@ -199,7 +203,7 @@ impl<W: Port> Engine<W> for Odbc {
     }
 
     fn isolation(&self) -> &str {
-        self.dialect.isolation.unwrap_or(self.isolation.words())
+        self.dialect.whole.isolation.unwrap_or(self.isolation).words()
     }
 
     fn blocking(&self) -> bool {
@@ -213,7 +217,7 @@ impl<W: Port> Engine<W> for Odbc {
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
-        check::settings(&self.connect::<W>()?, self.dialect, <Odbc as Engine<W>>::isolation(self))
+        check::settings(&self.connect(W::NAME)?, self.dialect, <Odbc as Engine<W>>::isolation(self))
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {
@@ -225,7 +229,7 @@ impl<W: Port> Engine<W> for Odbc {
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
-        catalog::database_state::<W>(&self.connect::<W>()?, self.dialect)
+        catalog::database_state(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
     }
 
     async fn load(
@@ -235,7 +239,7 @@ impl<W: Port> Engine<W> for Odbc {
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load::<W>(self, manifest, population, jobs, told).await
+        load::load(&self.sql::<W>(), self, manifest, population, jobs, told).await
     }
 
     async fn restore(
@@ -244,27 +248,27 @@ impl<W: Port> Engine<W> for Odbc {
         population: &W::Population,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore::<W>(self, manifest, population, told).await
+        restore::restore(&self.sql::<W>(), self, manifest, population, told).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        catalog::drop_tables::<W>(&self.connect::<W>()?, self.dialect)
+        catalog::drop_tables(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
-        check::check::<W>(&self.connect::<W>()?, told)
+        check::check(&self.sql::<W>(), &self.connect(W::NAME)?, told)
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
-        load::count(&self.connect::<W>()?, table).map(Some)
+        load::count(&self.connect(W::NAME)?, table).map(Some)
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
-        check::effects::<W>(&self.connect::<W>()?)
+        check::effects(&self.sql::<W>(), &self.connect(W::NAME)?)
     }
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&self.connect::<W>()?, traces)
+        check::rows_of(&self.connect(W::NAME)?, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
@@ -275,7 +279,7 @@ impl<W: Port> Engine<W> for Odbc {
             MaintenanceKind::Vacuum => {
                 Ok(MaintenanceOutcome::Absent("ODBC has no common way to ask for a vacuum".to_owned()))
             }
-            MaintenanceKind::WarmUp => warm::everything::<W>(&self.connect::<W>()?),
+            MaintenanceKind::WarmUp => warm::everything(&self.sql::<W>(), &self.connect(W::NAME)?),
         }
     }
 
@@ -285,12 +289,12 @@ impl<W: Port> Engine<W> for Odbc {
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error> {
-        warm::at_random::<W>(&self.connect::<W>()?, population, seed, told).await
+        warm::at_random::<W>(&self.connect(W::NAME)?, population, seed, told).await
     }
 
     async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
         let values = if self.dialect.integers { read::Values::Integers } else { read::Values::Plain };
-        read::read(&self.connect::<W>()?, reading, values, sink).await.map(|()| true)
+        read::read(&self.connect(W::NAME)?, reading, values, sink).await.map(|()| true)
     }
 
     async fn answers(&self) -> bool {
@@ -301,10 +305,8 @@ impl<W: Port> Engine<W> for Odbc {
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
-        let statements = port::statements::<W>(self.dialect);
-        let statements = statements.map_err(|why| {
-            Error::Database(format!("the {} dialect of {} is incomplete: {why}", self.dialect.name, W::NAME))
-        })?;
+        let commands = self.sql::<W>().commands(Via::Statements)?;
+        let statements: Vec<&str> = commands.into_iter().flatten().map(|command| command.sql).collect();
         self.session::<W>(&statements)
     }
 }

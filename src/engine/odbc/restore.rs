@@ -7,41 +7,42 @@ use super::connection::Connection;
 use super::diagnostic::Diagnostic;
 use super::dialect::Dialect;
 use super::insert::Insert;
-use super::port::{self, Port};
 use super::{Odbc, check, program};
+use crate::engine::Error;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
-use crate::engine::{Error, sqlite};
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Column, Population, Rows};
 
 /// Restores the population of `manifest`.
-pub(super) async fn restore<W: Port>(
+pub(super) async fn restore(
+    sql: &WorkloadSql,
     odbc: &Odbc,
     manifest: &Manifest,
-    population: &W::Population,
+    population: &impl Population,
     told: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
     let dialect = odbc.dialect;
-    let Some(text) = port::restore::<W>(dialect) else {
+    let Ok(text) = sql.restore() else {
         return Err(Error::Usage(format!(
             "over ODBC, Graymark has no restore for {}: remove the tables with graymark drop and load again",
             odbc.identity.name
         )));
     };
-    let script = Script::of::<W>(text, <W as sqlite::Port>::CONSISTENCY)?;
-    let connection = odbc.connect::<W>()?;
-    restorable(&catalog::database_state::<W>(&connection, dialect)?, manifest)?;
+    let script = Script::of(sql.tables, text, sql.consistency())?;
+    let connection = odbc.connect(sql.name)?;
+    restorable(&catalog::database_state(sql, &connection, dialect)?, manifest)?;
     let parts = Parts::of(population);
-    let mut progress = Progress::new::<W>(told);
-    undo::<W>(&connection, dialect, &script, &parts, &mut population.rows(), &mut progress)
+    let mut progress = Progress::new(sql.tables, told);
+    undo(sql, &connection, dialect, &script, &parts, &mut population.rows(), &mut progress)
         .await
         .map_err(|error| failed("cannot restore", &error))?;
     progress.phase("undo");
-    if let Some(statistics) = dialect.statistics {
+    if dialect.statistics("").is_some() {
         progress.step("statistics");
-        for table in W::TABLES {
+        for statement in sql.tables.iter().filter_map(|table| dialect.statistics(table.name)) {
             tokio::task::yield_now().await;
-            let done = connection.execute(&statistics.replace("{table}", table.name));
+            let done = connection.execute(&statement);
             done.map_err(|error| failed("cannot make statistics", &error))?;
         }
         progress.phase("statistics");
@@ -49,11 +50,11 @@ pub(super) async fn restore<W: Port>(
     progress.step("verify");
     let began = Instant::now();
     let mut counted = Vec::new();
-    for table in W::TABLES {
+    for table in sql.tables {
         tokio::task::yield_now().await;
         counted.push(super::load::count(&connection, table.name)?);
     }
-    progress.found(parts.cardinality::<W>(&counted, began.elapsed().as_secs_f64()));
+    progress.found(parts.cardinality(sql.tables, &counted, began.elapsed().as_secs_f64()));
     for condition in &script.conditions {
         tokio::task::yield_now().await;
         let finding = check::find(&connection, condition);
@@ -63,9 +64,10 @@ pub(super) async fn restore<W: Port>(
     Ok(progress.end())
 }
 
-async fn undo<W: Port>(
+async fn undo(
+    sql: &WorkloadSql,
     connection: &Connection,
-    dialect: &'static Dialect,
+    dialect: Dialect,
     script: &Script,
     parts: &Parts,
     rows: &mut impl Rows,
@@ -86,25 +88,26 @@ async fn undo<W: Port>(
                     progress.undone(*table, connection.execute(&part.sql)?);
                 }
             }
-            Step::Generate(made) => generate::<W>(connection, dialect, statement.sql, made, parts, rows)?,
+            Step::Generate(made) => generate(sql, connection, dialect, statement.sql, made, parts, rows)?,
         }
     }
     super::commit(connection, dialect)
 }
 
-fn generate<W: Port>(
+fn generate(
+    sql: &WorkloadSql,
     connection: &Connection,
-    dialect: &'static Dialect,
-    sql: &str,
+    dialect: Dialect,
+    query: &str,
     made: &Generated,
     parts: &Parts,
     rows: &mut impl Rows,
 ) -> Result<(), Diagnostic> {
     let into = format!("{}{}", dialect.temporary, made.into);
-    let columns = W::TABLES.get(made.table).map(|table| table.columns).unwrap_or_default();
+    let columns = sql.tables.get(made.table).map(|table| table.columns).unwrap_or_default();
     let columns: Vec<Column> = columns.iter().filter(|column| made.columns.contains(&column.name)).copied().collect();
     let mut sink = Insert::new(connection, dialect, &into, &columns)?;
-    for key in &connection.query(sql)?.rows {
+    for key in &connection.query(query)?.rows {
         let unit = key.int(0).ok().zip(key.int(1).ok());
         let Some((part, unit)) = unit.and_then(|(number, unit)| parts.find(made.table, number, unit)) else { continue };
         rows.write(part, unit, &mut made.pick(&mut sink));

@@ -1,6 +1,7 @@
 //! A row: columns as text, and the values that the text stands for.
 
 use crate::engine::Failure;
+use crate::engine::sql;
 use crate::workload::value::{Money, Rate, Timestamp};
 
 /// Decimal places of money, and of taxes and discounts.
@@ -108,6 +109,36 @@ impl Row {
     /// Date and time.
     pub fn time(&self, column: usize) -> Result<Timestamp, Failure> {
         self.must(column, self.optional_time(column)?)
+    }
+}
+
+impl sql::Row for Row {
+    fn int(&self, column: usize) -> Result<i32, Failure> {
+        Row::int(self, column)
+    }
+
+    fn optional_int(&self, column: usize) -> Result<Option<i32>, Failure> {
+        Row::optional_int(self, column)
+    }
+
+    fn money(&self, column: usize) -> Result<Money, Failure> {
+        Row::money(self, column)
+    }
+
+    fn rate(&self, column: usize) -> Result<Rate, Failure> {
+        Row::rate(self, column)
+    }
+
+    fn text(&self, column: usize) -> Result<&str, Failure> {
+        Row::text(self, column)
+    }
+
+    fn time(&self, column: usize) -> Result<Timestamp, Failure> {
+        Row::time(self, column)
+    }
+
+    fn optional_time(&self, column: usize) -> Result<Option<Timestamp>, Failure> {
+        Row::optional_time(self, column)
     }
 }
 

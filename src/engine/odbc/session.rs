@@ -12,11 +12,8 @@ use super::program::{self, NOTE, Role};
 use super::row::Row;
 use super::statement::Statement;
 use crate::engine::Failure;
-use crate::engine::sql::{self, Arg, Call, Counts, MAX_CALLS};
+use crate::engine::sql::{self, Arg, Call, Counts, MAX_CALLS, Note};
 use crate::workload::value::{Money, Rate, Timestamp, Value};
-
-/// Makes the `?note` of a statement from its number, its arguments and what was chosen.
-pub type Note = fn(usize, &[Arg<'_>], Option<i64>) -> Option<String>;
 
 /// One SQL statement of a dialect's statement, prepared.
 struct Step {
@@ -32,7 +29,7 @@ pub struct Session {
     statements: Vec<Vec<Step>>,
     connection: Connection,
     guard: Option<OwnedMutexGuard<()>>,
-    dialect: &'static Dialect,
+    dialect: Dialect,
     writer: Arc<Mutex<()>>,
     note: Note,
     open: bool,
@@ -53,7 +50,7 @@ impl Session {
     /// of asking.
     pub(super) fn new(
         connection: Connection,
-        dialect: &'static Dialect,
+        dialect: Dialect,
         statements: &[&str],
         note: Note,
         writer: Arc<Mutex<()>>,
@@ -133,7 +130,7 @@ impl Session {
             return Err(Failure::Invalid(format!("the dialect has no statement {number}")));
         };
         // Without array parameters there is one place; of columns without any length there is none.
-        let places = arguments.iter().find_map(length).unwrap_or(1);
+        let places = arguments.iter().find_map(Arg::places).unwrap_or(1);
         let rounds = if dialect.arrays { places.min(1) } else { places };
         let mut count = 0;
         for place in 0..rounds {
@@ -183,21 +180,17 @@ impl sql::Connection for Session {
         }
         Ok(counts)
     }
-}
 
-fn length(argument: &Arg<'_>) -> Option<usize> {
-    match argument {
-        Arg::One(_) => None,
-        Arg::Ints(values) => Some(values.len()),
-        Arg::Moneys(values) => Some(values.len()),
-        Arg::Texts(values) => Some(values.len()),
+    fn unreadable(&mut self, why: &Failure) -> Failure {
+        self.lost = true;
+        Failure::unreadable(why)
     }
 }
 
 /// Works all steps for one place of the arguments. The rows returned or, where there are none, affected.
 #[expect(clippy::too_many_arguments, reason = "all that a statement is worked with; it has one caller")]
 fn round(
-    dialect: &Dialect,
+    dialect: Dialect,
     steps: &mut [Step],
     at: usize,
     number: usize,
@@ -266,7 +259,7 @@ fn round(
 }
 
 fn bind(
-    dialect: &Dialect,
+    dialect: Dialect,
     step: &mut Step,
     number: usize,
     arguments: &[Arg<'_>],
@@ -277,13 +270,11 @@ fn bind(
     for (position, wanted) in step.places.iter().enumerate() {
         let array;
         let value = match arguments.get(*wanted) {
-            Some(argument) if dialect.arrays && length(argument).is_some() => {
+            Some(argument) if dialect.arrays && argument.places().is_some() => {
                 array = array_of(argument);
                 Param::Text(&array)
             }
-            Some(argument) => {
-                value_of(argument, place).map(|value| param(dialect, value)).ok_or_else(|| missing(number))?
-            }
+            Some(argument) => argument.at(place).map(|value| param(dialect, value)).ok_or_else(|| missing(number))?,
             None if *wanted == NOTE => {
                 let of = chosen.and_then(|chosen| match chosen.value {
                     Param::Int(value) => Some(i64::from(value)),
@@ -306,17 +297,8 @@ fn missing(number: usize) -> Failure {
     Failure::Invalid(format!("statement {number} of the dialect has a parameter that nobody gives"))
 }
 
-fn value_of<'a>(argument: &Arg<'a>, place: usize) -> Option<Value<'a>> {
-    match argument {
-        Arg::One(value) => Some(*value),
-        Arg::Ints(values) => values.get(place).map(|value| Value::Int(*value)),
-        Arg::Moneys(values) => values.get(place).map(|value| Value::Money(*value)),
-        Arg::Texts(values) => values.get(place).map(|value| Value::Text(value)),
-    }
-}
-
 /// A value as the dialect stores it.
-pub(super) fn param<'a>(dialect: &Dialect, value: Value<'a>) -> Param<'a> {
+pub(super) fn param<'a>(dialect: Dialect, value: Value<'a>) -> Param<'a> {
     match value {
         Value::Money(value) if dialect.integers => Param::Long(value.0),
         Value::Rate(value) if dialect.integers => Param::Long(value.0.into()),
@@ -341,13 +323,13 @@ pub(super) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-fn moment(dialect: &Dialect, row: &Row, column: usize) -> Result<Timestamp, Failure> {
+fn moment(dialect: Dialect, row: &Row, column: usize) -> Result<Timestamp, Failure> {
     if dialect.integers { row.long(column).map(Timestamp) } else { row.time(column) }
 }
 
 /// A row in the dialect's types.
 struct Reading<'a> {
-    dialect: &'a Dialect,
+    dialect: Dialect,
     row: &'a Row,
 }
 

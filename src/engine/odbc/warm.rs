@@ -4,6 +4,7 @@ use super::catalog::failed;
 use super::connection::Connection;
 use super::parameter::Param;
 use super::statement::Statement;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::warm::{self, Reader};
 use crate::engine::{Error, MaintenanceOutcome};
 use crate::workload::{Population, Workload};
@@ -59,9 +60,9 @@ impl Reader for Rows {
 }
 
 /// Reads all tables from end to end.
-pub(super) fn everything<W: Workload>(connection: &Connection) -> Result<MaintenanceOutcome, Error> {
+pub(super) fn everything(sql: &WorkloadSql, connection: &Connection) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0;
-    for table in W::TABLES {
+    for table in sql.tables {
         // The last column is in no index, so that the rows themselves are read.
         let last = table.columns.last().map_or("*", |column| column.name);
         let reply = connection.query(&format!("SELECT COUNT({last}) FROM {}", table.name));
@@ -71,6 +72,6 @@ pub(super) fn everything<W: Workload>(connection: &Connection) -> Result<Mainten
     }
     Ok(MaintenanceOutcome::Read {
         rows,
-        work: format!("{rows} rows of {} tables read from end to end", W::TABLES.len()),
+        work: format!("{rows} rows of {} tables read from end to end", sql.tables.len()),
     })
 }

@@ -6,13 +6,12 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::Port;
 use super::failure::of_command;
 use super::routine;
 use super::schema::Schema;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
-use crate::workload::Workload;
 
 /// The tables of Graymark's own in a workload's schema.
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
@@ -30,7 +29,7 @@ struct Kept {
 }
 
 /// What the workload's schema holds.
-pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result<DatabaseState, Error> {
+pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
     let failed = |error| of_command("cannot look at the database", &error);
     let there = relations(client, schema).await.map_err(failed)?;
     let foreign = |what: String| {
@@ -40,8 +39,8 @@ pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result
     };
     if !there.get(METADATA[0]).is_some_and(|relation| relation.is_table) {
         let routines = routines(client, schema).await.map_err(failed)?;
-        let tables = W::TABLES.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
-        let made = routine::routines(W::PROCEDURES).into_iter().map(|made| made.name);
+        let tables = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
+        let made = routine::routines(sql.procedures()).into_iter().map(|made| made.name);
         let unproven: Vec<&str> = tables.chain(made.filter(|name| routines.contains(*name))).collect();
         return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
@@ -52,8 +51,8 @@ pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result
     if lacks(METADATA[0], &["manifest", "state"]).is_some() {
         return foreign(format!("its {} is none of Graymark's", METADATA[0]));
     }
-    let sql = format!("SELECT manifest::text, state::text FROM {schema}.graymark_manifest");
-    let rows = client.query_typed(&sql, &[]).await.map_err(failed)?;
+    let query = format!("SELECT manifest::text, state::text FROM {schema}.graymark_manifest");
+    let rows = client.query_typed(&query, &[]).await.map_err(failed)?;
     let [row] = rows.as_slice() else {
         return foreign(format!("its {} has {} rows instead of one", METADATA[0], rows.len()));
     };
@@ -64,13 +63,13 @@ pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result
         Err(error) => return foreign(format!("its {} cannot be read: {error}", METADATA[0])),
     };
     let workload = workload.unwrap_or_else(|| schema.name().to_owned());
-    if workload != W::NAME {
+    if workload != sql.name {
         return Ok(DatabaseState::Other { workload });
     }
     if manifest.format != FORMAT {
         return foreign(format!("it was loaded by another Graymark (format {}), which may remove it", manifest.format));
     }
-    for table in W::TABLES.iter().filter(|table| there.contains_key(table.name)) {
+    for table in sql.tables.iter().filter(|table| there.contains_key(table.name)) {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         if let Some(column) = lacks(table.name, &columns) {
             return foreign(format!(
@@ -82,7 +81,7 @@ pub async fn database_state<W: Port>(client: &Client, schema: &Schema) -> Result
             return foreign(format!("{} is no table", table.name));
         }
     }
-    let missing = W::TABLES.iter().map(|table| table.name).chain(METADATA).find(|name| !there.contains_key(*name));
+    let missing = sql.tables.iter().map(|table| table.name).chain(METADATA).find(|name| !there.contains_key(*name));
     Ok(match missing {
         Some(missing) => DatabaseState::Damaged {
             why: format!("schema {} has tables of the workload, but no {missing}", schema.name()),
@@ -123,25 +122,23 @@ async fn routines(client: &Client, schema: &Schema) -> Result<HashSet<String>, t
 }
 
 /// Creates the workload's tables and Graymark's own, empty, in one transaction; the schema too, unless it is there.
-pub async fn create<W: Workload>(
-    client: &Client,
-    schema: &Schema,
-    tables: &str,
-    manifest: &Manifest,
-) -> Result<(), Error> {
-    let kept = Kept { workload: Some(W::NAME.to_owned()), manifest: manifest.clone() };
+pub async fn create(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
+    let kept = Kept { workload: Some(sql.name.to_owned()), manifest: manifest.clone() };
     let json = serde_json::to_string(&kept)
         .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
     let create = async || {
         client.batch_execute("BEGIN").await?;
-        let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
-        let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await?;
+        let query = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
+        let rows = client.query_typed(query, &[(&schema.name(), Type::TEXT)]).await?;
         if !rows.first().map_or(Ok(false), |row| row.try_get(0))? {
             let make = format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS '{OWN_SCHEMA}'");
             client.batch_execute(&make).await?;
         }
         client
-            .batch_execute(&format!("{}\nSET LOCAL search_path TO {schema};\n{METADATA_SQL}", schema.sql(tables)))
+            .batch_execute(&format!(
+                "{}\nSET LOCAL search_path TO {schema};\n{METADATA_SQL}",
+                schema.sql(sql.schema(manifest))
+            ))
             .await?;
         let insert = "INSERT INTO graymark_manifest (manifest, state) VALUES ($1, 'loading')";
         client.execute_typed(insert, &[(&json, Type::TEXT)]).await?;

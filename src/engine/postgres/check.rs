@@ -8,10 +8,10 @@ use futures_util::TryStreamExt;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
-use super::Port;
 use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::Error;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::result::Finding;
@@ -39,13 +39,14 @@ const UNLOGGED: &str = "SELECT string_agg(relname::text, ', ' ORDER BY relname) 
     WHERE nspname::text = $1::text AND relname::text = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relpersistence <> 'p'";
 
 /// Runs the workload's conditions one after the other.
-pub async fn check<W: Port>(
+pub async fn check(
     client: &Client,
     schema: &Schema,
+    sql: &WorkloadSql,
     told: &mut dyn FnMut(&Finding),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
-    for condition in script::statements(W::CONSISTENCY) {
+    for condition in script::statements(sql.consistency()) {
         let finding = condition_holds(client, schema, &condition).await?;
         told(&finding);
         findings.push(finding);
@@ -94,10 +95,8 @@ fn show(row: &SimpleQueryRow) -> String {
 }
 
 /// The running totals of the workload's effects.
-pub async fn effects<W: Port>(client: &Client, schema: &Schema) -> Result<Vec<i64>, Error> {
-    let sql =
-        script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
-    let messages = client.simple_query(&reading(schema, sql[0])).await;
+pub async fn effects(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
+    let messages = client.simple_query(&reading(schema, sql.effects_query()?)).await;
     let messages = messages.map_err(|error| of_command("cannot count what was done", &error))?;
     let row = messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
@@ -108,7 +107,7 @@ pub async fn effects<W: Port>(client: &Client, schema: &Schema) -> Result<Vec<i6
         let total = text.and_then(|text| text.parse().ok());
         total.ok_or_else(|| Error::Database(format!("the database has no total of {name}: is it loaded?")))
     };
-    W::EFFECTS.iter().map(total).collect()
+    sql.effects.iter().map(total).collect()
 }
 
 /// How many rows there are for each trace.
@@ -128,12 +127,12 @@ pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Resu
 }
 
 /// The settings of a session that matter to the result.
-pub async fn settings<W: Port>(client: &Client, schema: &Schema) -> Result<BTreeMap<String, String>, Error> {
+pub async fn settings(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<BTreeMap<String, String>, Error> {
     let failed = |error| of_command("cannot read the settings", &error);
     let rows = client.query_typed(SETTINGS, &[]).await.map_err(failed)?;
     let settings = rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?))).collect::<Result<_, _>>();
     let mut settings: BTreeMap<String, String> = settings.map_err(failed)?;
-    let tables: Vec<&str> = W::TABLES.iter().map(|table| table.name).collect();
+    let tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
     let parameters: [(&(dyn ToSql + Sync), Type); 2] = [(&schema.name(), Type::TEXT), (&tables, Type::TEXT_ARRAY)];
     let rows = client.query_typed(UNLOGGED, &parameters).await.map_err(failed)?;
     let unlogged: Option<String> = rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)?.flatten();

@@ -13,6 +13,7 @@ use super::schema::{self, Schema};
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
+use crate::engine::dialect::{Dialect, Wire};
 use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_host, encoded_path};
 use crate::visible::one_line;
 
@@ -44,6 +45,8 @@ pub struct Target {
     schema: Option<String>,
     /// Whether a pooler stands between: nothing may be bound to a server's session.
     pub pooler: bool,
+    /// What is said there.
+    pub dialect: &'static Dialect,
     /// What to tell the user, such as a password file that was ignored.
     pub warnings: Vec<String>,
 }
@@ -104,6 +107,7 @@ impl Target {
             options: given("options", "PGOPTIONS"),
             schema: parts.last("schema").map(schema::checked).transpose()?,
             pooler,
+            dialect: Dialect::choose(Wire::Postgres, parts.last("dialect"))?,
             warnings: Vec::new(),
         };
         if target.password.is_none() {
@@ -162,6 +166,7 @@ impl Target {
         if self.pooler {
             more.push("pooler=on".to_owned());
         }
+        more.extend(self.dialect.in_url().map(|name| format!("dialect={name}")));
         let query = if more.is_empty() { String::new() } else { format!("?{}", more.join("&")) };
         DatabaseUrl::from(format!("postgres://{user}@{place}/{database}{query}")).to_string()
     }

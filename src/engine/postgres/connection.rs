@@ -10,33 +10,29 @@ use bytes::BytesMut;
 use futures_util::TryStreamExt;
 use futures_util::future::{maybe_done, try_join_all};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, RowStream};
 
 use super::connect::Target;
 use super::failure;
+use super::reply::{Row, unfold};
 use super::schema::Schema;
-use crate::engine::sql::{self, Arg, Call, Counts, MAX_CALLS};
+use crate::engine::dialect::Dialect;
+use crate::engine::sql::{self, Arg, Call, Command, Counts, MAX_CALLS, Reply};
 use crate::engine::{Error, Failure};
-use crate::workload::value::{Money, Rate, Timestamp, Value};
+use crate::workload::value::Value;
 
-/// A statement that a session sends again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// Its text.
-    pub sql: &'static str,
-    /// Whether it writes: then a connection lost while it ran on its own leaves its fate open.
-    pub writes: bool,
-}
-
-/// A parameter of a [`Command`] with its type.
-pub type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
+/// The most arguments of a statement.
+const MAX_ARGUMENTS: usize = 16;
 
 struct Prepared {
     /// None behind a pooler, where a prepared statement may be on another server session.
     statement: Option<tokio_postgres::Statement>,
-    sql: Cow<'static, str>,
+    sql: String,
+    /// The argument, counted from 0, that each parameter stands for.
+    places: ArrayVec<usize, MAX_ARGUMENTS>,
     writes: bool,
+    reply: Reply,
 }
 
 /// A connection that executes the commands of a workload by their numbers.
@@ -48,6 +44,7 @@ pub struct Connection {
     /// Whether a transaction is open.
     open: bool,
     lost: bool,
+    dialect: &'static Dialect,
 }
 
 impl Connection {
@@ -55,19 +52,36 @@ impl Connection {
     pub async fn open(
         target: &Target,
         schema: &Schema,
+        dialect: &'static Dialect,
         commands: &[Option<Command>],
         isolation: &str,
     ) -> Result<Connection, Error> {
         let client = target.connect(&[("default_transaction_isolation", isolation)]).await?;
         let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
-        let ends = [begin.into(), "COMMIT".into(), "ROLLBACK".into()].map(|sql: Cow<'static, str>| Some((sql, false)));
-        let texts = commands.iter().map(|command| command.map(|Command { sql, writes }| (schema.sql(sql), writes)));
-        let prepare = async |text: Option<(Cow<'static, str>, bool)>| {
-            let Some((sql, writes)) = text else { return Ok(None) };
-            let statement = if target.pooler { None } else { Some(client.prepare(&sql).await?) };
-            Ok(Some(Prepared { statement, sql, writes }))
+        let ends = [begin.into(), Cow::Borrowed("COMMIT"), "ROLLBACK".into()];
+        let ends = ends.map(|sql| Some((sql, false, Reply::Rows)));
+        let texts = commands
+            .iter()
+            .map(|command| command.map(|Command { sql, writes, reply }| (schema.sql(sql), writes, reply)));
+        let mut whole = Vec::new();
+        for text in texts.chain(ends) {
+            whole.push(match text {
+                None => None,
+                Some((sql, writes, reply)) => {
+                    let wrong = |why| Error::Database(format!("a statement of the dialect is wrong: {why}"));
+                    let (sql, places) = numbered(&sql).map_err(wrong)?;
+                    Some(Prepared { statement: None, sql, places, writes, reply })
+                }
+            });
+        }
+        let prepare = async |command: Option<Prepared>| {
+            let Some(mut command) = command else { return Ok(None) };
+            if !target.pooler {
+                command.statement = Some(client.prepare(&command.sql).await?);
+            }
+            Ok(Some(command))
         };
-        let prepared = try_join_all(texts.chain(ends).map(prepare)).await;
+        let prepared = try_join_all(whole.into_iter().map(prepare)).await;
         let prepared = prepared.map_err(|error: tokio_postgres::Error| {
             let what = match error.code() {
                 Some(&SqlState::UNDEFINED_FUNCTION) => {
@@ -78,7 +92,7 @@ impl Connection {
             };
             failure::of_command(what, &error)
         })?;
-        Ok(Connection { begin: commands.len(), commands: prepared, client, open: false, lost: false })
+        Ok(Connection { begin: commands.len(), commands: prepared, client, open: false, lost: false, dialect })
     }
 
     fn command(&self, number: usize) -> Result<&Prepared, Failure> {
@@ -86,46 +100,8 @@ impl Connection {
         command.ok_or_else(|| Failure::Invalid(format!("there is no statement {number}")))
     }
 
-    /// Executes one command as a transaction of its own and returns its row.
-    pub async fn call(&mut self, number: usize, parameters: &[Parameter<'_>]) -> Result<tokio_postgres::Row, Failure> {
-        self.check_usable()?;
-        let command = self.command(number)?;
-        let writes = command.writes;
-        let work = async || {
-            let rows = match &command.statement {
-                Some(statement) => self.client.query_raw(statement, parameters.iter().map(|(value, _)| *value)).await?,
-                None => self.client.query_typed_raw(&command.sql, parameters.iter().cloned()).await?,
-            };
-            let mut rows = pin!(rows);
-            let mut answer = None;
-            while let Some(row) = rows.try_next().await? {
-                answer = Some(row);
-            }
-            Ok(answer)
-        };
-        match work().await {
-            Ok(Some(row)) => Ok(row),
-            Ok(None) => Err(self.unreadable(&Failure::Invalid("it has no row".to_owned()))),
-            Err(error) => Err(self.failed(&error, writes)),
-        }
-    }
-
-    /// The reply to a writing command, or to calls with a commit, cannot be made sense of: what it did is done, so that
-    /// the session must not go on as if it were not.
-    pub fn unreadable(&mut self, why: &Failure) -> Failure {
-        self.lost = true;
-        Failure::unreadable(why)
-    }
-
-    fn check_usable(&self) -> Result<(), Failure> {
-        match self.lost {
-            true => Err(Failure::Disconnected { ambiguous: false, detail: "the session was lost before".to_owned() }),
-            false => Ok(()),
-        }
-    }
-
     fn failed(&mut self, error: &tokio_postgres::Error, ambiguous: bool) -> Failure {
-        let failure = failure::of_transaction(error, ambiguous);
+        let failure = failure::of_transaction(error, ambiguous, self.dialect);
         self.lost |= matches!(failure, Failure::Disconnected { .. });
         failure
     }
@@ -138,6 +114,11 @@ impl Connection {
         on_row: &mut dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure>,
     ) -> Result<Counts, (usize, Problem)> {
         let mut counts = Counts::new();
+        if let [call] = calls {
+            let rows = self.send(*call).await.map_err(|problem| (0, problem))?;
+            counts.push(self.receive(0, call, rows, on_row).await.map_err(|problem| (0, problem))?);
+            return Ok(counts);
+        }
         let sent = calls.iter().map(|call| Box::pin(maybe_done(self.send(*call))));
         let mut sent: ArrayVec<_, MAX_CALLS> = sent.take(MAX_CALLS).collect();
         poll_fn(|context| {
@@ -150,13 +131,34 @@ impl Connection {
         for (place, reply) in sent.iter_mut().enumerate() {
             reply.as_mut().await;
             let Some(reply) = reply.as_mut().take_output() else { continue };
-            let mut rows = pin!(reply.map_err(|problem| (place, problem))?);
-            while let Some(row) = rows.try_next().await.map_err(|error| (place, Problem::Database(error)))? {
-                on_row(place, &Row(&row)).map_err(|failure| (place, Problem::Row(failure)))?;
-            }
-            counts.push(rows.rows_affected().unwrap_or(0));
+            let rows = reply.map_err(|problem| (place, problem))?;
+            let Some(call) = calls.get(place) else { continue };
+            counts.push(self.receive(place, call, rows, on_row).await.map_err(|problem| (place, problem))?);
         }
         Ok(counts)
+    }
+
+    /// Hands the rows of a reply to `on_row`. How many rows it had or, if none, were affected.
+    async fn receive(
+        &self,
+        place: usize,
+        call: &Call<'_>,
+        rows: RowStream,
+        on_row: &mut dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure>,
+    ) -> Result<u64, Problem> {
+        let reply = match call {
+            Call::Statement(number, _) => self.command(*number).map_err(Problem::Row)?.reply,
+            Call::Begin | Call::Commit | Call::Rollback => Reply::Rows,
+        };
+        let mut rows = pin!(rows);
+        while let Some(row) = rows.try_next().await.map_err(Problem::Database)? {
+            let read = match reply {
+                Reply::Arrays => unfold(&row, &mut |row| on_row(place, row)),
+                _ => on_row(place, &Row(&row)),
+            };
+            read.map_err(Problem::Row)?;
+        }
+        Ok(rows.rows_affected().unwrap_or(0))
     }
 
     async fn send(&self, call: Call<'_>) -> Result<RowStream, Problem> {
@@ -167,12 +169,16 @@ impl Connection {
             Call::Statement(number, arguments) => (number, arguments),
         };
         let command = self.command(number).map_err(Problem::Row)?;
+        let mut given: ArrayVec<&Arg<'_>, MAX_ARGUMENTS> = ArrayVec::new();
+        for place in &command.places {
+            let missing = || Problem::Row(Failure::Invalid(format!("statement {number} has other arguments")));
+            given.push(arguments.get(*place).ok_or_else(missing)?);
+        }
         let rows = match &command.statement {
-            Some(statement) => self.client.query_raw(statement, arguments.iter().map(Argument)).await,
+            Some(statement) => self.client.query_raw(statement, given.into_iter().map(Argument)).await,
             None => {
-                self.client
-                    .query_typed_raw(&command.sql, arguments.iter().map(|arg| (Argument(arg), type_of(arg))))
-                    .await
+                let given = given.into_iter().map(|arg| (Argument(arg), type_of(arg)));
+                self.client.query_typed_raw(&command.sql, given).await
             }
         };
         rows.map_err(Problem::Database)
@@ -229,7 +235,9 @@ impl sql::Connection for Connection {
         calls: &[Call<'_>],
         on_row: &mut dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure>,
     ) -> Result<Counts, Failure> {
-        self.check_usable()?;
+        if self.lost {
+            return Err(Failure::Disconnected { ambiguous: false, detail: "the session was lost before".to_owned() });
+        }
         let ends_open = calls.iter().fold(self.open, |open, call| match call {
             Call::Begin => true,
             Call::Commit | Call::Rollback => false,
@@ -256,6 +264,42 @@ impl sql::Connection for Connection {
         };
         if begun && !self.lost { Err(self.clean_up(failure).await) } else { Err(failure) }
     }
+
+    fn unreadable(&mut self, why: &Failure) -> Failure {
+        self.lost = true;
+        Failure::unreadable(why)
+    }
+}
+
+/// A text with its parameters numbered without a gap, and the argument, counted from 0, that each stands for. The
+/// server takes no parameter that a text leaves out.
+fn numbered(text: &str) -> Result<(String, ArrayVec<usize, MAX_ARGUMENTS>), String> {
+    let mut places: ArrayVec<usize, MAX_ARGUMENTS> = ArrayVec::new();
+    let mut sql = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        let (before, after) = rest.split_at(at + 1);
+        sql.push_str(before);
+        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, after) = after.split_at(digits);
+        rest = after;
+        if number.is_empty() {
+            continue;
+        }
+        let place = number.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let place = place.ok_or_else(|| format!("there is no parameter ${number}: {text}"))?;
+        let known = places.iter().position(|known| *known == place);
+        let number = match known {
+            Some(known) => known,
+            None => {
+                places.try_push(place).map_err(|_| format!("more than {MAX_ARGUMENTS} parameters: {text}"))?;
+                places.len() - 1
+            }
+        };
+        sql.push_str(&(number + 1).to_string());
+    }
+    sql.push_str(rest);
+    Ok((sql, places))
 }
 
 /// An argument as PostgreSQL takes it: columns are arrays.
@@ -298,41 +342,19 @@ impl ToSql for Argument<'_> {
     to_sql_checked!();
 }
 
-/// A row as the shared transactions read it.
-pub struct Row<'a>(pub &'a tokio_postgres::Row);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A column of a row; a wrong type or number is a failure.
-pub fn column<'a, T: FromSql<'a>>(row: &'a tokio_postgres::Row, column: usize) -> Result<T, Failure> {
-    row.try_get(column)
-        .map_err(|error| Failure::Invalid(format!("column {column} of a reply: {}", super::connect::chain(&error))))
-}
-
-impl sql::Row for Row<'_> {
-    fn int(&self, at: usize) -> Result<i32, Failure> {
-        column(self.0, at)
-    }
-
-    fn optional_int(&self, at: usize) -> Result<Option<i32>, Failure> {
-        column(self.0, at)
-    }
-
-    fn money(&self, at: usize) -> Result<Money, Failure> {
-        column(self.0, at)
-    }
-
-    fn rate(&self, at: usize) -> Result<Rate, Failure> {
-        column(self.0, at)
-    }
-
-    fn text(&self, at: usize) -> Result<&str, Failure> {
-        column::<&str>(self.0, at).map(|text| text.trim_end_matches(' '))
-    }
-
-    fn time(&self, at: usize) -> Result<Timestamp, Failure> {
-        column(self.0, at)
-    }
-
-    fn optional_time(&self, at: usize) -> Result<Option<Timestamp>, Failure> {
-        column(self.0, at)
+    #[test]
+    fn parameters_that_a_text_leaves_out_are_not_sent() {
+        let of = |text: &str| numbered(text).map(|(sql, places)| (sql, places.to_vec()));
+        assert_eq!(
+            of("CALL f($3::integer, $1, $12, $3)"),
+            Ok(("CALL f($1::integer, $2, $3, $1)".into(), vec![2, 0, 11]))
+        );
+        assert_eq!(of("COMMIT"), Ok(("COMMIT".to_owned(), vec![])));
+        assert_eq!(of("SELECT ' $' || $2"), Ok(("SELECT ' $' || $1".to_owned(), vec![1])));
+        assert!(of("SELECT $0").is_err());
     }
 }

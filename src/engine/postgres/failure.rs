@@ -3,12 +3,13 @@
 use tokio_postgres::error::{DbError, SqlState};
 
 use super::connect::chain;
+use crate::engine::dialect::Dialect;
 use crate::engine::{Error, Failure, RetryReason};
 use crate::visible::one_line;
 
 /// What an error means to the transaction that met it. `ambiguous` says whether it may be committed if the connection
 /// is gone.
-pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool) -> Failure {
+pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool, dialect: &Dialect) -> Failure {
     let Some(refusal) = error.as_db_error() else {
         // Only a parameter or a value that has the wrong type leaves the connection usable.
         let io =
@@ -20,6 +21,9 @@ pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool) -> Failure
         };
     };
     let retry = |reason| Failure::Retry { reason, detail: told(refusal) };
+    if let Some(reason) = dialect.retries(refusal.code().code()) {
+        return retry(reason);
+    }
     match refusal.code() {
         code if *code == SqlState::T_R_SERIALIZATION_FAILURE => retry(RetryReason::Serialization),
         code if *code == SqlState::T_R_DEADLOCK_DETECTED => retry(RetryReason::Deadlock),

@@ -1,26 +1,29 @@
 //! The URL of a private server:
-//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&NAME=VALUE…]`.
+//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&dialect=NAME&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
 use super::schema;
 use crate::engine::Error;
+use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::server::postgres::Options;
 use crate::engine::server::url;
 
-/// A private server, and the schema of the workload's tables in it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A private server, the schema of the workload's tables in it, and what is said there.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The server.
     pub options: Options,
     /// The schema, if the URL names one.
     pub schema: Option<String>,
+    /// The dialect.
+    pub dialect: &'static Dialect,
 }
 
 /// What private server a URL asks for; none if it names a server that is there.
 pub fn parse(url: &str) -> Result<Option<Wanted>, Error> {
     let Some(values) = url::values(url, &["postgres", "postgresql"])? else { return Ok(None) };
-    let (mut options, mut schema) = (Options::default(), None);
+    let (mut options, mut schema, mut dialect) = (Options::default(), None, None);
     for (name, value) in values {
         match &*name {
             "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => {
@@ -36,26 +39,29 @@ pub fn parse(url: &str) -> Result<Option<Wanted>, Error> {
                     .push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
             }
             "schema" if !value.is_empty() => schema = Some(schema::checked(&value)?),
+            "dialect" => dialect = Some(value),
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, schema= nor a setting with a value"
+                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, schema=, dialect= nor a setting with a value"
                 )));
             }
         }
     }
-    Ok(Some(Wanted { options, schema }))
+    let dialect = Dialect::choose(Wire::Postgres, dialect.as_deref())?;
+    Ok(Some(Wanted { options, schema, dialect }))
 }
 
 /// The URL that starts the same server again.
 pub fn url(wanted: &Wanted) -> String {
-    let Wanted { options, schema } = wanted;
+    let Wanted { options, schema, dialect } = wanted;
     let version = options.version.iter().map(|version| ("version".to_owned(), version.clone()));
     let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
     let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
     let schema = schema.iter().map(|schema| ("schema".to_owned(), schema.clone()));
-    url::of("postgres", version.chain(tcp).chain(common).chain(schema))
+    let dialect = dialect.in_url().map(|name| ("dialect".to_owned(), name.to_owned()));
+    url::of("postgres", version.chain(tcp).chain(common).chain(schema).chain(dialect))
 }
 
 /// Where a private server listens and who may enter is Graymark's matter.
@@ -89,7 +95,10 @@ mod tests {
     #[test]
     fn a_private_server_is_asked_for_with_its_settings() {
         assert_eq!(parse("postgres://localhost/local"), Ok(None));
-        assert_eq!(parse("postgres:local"), Ok(Some(Wanted::default())));
+        let dialect = Dialect::choose(Wire::Postgres, None).unwrap();
+        let usual = Wanted { options: Options::default(), schema: None, dialect };
+        assert_eq!(parse("postgres:local"), Ok(Some(usual)));
+        assert!(parse("postgres:local?dialect=klingon").is_err());
         let wanted =
             parse("postgres:local?version=15&data=/var/bench%20data&cpus=0,2-3&shared_buffers=1GB&pg_stat_statements.track=all")
                 .unwrap()

@@ -1,31 +1,35 @@
-//! MaintenanceOutcome: checkpoints, vacuums, and reading everything once.
+//! Maintenance: checkpoints, vacuums, and reading everything once.
 
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::failure::of_command;
 use super::schema::Schema;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
 use crate::measure::maintenance::MaintenanceKind;
-use crate::workload::Workload;
 
 /// Does some upkeep.
-pub async fn maintain<W: Workload>(
+pub async fn maintain(
     client: &Client,
     schema: &Schema,
+    sql: &WorkloadSql,
     kind: MaintenanceKind,
 ) -> Result<MaintenanceOutcome, Error> {
     match kind {
-        MaintenanceKind::Checkpoint => checkpoint(client).await,
-        MaintenanceKind::Vacuum => vacuum::<W>(client, schema).await,
-        MaintenanceKind::WarmUp => warm_up::<W>(client, schema).await,
+        MaintenanceKind::Checkpoint => checkpoint(client, sql).await,
+        MaintenanceKind::Vacuum => vacuum(client, schema, sql).await,
+        MaintenanceKind::WarmUp => warm_up(client, schema, sql).await,
     }
 }
 
 /// Asks for a checkpoint at once, as fast as the server can.
-async fn checkpoint(client: &Client) -> Result<MaintenanceOutcome, Error> {
+async fn checkpoint(client: &Client, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
+    let Some(statement) = sql.dialect.checkpoint else {
+        return Ok(MaintenanceOutcome::Absent("this dialect has no statement that asks for a checkpoint".to_owned()));
+    };
     let before = written(client).await;
-    match client.batch_execute("CHECKPOINT").await {
+    match client.batch_execute(statement).await {
         Ok(()) => {}
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             return Ok(MaintenanceOutcome::Absent(
@@ -59,27 +63,30 @@ fn number(messages: &[SimpleQueryMessage]) -> Option<i64> {
     })
 }
 
-async fn vacuum<W: Workload>(client: &Client, schema: &Schema) -> Result<MaintenanceOutcome, Error> {
-    for table in W::TABLES {
-        let sql = format!("VACUUM {schema}.{}", table.name);
+async fn vacuum(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
+    let Some(statement) = sql.dialect.vacuum else {
+        return Ok(MaintenanceOutcome::Absent("this dialect has no statement that asks for a vacuum".to_owned()));
+    };
+    for table in sql.tables {
+        let vacuum = statement.replace("{table}", &format!("{schema}.{}", table.name));
         client
-            .batch_execute(&sql)
+            .batch_execute(&vacuum)
             .await
             .map_err(|error| of_command(&format!("cannot vacuum {}", table.name), &error))?;
     }
-    Ok(MaintenanceOutcome::Done(format!("{} tables vacuumed", W::TABLES.len())))
+    Ok(MaintenanceOutcome::Done(format!("{} tables vacuumed", sql.tables.len())))
 }
 
 /// Reads all tables from end to end. Large ones pass through a few buffers of the server only, but stay in the system's
 /// page cache.
-async fn warm_up<W: Workload>(client: &Client, schema: &Schema) -> Result<MaintenanceOutcome, Error> {
+async fn warm_up(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<MaintenanceOutcome, Error> {
     let mut rows = 0_u64;
-    for table in W::TABLES {
-        let sql = format!("SELECT count(*) FROM {schema}.{}", table.name);
-        let messages = client.simple_query(&sql).await;
+    for table in sql.tables {
+        let count = format!("SELECT count(*) FROM {schema}.{}", table.name);
+        let messages = client.simple_query(&count).await;
         let messages = messages.map_err(|error| of_command(&format!("cannot read {}", table.name), &error))?;
         rows += number(&messages).unwrap_or_default().unsigned_abs();
     }
-    let work = format!("{rows} rows of {} tables read from end to end", W::TABLES.len());
+    let work = format!("{rows} rows of {} tables read from end to end", sql.tables.len());
     Ok(MaintenanceOutcome::Read { rows, work })
 }

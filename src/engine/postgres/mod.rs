@@ -5,7 +5,6 @@ mod check;
 pub mod connect;
 mod connection;
 pub mod copy;
-mod debitcredit;
 mod failure;
 mod load;
 pub mod local;
@@ -15,27 +14,29 @@ mod observe;
 mod pgpass;
 mod read;
 mod removal;
+mod reply;
 mod restore;
 pub mod routine;
 mod scan;
 pub mod schema;
 mod tls;
-mod tpcc;
 mod warm;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-pub use connection::{Command, Connection};
+pub use connection::Connection;
 use schema::Schema;
 use tokio_postgres::Client;
 
 use crate::engine::Options;
 use crate::engine::address;
+use crate::engine::dialect::Dialect;
 use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Session};
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::Procedures;
@@ -46,35 +47,6 @@ use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 
-/// What a workload brings to run on PostgreSQL: its SQL, and its transactions over a connection.
-pub trait Port: Workload {
-    /// Its sessions.
-    type Session: Session<Self>;
-
-    /// Its keys and indexes, each statement under the name of the index that it makes. Largest tables first.
-    const KEYS: &'static str;
-    /// Its foreign keys, each statement under the name of the constraint that it makes.
-    const FOREIGN_KEYS: &'static str;
-    /// Makes its procedures, or makes them anew.
-    const PROCEDURES: &'static str;
-    /// Removes its procedures.
-    const DROP: &'static str;
-    /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
-    const RESTORE: &'static str;
-    /// The named queries of its consistency conditions.
-    const CONSISTENCY: &'static str;
-    /// The query of its effects, under the name `effects`.
-    const EFFECTS_SQL: &'static str;
-
-    /// Makes the tables of a profile, without keys, in a schema called [`Workload::NAME`], as all its texts say: see
-    /// [`schema::Schema::sql`].
-    fn schema(profile: usize) -> &'static str;
-    /// What a session sends, by numbers; none stands for a number that this way of speaking does not use.
-    fn commands(via: Via) -> Result<Vec<Option<Command>>, String>;
-    /// A session over a connection that has these commands.
-    fn session(connection: Connection, via: Via) -> Self::Session;
-}
-
 /// A PostgreSQL database.
 #[derive(Debug)]
 pub struct Postgres {
@@ -83,6 +55,7 @@ pub struct Postgres {
     /// The server's main process, if it runs on this machine and is not ours.
     postmaster: Option<u32>,
     identity: Identity,
+    dialect: &'static Dialect,
     via: Via,
     isolation: Isolation,
 }
@@ -91,15 +64,15 @@ impl Postgres {
     /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing
     /// is written to the database.
     pub async fn open(options: Options) -> Result<Postgres, Error> {
-        let (server, shown, url, schema) = match local::parse(options.url.reveal())? {
+        let (server, shown, url, schema, asked) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::postgres::Server::start(&wanted.options)?;
                 let url = DatabaseUrl::from(server.url());
-                (Some(server), Some(shown), url, wanted.schema)
+                (Some(server), Some(shown), url, wanted.schema, Some(wanted.dialect))
             }
-            None if options.settings.is_empty() => (None, None, options.url, None),
+            None if options.settings.is_empty() => (None, None, options.url, None, None),
             None => {
                 return Err(Error::Usage(
                     "settings can be given to a private server only (postgres:local): set them at the server that is there"
@@ -112,7 +85,10 @@ impl Postgres {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?.in_schema(schema),
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
-        if target.pooler && options.isolation != Isolation::ReadCommitted {
+        let dialect = asked.unwrap_or(target.dialect);
+        let via = WorkloadSql::via(dialect, options.via)?;
+        let isolation = dialect.isolation.unwrap_or(options.isolation);
+        if target.pooler && isolation != Isolation::ReadCommitted {
             return Err(Error::Usage(
                 "through a pooler (pooler=on) sessions keep the server's isolation level: leave the level out and set \
                  default_transaction_isolation at the database"
@@ -128,8 +104,7 @@ impl Postgres {
             _ => None,
         };
         let identity = Identity { name: "PostgreSQL".to_owned(), version, url: shown.unwrap_or_else(|| target.url()) };
-        let via = options.via.unwrap_or(Via::Procedures);
-        Ok(Postgres { target, server, postmaster, identity, via, isolation: options.isolation })
+        Ok(Postgres { target, server, postmaster, identity, dialect, via, isolation })
     }
 
     /// The private server, if this is one.
@@ -149,6 +124,11 @@ impl Postgres {
         self.target.connect(&[]).await
     }
 
+    /// The workload's SQL in this database's dialect.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
+    }
+
     /// The schema of a workload's tables.
     fn schema<W: Workload>(&self) -> Schema {
         self.target.schema(W::NAME)
@@ -164,8 +144,8 @@ async fn about(client: &Client) -> Result<(String, i32), Error> {
     Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?))
 }
 
-impl<W: Port> Engine<W> for Postgres {
-    type Session = <W as Port>::Session;
+impl<W: SqlWorkload> Engine<W> for Postgres {
+    type Session = W::Session<Connection>;
 
     fn identity(&self) -> &Identity {
         &self.identity
@@ -201,7 +181,7 @@ impl<W: Port> Engine<W> for Postgres {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", self.isolation.words())]).await?;
-        let mut settings = check::settings::<W>(&client, &self.schema::<W>()).await?;
+        let mut settings = check::settings(&client, &self.schema::<W>(), &self.sql::<W>()).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
     }
@@ -222,7 +202,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
-        catalog::database_state::<W>(&self.client().await?, &self.schema::<W>()).await
+        catalog::database_state(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await
     }
 
     async fn load(
@@ -232,18 +212,18 @@ impl<W: Port> Engine<W> for Postgres {
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load::<W>(&self.target, manifest, population, jobs, told).await
+        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told).await
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
         match self.via {
             Via::Statements => Ok(Procedures::Unused),
-            Via::Procedures => routine::compare::<W>(&self.client().await?, &self.schema::<W>()).await,
+            Via::Procedures => routine::compare(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await,
         }
     }
 
     async fn renew_procedures(&self) -> Result<(), Error> {
-        load::renew_procedures::<W>(&self.target).await
+        load::renew_procedures(&self.target, &self.sql::<W>()).await
     }
 
     async fn restore(
@@ -252,15 +232,15 @@ impl<W: Port> Engine<W> for Postgres {
         population: &W::Population,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore::<W>(&self.target, manifest, population, told).await
+        restore::restore(&self.target, &self.sql::<W>(), manifest, population, told).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        removal::drop_tables::<W>(&self.target).await
+        removal::drop_tables(&self.target, &self.sql::<W>()).await
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
-        check::check::<W>(&self.client().await?, &self.schema::<W>(), told).await
+        check::check(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), told).await
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -268,7 +248,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
-        check::effects::<W>(&self.client().await?, &self.schema::<W>()).await
+        check::effects(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await
     }
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
@@ -276,7 +256,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
-        maintain::maintain::<W>(&self.client().await?, &self.schema::<W>(), kind).await
+        maintain::maintain(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), kind).await
     }
 
     async fn warm_up(
@@ -301,7 +281,7 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
-        scan::table_bytes::<W>(&self.client().await?, &self.schema::<W>()).await
+        scan::table_bytes(&self.client().await?, &self.schema::<W>(), W::TABLES).await
     }
 
     async fn answers(&self) -> bool {
@@ -313,10 +293,9 @@ impl<W: Port> Engine<W> for Postgres {
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
-        let commands = W::commands(self.via);
-        let commands = commands
-            .map_err(|why| Error::Database(format!("PostgreSQL's dialect of {} is incomplete: {why}", W::NAME)))?;
-        let connection = Connection::open(&self.target, &self.schema::<W>(), &commands, self.isolation.words()).await?;
+        let commands = self.sql::<W>().commands(self.via)?;
+        let (schema, isolation) = (self.schema::<W>(), self.isolation.words());
+        let connection = Connection::open(&self.target, &schema, self.dialect, &commands, isolation).await?;
         Ok(W::session(connection, self.via))
     }
 }

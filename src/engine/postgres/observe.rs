@@ -13,8 +13,10 @@ use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads, TableReads};
 
-const SQL: &str = include_str!("observe.sql");
-const PAGES: &str = include_str!("pages.sql");
+/// The queries of counters, in the dialect's folder.
+const COUNTERS: &str = "counters.sql";
+/// The queries of pages read, there too.
+const PAGES: &str = "pages.sql";
 
 /// Looks at a server's counters on a connection of its own.
 pub(super) struct Watch<'a> {
@@ -54,7 +56,13 @@ impl<'a> Watch<'a> {
 
     async fn open(&mut self) -> Result<Session, Error> {
         let client = self.postgres.client().await?;
-        let sql = script::statements(SQL);
+        let dialect = self.postgres.dialect;
+        let counters = dialect.own_text(COUNTERS).filter(|_| dialect.counters);
+        let sql = script::statements(counters.unwrap_or_default());
+        if sql.is_empty() {
+            self.note(format!("the server's counters: none are known to the dialect {}", dialect.name));
+            return Ok(Session { client, query: None, flushes: false });
+        }
         let facts = sql.iter().find(|query| query.name == "facts").map_or("", |query| query.sql);
         let row = row(&client, facts).await?;
         let fact =
@@ -111,7 +119,9 @@ impl Observer for Watch<'_> {
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         self.connect().await?;
         let Some(Session { client, .. }) = &self.session else { return Ok(None) };
-        let sql = script::select(PAGES, &["sizes", "tables"]).map_err(Error::Database)?;
+        let dialect = self.postgres.dialect;
+        let Some(pages) = dialect.own_text(PAGES).filter(|_| dialect.counters) else { return Ok(None) };
+        let sql = script::select(pages, &["sizes", "tables"]).map_err(Error::Database)?;
         let [sizes, tables] = &sql[..] else { return Ok(None) };
         let mut page_bytes = 0;
         let mut buffer_bytes = None;
@@ -160,10 +170,12 @@ async fn rows(client: &Client, sql: &str) -> Result<Vec<SimpleQueryRow>, Error> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::dialect::{Dialect, Wire};
 
     #[test]
     fn queries_ask_for_counters_by_their_names() {
-        let queries = script::statements(SQL);
+        let dialect = Dialect::choose(Wire::Postgres, None).unwrap();
+        let queries = script::statements(dialect.own_text(COUNTERS).unwrap());
         let versions: Vec<&str> = queries.iter().map(|query| query.name).collect();
         assert_eq!(versions, ["facts", "14", "17", "18"]);
         for query in &queries[1..] {

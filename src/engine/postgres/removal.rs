@@ -4,35 +4,43 @@
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
+use super::catalog;
 use super::connect::Target;
 use super::failure::of_command;
 use super::load::{Lock, begin, claim, release};
 use super::schema::Schema;
-use super::{Port, catalog};
+use crate::engine::dialect::Guard;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 use crate::visible::one_line;
 
 /// Removes the workload's tables, its procedures and what Graymark keeps with them; the schema too, if Graymark made it
 /// and nothing else is in it.
-pub async fn drop_tables<W: Port>(target: &Target) -> Result<(), Error> {
-    let schema = target.schema(W::NAME);
+pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error> {
+    let schema = target.schema(sql.name);
     let guard = target.connect(&[]).await?;
-    claim(&guard, &schema).await?;
+    claim(&guard, &schema, sql.dialect).await?;
+    if sql.dialect.guard == Guard::Row {
+        // The guard is a row of a table that is going to be dropped.
+        release(&guard).await?;
+    }
     let client = target.connect(&[]).await?;
-    begin(&client, &schema, Lock::Alone).await.map_err(|error| refused(&error))?;
-    if ownership::droppable(catalog::database_state::<W>(&client, &schema).await?)? {
-        remove::<W>(&client, &schema).await.map_err(|error| refused(&error))?;
+    begin(&client, &schema, sql.dialect, Lock::Alone).await.map_err(|error| refused(&error))?;
+    if ownership::droppable(catalog::database_state(&client, &schema, sql).await?)? {
+        remove(&client, &schema, sql).await.map_err(|error| refused(&error))?;
     }
     client.batch_execute("COMMIT").await.map_err(|error| refused(&error))?;
     release(&guard).await
 }
 
 /// Without CASCADE: the server refuses what something else needs, and then the whole transaction is taken back.
-async fn remove<W: Port>(client: &Client, schema: &Schema) -> Result<(), tokio_postgres::Error> {
-    let tables = W::TABLES.iter().map(|table| table.name).chain(catalog::METADATA);
+async fn remove(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<(), tokio_postgres::Error> {
+    let tables = sql.tables.iter().map(|table| table.name).chain(catalog::METADATA);
     let tables: Vec<String> = tables.map(|name| format!("{schema}.{name}")).collect();
     let own = catalog::is_own_schema(client, schema).await?;
-    client.batch_execute(&format!("DROP TABLE IF EXISTS {};\n{}", tables.join(", "), schema.sql(W::DROP))).await?;
+    client
+        .batch_execute(&format!("DROP TABLE IF EXISTS {};\n{}", tables.join(", "), schema.sql(sql.drop_procedures())))
+        .await?;
     if !own {
         return Ok(());
     }

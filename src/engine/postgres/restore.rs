@@ -16,9 +16,11 @@ use super::copy::CopyRows;
 use super::failure::of_command;
 use super::load::{self, Lock, claim, release};
 use super::schema::Schema;
-use super::{Port, catalog, check};
+use super::{catalog, check};
 use crate::engine::Error;
+use crate::engine::dialect::Dialect;
 use crate::engine::load::side_by_side;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::sql::script::Named;
 use crate::result::{LoadStep, Manifest, RestoreReport};
@@ -36,22 +38,23 @@ const SETTINGS: &str =
     "SET LOCAL lock_timeout = '5s'; SET LOCAL work_mem = '64MB'; SET LOCAL temp_buffers = '64MB'; SET LOCAL jit = off";
 
 /// Restores the population of `manifest`.
-pub async fn restore<W: Port>(
+pub async fn restore<P: Population>(
     target: &Target,
+    sql: &WorkloadSql,
     manifest: &Manifest,
-    population: &W::Population,
+    population: &P,
     told: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
-    let script = Script::of::<W>(W::RESTORE, W::CONSISTENCY)?;
+    let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
     let guard = target.connect(&[]).await?;
-    let schema = target.schema(W::NAME);
-    claim(&guard, &schema).await?;
+    let schema = target.schema(sql.name);
+    claim(&guard, &schema, sql.dialect).await?;
     let client = target.connect(&[]).await?;
-    restorable(&catalog::database_state::<W>(&client, &schema).await?, manifest)?;
+    restorable(&catalog::database_state(&client, &schema, sql).await?, manifest)?;
     let parts = Parts::of(population);
-    let mut progress = Progress::new::<W>(told);
+    let mut progress = Progress::new(sql.tables, told);
 
-    undo(&client, &schema, &script, &parts, &mut population.rows(), &mut progress)
+    undo(&client, &schema, sql.dialect, &script, &parts, &mut population.rows(), &mut progress)
         .await
         .map_err(|error| refused(&error))?;
     progress.phase("undo");
@@ -60,11 +63,11 @@ pub async fn restore<W: Port>(
     // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead
     // rows behind.
     progress.step("vacuum");
-    let mut tables: Vec<usize> = (0..W::TABLES.len()).collect();
+    let mut tables: Vec<usize> = (0..sql.tables.len()).collect();
     tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
     let vacuum = async |client: &mut Client, table: &usize| {
-        let name = W::TABLES[*table].name;
-        let done = client.batch_execute(&format!("VACUUM (ANALYZE) {schema}.{name}")).await;
+        let name = sql.tables[*table].name;
+        let done = client.batch_execute(&load::statistics(sql.dialect, &schema, name)).await;
         done.map_err(|error| of_command(&format!("cannot vacuum {name}"), &error))
     };
     side_by_side(&mut clients, &tables, vacuum).await?;
@@ -72,14 +75,14 @@ pub async fn restore<W: Port>(
 
     progress.step("verify");
     let began = Instant::now();
-    let counted = RefCell::new(vec![0; W::TABLES.len()]);
+    let counted = RefCell::new(vec![0; sql.tables.len()]);
     let count = async |client: &mut Client, table: &usize| {
-        let rows = load::count(client, &schema, W::TABLES[*table].name).await?;
+        let rows = load::count(client, &schema, sql.tables[*table].name).await?;
         counted.borrow_mut()[*table] = rows;
         Ok(())
     };
     side_by_side(&mut clients, &tables, count).await?;
-    progress.found(parts.cardinality::<W>(&counted.borrow(), began.elapsed().as_secs_f64()));
+    progress.found(parts.cardinality(sql.tables, &counted.borrow(), began.elapsed().as_secs_f64()));
     let found = RefCell::new(BTreeMap::new());
     let conditions: Vec<_> = script.conditions.iter().enumerate().collect();
     let check = async |client: &mut Client, (place, condition): &(usize, &Named<'static>)| {
@@ -106,13 +109,14 @@ fn refused(error: &tokio_postgres::Error) -> Error {
 async fn undo(
     client: &Client,
     schema: &Schema,
+    dialect: &Dialect,
     script: &Script,
     parts: &Parts,
     rows: &mut impl Rows,
     progress: &mut Progress<'_>,
 ) -> Result<(), tokio_postgres::Error> {
     // The server may still be at work on the transaction of a restore that was killed.
-    load::begin(client, schema, Lock::Alone).await?;
+    load::begin(client, schema, dialect, Lock::Alone).await?;
     client.batch_execute(SETTINGS).await?;
     for (statement, step) in &script.steps {
         progress.step(statement.name);

@@ -4,10 +4,10 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
-use super::Port;
 use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::Error;
+use crate::engine::sql::WorkloadSql;
 use crate::result::Procedures;
 use crate::result::procedures::Source;
 
@@ -41,21 +41,21 @@ fn routine(text: &str) -> Option<Routine<'_>> {
 
 /// Compares the routines of a workload's schema with those that this program makes there. The server keeps their source
 /// as it came. A further routine of the same name counts as another one, for it might be the one that is called.
-pub async fn compare<W: Port>(client: &Client, schema: &Schema) -> Result<Procedures, Error> {
-    let sql = "SELECT proname::text, prokind::text, lanname::text, prosrc \
+pub async fn compare(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Procedures, Error> {
+    let query = "SELECT proname::text, prokind::text, lanname::text, prosrc \
                FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = pronamespace \
                JOIN pg_catalog.pg_language ON pg_language.oid = prolang WHERE nspname = $1";
-    let rows = match client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await {
+    let rows = match client.query_typed(query, &[(&schema.name(), Type::TEXT)]).await {
         Ok(rows) => rows,
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
-            return Ok(Procedures::of(routines(W::PROCEDURES).iter().map(|made| (made.name, Source::Unread))));
+            return Ok(Procedures::of(routines(sql.procedures()).iter().map(|made| (made.name, Source::Unread))));
         }
         Err(error) => return Err(of_command("cannot read the procedures", &error)),
     };
     let failed = |error| of_command("cannot read the procedures", &error);
     let kept = |row: &tokio_postgres::Row| Ok([row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?]);
     let there: Vec<[String; 4]> = rows.iter().map(kept).collect::<Result<_, _>>().map_err(failed)?;
-    Ok(Procedures::of(routines(W::PROCEDURES).iter().map(|made| {
+    Ok(Procedures::of(routines(sql.procedures()).iter().map(|made| {
         let body = schema.sql(made.body);
         let own = [made.name, made.kind, made.language, &body];
         let mut of_name = there.iter().filter(|[name, ..]| name == made.name).peekable();
@@ -67,12 +67,15 @@ pub async fn compare<W: Port>(client: &Client, schema: &Schema) -> Result<Proced
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::dialect::{Dialect, Wire};
     use crate::workload::debitcredit::DebitCredit;
     use crate::workload::tpcc::Tpcc;
 
     #[test]
     fn every_routine_of_the_files_is_found() {
-        let all = routines(Tpcc::PROCEDURES);
+        let dialect = Dialect::choose(Wire::Postgres, None).unwrap();
+        let tpcc = WorkloadSql::of::<Tpcc>(dialect).procedures();
+        let all = routines(tpcc);
         let names: Vec<&str> = all.iter().map(|made| made.name).collect();
         assert_eq!(
             names,
@@ -83,7 +86,7 @@ mod tests {
         assert!(
             all.iter().all(|made| made.body.len() > 100 && made.body.starts_with('\n') && made.body.ends_with('\n'))
         );
-        assert_eq!(routines(DebitCredit::PROCEDURES).len(), 2);
-        assert_eq!(Tpcc::PROCEDURES.matches("CREATE ").count(), all.len());
+        assert_eq!(routines(WorkloadSql::of::<DebitCredit>(dialect).procedures()).len(), 2);
+        assert_eq!(tpcc.matches("CREATE ").count(), all.len());
     }
 }

@@ -11,7 +11,7 @@ use super::schema::Schema;
 use crate::engine::Error;
 use crate::engine::scan;
 use crate::result::scan::{CacheState, Scanned};
-use crate::workload::{Table, Workload};
+use crate::workload::Table;
 
 /// One process reads the pages of the table in their order.
 const SERIAL: &str = "SET max_parallel_workers_per_gather = 0; SET enable_indexscan = off; SET enable_indexonlyscan = off; \
@@ -41,9 +41,13 @@ pub(super) async fn scan(client: &Client, schema: &Schema, table: &Table) -> Res
 }
 
 /// Bytes of each table.
-pub(super) async fn table_bytes<W: Workload>(client: &Client, schema: &Schema) -> Result<BTreeMap<String, u64>, Error> {
+pub(super) async fn table_bytes(
+    client: &Client,
+    schema: &Schema,
+    tables: &[Table],
+) -> Result<BTreeMap<String, u64>, Error> {
     let mut all = BTreeMap::new();
-    for table in W::TABLES {
+    for table in tables {
         let sql = format!("SELECT pg_table_size(format('%I.%I', {}, '{}')::regclass)", schema.literal(), table.name);
         let bytes = number(client, &sql).await;
         let bytes = bytes.map_err(|error| of_command(&format!("cannot tell the size of {}", table.name), &error))?;

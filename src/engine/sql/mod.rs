@@ -5,6 +5,9 @@ pub mod lookup;
 pub mod restore;
 pub mod script;
 pub mod tpcc;
+mod workload;
+
+pub use workload::{Command, Note, Reply, SqlWorkload, WorkloadSql};
 
 use super::Failure;
 use crate::workload::value::{Money, Rate, Timestamp, Value};
@@ -22,6 +25,28 @@ pub enum Arg<'a> {
     Moneys(&'a [Money]),
     /// A text for each place.
     Texts(&'a [&'a str]),
+}
+
+impl<'a> Arg<'a> {
+    /// The places of a column; none for what all places share.
+    pub fn places(&self) -> Option<usize> {
+        match self {
+            Arg::One(_) => None,
+            Arg::Ints(values) => Some(values.len()),
+            Arg::Moneys(values) => Some(values.len()),
+            Arg::Texts(values) => Some(values.len()),
+        }
+    }
+
+    /// What there is at a place; none beyond the end of a column.
+    pub fn at(&self, place: usize) -> Option<Value<'a>> {
+        match self {
+            Arg::One(value) => Some(*value),
+            Arg::Ints(values) => values.get(place).map(|value| Value::Int(*value)),
+            Arg::Moneys(values) => values.get(place).map(|value| Value::Money(*value)),
+            Arg::Texts(values) => values.get(place).map(|value| Value::Text(value)),
+        }
+    }
 }
 
 /// A step of a transaction.
@@ -69,6 +94,10 @@ pub trait Connection: 'static {
         calls: &[Call<'_>],
         on_row: &mut dyn FnMut(usize, &dyn Row) -> Result<(), Failure>,
     ) -> impl Future<Output = Result<Counts, Failure>>;
+
+    /// What has committed cannot be made sense of: the session must not go on as if it were rolled back, and its
+    /// transaction's fate is unknown.
+    fn unreadable(&mut self, why: &Failure) -> Failure;
 }
 
 /// The most calls of one exchange: a New-Order whose fifteen lines all name the same stock needs a pass for each.

@@ -18,14 +18,14 @@ use super::script::{self, Named};
 use crate::engine::{DatabaseState, Error};
 use crate::result::{Finding, LoadStep, Manifest, RestoreReport};
 use crate::workload::value::{RowSink, Value};
-use crate::workload::{Part, Population, Table, Workload};
+use crate::workload::{Part, Population, Table};
 
 /// What a statement of a script is for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// It prepares others.
     Prepare,
-    /// It undoes rows of a table, an index into [`Workload::TABLES`].
+    /// It undoes rows of a table, an index into the workload's tables.
     Undo(usize),
     /// It names units of a table whose rows are to be made.
     Generate(Generated),
@@ -34,7 +34,7 @@ pub enum Step {
 /// Columns of rows that are made anew.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Generated {
-    /// Index into [`Workload::TABLES`].
+    /// Index into the workload's tables.
     pub table: usize,
     /// The temporary table that takes them.
     pub into: String,
@@ -63,14 +63,14 @@ pub struct Script {
 
 impl Script {
     /// Reads a script. The error names what cannot be understood.
-    pub fn of<W: Workload>(restore: &'static str, consistency: &'static str) -> Result<Script, Error> {
+    pub fn of(tables: &'static [Table], restore: &'static str, consistency: &'static str) -> Result<Script, Error> {
         let (conditions, statements): (Vec<_>, Vec<_>) =
             script::statements(restore).into_iter().partition(|statement| statement.notes.contains_key("title"));
         let quick = script::statements(consistency)
             .into_iter()
             .filter(|statement| statement.notes.get("cost") == Some(&"small"));
         let steps = statements.into_iter().map(|statement| {
-            let step = step::<W>(&statement);
+            let step = step(tables, &statement);
             let step = step.ok_or_else(|| {
                 Error::Database(format!("restore.sql: the notes of `{}` make no sense", statement.name))
             });
@@ -83,8 +83,8 @@ impl Script {
     }
 }
 
-fn step<W: Workload>(statement: &Named<'_>) -> Option<Step> {
-    let known = |name: &str| W::TABLES.iter().position(|table| table.name == name);
+fn step(tables: &'static [Table], statement: &Named<'_>) -> Option<Step> {
+    let known = |name: &str| tables.iter().position(|table| table.name == name);
     match (statement.notes.get("undoes"), statement.notes.get("generates")) {
         (None, None) => Some(Step::Prepare),
         (Some(name), None) => known(name).map(Step::Undo),
@@ -92,10 +92,8 @@ fn step<W: Workload>(statement: &Named<'_>) -> Option<Step> {
             let (name, wanted) = text.strip_suffix(')')?.split_once(" (")?;
             let table = known(name)?;
             let wanted: Vec<&str> = wanted.split(", ").collect();
-            let picked: Vec<bool> =
-                W::TABLES[table].columns.iter().map(|column| wanted.contains(&column.name)).collect();
-            let columns =
-                W::TABLES[table].columns.iter().map(|column| column.name).filter(|name| wanted.contains(name));
+            let picked: Vec<bool> = tables[table].columns.iter().map(|column| wanted.contains(&column.name)).collect();
+            let columns = tables[table].columns.iter().map(|column| column.name).filter(|name| wanted.contains(name));
             let columns: Vec<&str> = columns.collect();
             let whole = columns == wanted;
             whole.then(|| Step::Generate(Generated { table, into: format!("initial_{name}"), columns, picked }))
@@ -125,13 +123,13 @@ impl Parts {
         self.0.values().filter(|part| part.table == table).map(|part| part.rows).sum()
     }
 
-    /// The finding that each table has the rows of the population. `counted` is in the order of [`Workload::TABLES`].
-    pub fn cardinality<W: Workload>(&self, counted: &[u64], seconds: f64) -> Finding {
+    /// The finding that each table has the rows of the population. `counted` is in the order of `tables`.
+    pub fn cardinality(&self, tables: &[Table], counted: &[u64], seconds: f64) -> Finding {
         let differing = |(number, (table, rows)): (usize, (&Table, &u64))| {
             let loaded = self.rows(number);
             (loaded != *rows).then(|| format!("table={} rows={rows} loaded={loaded}", table.name))
         };
-        let examples: Vec<String> = W::TABLES.iter().zip(counted).enumerate().filter_map(differing).collect();
+        let examples: Vec<String> = tables.iter().zip(counted).enumerate().filter_map(differing).collect();
         Finding {
             id: "rows".to_owned(),
             title: "Each table has as many rows as were loaded".to_owned(),
@@ -187,8 +185,8 @@ pub struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     /// Of a restore that begins now.
-    pub fn new<W: Workload>(told: &'a (dyn Fn(LoadStep) + Send + Sync)) -> Self {
-        let undone = W::TABLES.iter().map(|table| (table.name.to_owned(), 0)).collect();
+    pub fn new(tables: &[Table], told: &'a (dyn Fn(LoadStep) + Send + Sync)) -> Self {
+        let undone = tables.iter().map(|table| (table.name.to_owned(), 0)).collect();
         let now = Instant::now();
         Progress { told, began: now, phase_began: now, report: RestoreReport { undone, ..RestoreReport::default() } }
     }
@@ -227,6 +225,7 @@ impl<'a> Progress<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Workload;
     use crate::workload::tpcc::{Tpcc, schema};
     use crate::workload::value::Timestamp;
 
@@ -235,7 +234,7 @@ mod tests {
         let file = "-- name: a\nSELECT 1;\n-- name: b\n-- undoes: stock\nDELETE;\n-- name: c\n-- generates: stock (s_i_id, s_w_id)\nSELECT;\n\
                     -- name: d\n-- title: So it is\nSELECT;\n";
         let quick = "-- name: q\n-- title: Quick\n-- cost: small\nSELECT;\n-- name: slow\n-- title: Slow\nSELECT;\n";
-        let script = Script::of::<Tpcc>(file, quick).unwrap();
+        let script = Script::of(Tpcc::TABLES, file, quick).unwrap();
         let steps: Vec<&Step> = script.steps.iter().map(|(_, step)| step).collect();
         assert_eq!(steps[..2], [&Step::Prepare, &Step::Undo(schema::STOCK)]);
         assert!(
@@ -247,7 +246,7 @@ mod tests {
             ["undoes: stocks", "generates: stock", "generates: stock (s_w_id, s_i_id)", "generates: stock (nothing)"]
         {
             let file: &'static str = format!("-- name: a\n-- {wrong}\nSELECT;\n").leak();
-            assert!(Script::of::<Tpcc>(file, "").is_err(), "{wrong}");
+            assert!(Script::of(Tpcc::TABLES, file, "").is_err(), "{wrong}");
         }
     }
 
@@ -259,9 +258,9 @@ mod tests {
             assert!(parts.find(schema::STOCK, number, unit).is_none(), "{number} {unit}");
         }
         let mut counted: Vec<u64> = (0..Tpcc::TABLES.len()).map(|table| parts.rows(table)).collect();
-        assert!(parts.cardinality::<Tpcc>(&counted, 0.0).held());
+        assert!(parts.cardinality(Tpcc::TABLES, &counted, 0.0).held());
         counted[schema::HISTORY] -= 1;
-        let finding = parts.cardinality::<Tpcc>(&counted, 0.0);
+        let finding = parts.cardinality(Tpcc::TABLES, &counted, 0.0);
         assert_eq!(
             (finding.offending, &finding.examples[..]),
             (1, &["table=history rows=29999 loaded=30000".to_owned()][..])

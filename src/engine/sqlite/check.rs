@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use rusqlite::types::ValueRef;
 
-use super::{Port, Sqlite};
+use super::Sqlite;
 use crate::engine::Error;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::result::Finding;
@@ -28,10 +29,10 @@ const PRAGMAS: [&str; 8] = [
 ];
 
 /// Runs the workload's conditions one after the other.
-pub(super) fn check<W: Port>(sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub(super) fn check(sql: &WorkloadSql, sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
     let connection = sqlite.connect()?;
     let mut findings = Vec::new();
-    for condition in script::statements(W::CONSISTENCY) {
+    for condition in script::statements(sql.consistency()) {
         let finding = find(&connection, &condition).map_err(|error| sqlite.explain(error))?;
         told(&finding);
         findings.push(finding);
@@ -78,12 +79,11 @@ fn show(value: ValueRef<'_>) -> String {
 }
 
 /// The running totals of the workload's effects.
-pub(super) fn effects<W: Port>(sqlite: &Sqlite) -> Result<Vec<i64>, Error> {
-    let sql =
-        script::select(W::EFFECTS_SQL, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
+pub(super) fn effects(sql: &WorkloadSql, sqlite: &Sqlite) -> Result<Vec<i64>, Error> {
+    let query = sql.effects_query()?;
     let total = |row: &rusqlite::Row, name: &&str| row.get::<_, i64>(*name);
-    let totals = |row: &rusqlite::Row| W::EFFECTS.iter().map(|name| total(row, name)).collect();
-    sqlite.connect()?.query_row(sql[0], [], totals).map_err(|error| sqlite.explain(error))
+    let totals = |row: &rusqlite::Row| sql.effects.iter().map(|name| total(row, name)).collect();
+    sqlite.connect()?.query_row(query, [], totals).map_err(|error| sqlite.explain(error))
 }
 
 /// How many rows there are for each trace.

@@ -190,7 +190,7 @@ impl Connection {
         };
         let mut statement = self.connection.prepare_cached(sql).map_err(failure)?;
         let returns_rows = statement.column_count() > 0;
-        let places = arguments.iter().find_map(length).unwrap_or(1);
+        let places = arguments.iter().find_map(Arg::places).unwrap_or(1);
         let mut count = 0;
         for place in 0..places {
             for (position, argument) in arguments.iter().enumerate() {
@@ -239,28 +239,17 @@ impl sql::Connection for Connection {
         }
         Ok(counts)
     }
+
+    fn unreadable(&mut self, why: &Failure) -> Failure {
+        Failure::unreadable(why)
+    }
 }
 
 type OnRow<'a> = dyn FnMut(usize, &dyn sql::Row) -> Result<(), Failure> + 'a;
 
-/// The places of a column; none for a parameter that all places share.
-fn length(argument: &Arg<'_>) -> Option<usize> {
-    match argument {
-        Arg::One(_) => None,
-        Arg::Ints(values) => Some(values.len()),
-        Arg::Moneys(values) => Some(values.len()),
-        Arg::Texts(values) => Some(values.len()),
-    }
-}
-
 fn bind(statement: &mut CachedStatement<'_>, position: usize, argument: &Arg<'_>, place: usize) -> Result<(), Failure> {
-    let value = match argument {
-        Arg::One(value) => Some(*value),
-        Arg::Ints(values) => values.get(place).map(|value| Value::Int(*value)),
-        Arg::Moneys(values) => values.get(place).map(|value| Value::Money(*value)),
-        Arg::Texts(values) => values.get(place).map(|value| Value::Text(value)),
-    };
-    let value = value.ok_or_else(|| Failure::Invalid("the columns of a call are not of one length".to_owned()))?;
+    let value =
+        argument.at(place).ok_or_else(|| Failure::Invalid("the columns of a call are not of one length".to_owned()))?;
     statement.raw_bind_parameter(position, Bound(value)).map_err(failure)
 }
 

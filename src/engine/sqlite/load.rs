@@ -9,12 +9,13 @@ use std::sync::mpsc::Receiver;
 
 use rusqlite::{CachedStatement, Connection};
 
+use super::Sqlite;
 use super::connection::{self, Bound};
 use super::making::{self, Batch};
 use super::manifest::{self, Loaded};
-use super::{Port, Sqlite};
 use crate::engine::Error;
 use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::{self, Named};
 use crate::result::{LoadReport, Manifest};
 use crate::workload::value::{RowSink, Value};
@@ -43,15 +44,16 @@ impl From<rusqlite::Error> for Stop {
 }
 
 /// Loads a population into a file, or goes on with one that was interrupted.
-pub(super) async fn load<W: Port>(
+pub(super) async fn load(
+    sql: &WorkloadSql,
     sqlite: &Sqlite,
     manifest: &Manifest,
-    population: &W::Population,
+    population: &impl Population,
     told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
     let connection = connection::create(&sqlite.options)?;
     let mut load = Load { connection: &connection, file: &sqlite.options.file, phases: Phases::new(told) };
-    let done = load.run::<W>(manifest, population).await;
+    let done = load.run(sql, manifest, population).await;
     let report = load.phases.end();
     // Closing gives the file free again.
     let closed = connection.close().map_err(|(_, error)| Stop::from(error));
@@ -77,8 +79,8 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    async fn run<W: Port>(&mut self, manifest: &Manifest, population: &W::Population) -> Result<(), Stop> {
-        let database_state = manifest::database_state::<W>(self.connection, self.file)?;
+    async fn run(&mut self, sql: &WorkloadSql, manifest: &Manifest, population: &impl Population) -> Result<(), Stop> {
+        let database_state = manifest::database_state(sql, self.connection, self.file)?;
         let resumes = goes_on_or_name(&database_state, manifest, "another file").map_err(Stop::Said)?;
         self.connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
         self.connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
@@ -86,16 +88,15 @@ impl Load<'_> {
         self.connection.pragma_update(None, "foreign_keys", false)?;
         self.connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
 
-        let (tables, keys): (Vec<_>, Vec<_>) =
-            script::statements(W::schema(W::profile(&manifest.parameters).unwrap_or_default()))
-                .into_iter()
-                .partition(|statement| !statement.notes.contains_key("phase"));
+        let (tables, keys): (Vec<_>, Vec<_>) = script::statements(sql.schema(manifest))
+            .into_iter()
+            .partition(|statement| !statement.notes.contains_key("phase"));
         if !resumes {
             self.phases.begin("schema");
-            self.create::<W>(&tables, manifest)?;
+            self.create(sql, &tables, manifest)?;
         }
         self.phases.begin("rows");
-        self.parts::<W>(population).await?;
+        self.parts(sql, population).await?;
         self.phases.begin("keys");
         self.keys(&keys)?;
         if manifest.foreign_keys {
@@ -105,27 +106,27 @@ impl Load<'_> {
         self.phases.begin("statistics");
         self.statistics()?;
         self.phases.begin("verify");
-        self.verify::<W>(population)?;
+        self.verify(sql, population)?;
         self.phases.finish();
         Ok(manifest::complete(self.connection)?)
     }
 
-    fn create<W: Port>(&mut self, tables: &[Named<'_>], manifest: &Manifest) -> Result<(), Stop> {
+    fn create(&mut self, sql: &WorkloadSql, tables: &[Named<'_>], manifest: &Manifest) -> Result<(), Stop> {
         let transaction = self.connection.unchecked_transaction()?;
         for table in tables {
             let kept = |line: &&str| manifest.foreign_keys || !line.contains(FOREIGN_KEY_LINE);
             let sql: Vec<&str> = table.sql.lines().filter(kept).collect();
             transaction.execute_batch(&sql.join("\n"))?;
         }
-        manifest::write::<W>(&transaction, manifest)?;
+        manifest::write(sql, &transaction, manifest)?;
         Ok(transaction.commit()?)
     }
 
-    async fn parts<W: Port>(&mut self, population: &W::Population) -> Result<(), Stop> {
+    async fn parts(&mut self, sql: &WorkloadSql, population: &impl Population) -> Result<(), Stop> {
         let loaded = manifest::parts(self.connection)?;
         self.phases.resumed(loaded.values().map(|part| part.rows).sum(), loaded.values().map(|part| part.bytes).sum());
         let is_open = |part: &Part| {
-            let table = table::<W>(population.tables(), part.table)?;
+            let table = table(sql, population.tables(), part.table)?;
             Ok::<_, Stop>((!loaded.contains_key(&(table.name.to_owned(), part.number))).then_some((table, *part)))
         };
         let open: Vec<(&Table, Part)> =
@@ -187,9 +188,9 @@ impl Load<'_> {
         Ok(self.connection.execute_batch("ANALYZE")?)
     }
 
-    fn verify<W: Port>(&mut self, population: &W::Population) -> Result<(), Stop> {
+    fn verify(&mut self, sql: &WorkloadSql, population: &impl Population) -> Result<(), Stop> {
         for (number, wanted) in rows_of_tables(&population.parts()) {
-            let table = table::<W>(population.tables(), number)?;
+            let table = table(sql, population.tables(), number)?;
             let sql = format!("SELECT count(*) FROM {}", table.name);
             let found = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0))? as u64;
             counted(table.name, found, wanted).map_err(Stop::Said)?;
@@ -202,11 +203,11 @@ impl Load<'_> {
     }
 }
 
-fn table<W: Port>(tables: &'static [Table], number: usize) -> Result<&'static Table, Stop> {
+fn table(sql: &WorkloadSql, tables: &'static [Table], number: usize) -> Result<&'static Table, Stop> {
     let why = || {
         Stop::Said(Error::Database(format!(
             "the population has rows for table {number}, which {} does not have",
-            W::NAME
+            sql.name
         )))
     };
     tables.get(number).ok_or_else(why)

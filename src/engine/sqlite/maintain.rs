@@ -4,11 +4,12 @@ use rusqlite::Connection;
 
 use super::options::Journal;
 use crate::engine::MaintenanceOutcome;
+use crate::engine::sql::WorkloadSql;
 use crate::measure::maintenance::MaintenanceKind;
-use crate::workload::Workload;
 
 /// Does some upkeep.
-pub(super) fn maintain<W: Workload>(
+pub(super) fn maintain(
+    sql: &WorkloadSql,
     connection: &Connection,
     journal: Journal,
     kind: MaintenanceKind,
@@ -30,13 +31,13 @@ pub(super) fn maintain<W: Workload>(
         }
         MaintenanceKind::WarmUp => {
             let mut rows = 0_u64;
-            for table in W::TABLES {
+            for table in sql.tables {
                 // A comparison of the last column makes SQLite read the rows, not only their keys.
                 let last = table.columns.last().map_or("rowid", |column| column.name);
                 let sql = format!("SELECT count(*) FROM {} NOT INDEXED WHERE {last} IS NOT 0", table.name);
                 rows += connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?.unsigned_abs();
             }
-            let work = format!("{rows} rows of {} tables read from end to end", W::TABLES.len());
+            let work = format!("{rows} rows of {} tables read from end to end", sql.tables.len());
             Ok(MaintenanceOutcome::Read { rows, work })
         }
     }

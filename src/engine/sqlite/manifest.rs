@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
-use super::Port;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script;
 use crate::engine::{DatabaseState, ownership};
 use crate::result::Manifest;
@@ -33,14 +33,14 @@ pub(super) struct Loaded {
 }
 
 /// Makes Graymark's tables.
-pub(super) fn write<W: Port>(connection: &Connection, manifest: &Manifest) -> rusqlite::Result<()> {
+pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &Manifest) -> rusqlite::Result<()> {
     connection.execute(CREATE_MANIFEST, [])?;
     connection.execute(CREATE_PARTS, [])?;
     let text =
         serde_json::to_string(manifest).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
     connection.execute(
         "INSERT INTO graymark_manifest (workload, manifest, complete) VALUES (?1, ?2, 0)",
-        params![W::NAME, text],
+        params![sql.name, text],
     )?;
     Ok(())
 }
@@ -78,7 +78,11 @@ pub(super) fn there(connection: &Connection) -> rusqlite::Result<There> {
 }
 
 /// What the file holds of the workload.
-pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> rusqlite::Result<DatabaseState> {
+pub(super) fn database_state(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    file: &Path,
+) -> rusqlite::Result<DatabaseState> {
     let there = there(connection)?;
     let foreign = |what: String| {
         let look = format!("`sqlite3 {} .schema`", file.display());
@@ -86,7 +90,7 @@ pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> r
     };
     let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "table");
     if !is_table(MANIFEST) {
-        let names = script::statements(W::schema(0)).into_iter().map(|made| made.name).chain(TABLES);
+        let names = script::statements(sql.schema_of(0)).into_iter().map(|made| made.name).chain(TABLES);
         let unproven: Vec<&str> = names.filter(|name| there.contains_key(*name)).collect();
         return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
@@ -106,7 +110,7 @@ pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> r
         return foreign(format!("its {MANIFEST} has {} rows instead of one", rows.len()));
     };
     match workload.as_deref() {
-        Some(name) if name == W::NAME => {}
+        Some(name) if name == sql.name => {}
         Some(name) => return Ok(DatabaseState::Other { workload: name.to_owned() }),
         None => return foreign(format!("its {MANIFEST} names no workload")),
     }
@@ -122,7 +126,7 @@ pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> r
     }
     let mut missing =
         TABLES.into_iter().find(|name| !is_table(name)).map(|name| format!("the table {name} is missing"));
-    for table in W::TABLES {
+    for table in sql.tables {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         match there.get(table.name).map(String::as_str) {
             None => missing = missing.or_else(|| Some(format!("the table {} is missing", table.name))),
@@ -137,9 +141,8 @@ pub(super) fn database_state<W: Port>(connection: &Connection, file: &Path) -> r
             Some(kind) => return foreign(format!("{} is no table, but something called {kind}", table.name)),
         }
     }
-    let profile = W::profile(&manifest.parameters).unwrap_or_default();
     if *complete && missing.is_none() {
-        let made = script::statements(W::schema(profile));
+        let made = script::statements(sql.schema(&manifest));
         missing = made
             .iter()
             .find(|made| !there.contains_key(made.name))

@@ -2,7 +2,6 @@
 
 mod check;
 mod connection;
-mod debitcredit;
 mod failure;
 mod load;
 mod maintain;
@@ -14,7 +13,6 @@ mod read;
 mod removal;
 mod restore;
 mod scan;
-mod tpcc;
 mod warm;
 
 use std::borrow::Cow;
@@ -23,37 +21,17 @@ use std::path::{Path, PathBuf};
 
 pub use connection::{Connection, Writer};
 pub use options::{Journal, Options, Synchronous};
-pub use tpcc::STATEMENTS as TPCC_STATEMENTS;
 
+use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Session};
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::workload::Table;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
-use crate::workload::{Table, Workload};
-
-/// What a workload brings to run on SQLite: its SQL, and its transactions over a connection.
-pub trait Port: Workload {
-    /// Its sessions.
-    type Session: Session<Self>;
-
-    /// Takes back what transactions did, and verifies it: see [`crate::engine::sql::restore`].
-    const RESTORE: &'static str;
-    /// The named queries of its consistency conditions.
-    const CONSISTENCY: &'static str;
-    /// The query of its effects.
-    const EFFECTS_SQL: &'static str;
-
-    /// The named statements that make a profile's tables and, with the note `phase: keys`, its indexes. A statement has
-    /// the name of what it makes.
-    fn schema(profile: usize) -> &'static str;
-    /// The statements of its transactions in the order of their numbers.
-    fn statements() -> Result<Vec<&'static str>, String>;
-    /// A session over a connection that has these statements.
-    fn session(connection: Connection) -> Self::Session;
-}
 
 /// A SQLite database file.
 #[derive(Debug)]
@@ -61,6 +39,7 @@ pub struct Sqlite {
     options: Options,
     identity: Identity,
     writer: Writer,
+    dialect: &'static Dialect,
 }
 
 impl Sqlite {
@@ -73,7 +52,13 @@ impl Sqlite {
         }
         let identity =
             Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
-        Ok(Sqlite { options, identity, writer: Writer::default() })
+        let dialect = Dialect::choose(Wire::Sqlite, None)?;
+        Ok(Sqlite { options, identity, writer: Writer::default(), dialect })
+    }
+
+    /// The workload's SQL.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
     }
 
     /// A connection to a file that must be there: opening it would otherwise make an empty one.
@@ -86,8 +71,8 @@ impl Sqlite {
     }
 
     /// Whether sessions are to watch over foreign keys; they need not where none are declared.
-    fn foreign_keys<W: Port>(&self, connection: &rusqlite::Connection) -> Result<bool, Error> {
-        match manifest::database_state::<W>(connection, &self.options.file).map_err(|error| self.explain(error))? {
+    fn foreign_keys(&self, sql: &WorkloadSql, connection: &rusqlite::Connection) -> Result<bool, Error> {
+        match manifest::database_state(sql, connection, &self.options.file).map_err(|error| self.explain(error))? {
             DatabaseState::Complete(manifest) => Ok(manifest.foreign_keys),
             DatabaseState::Nothing => Err(self.not_loaded("it holds nothing of the workload: load it first")),
             DatabaseState::Unfinished(_) => {
@@ -117,8 +102,8 @@ fn is_there(options: &Options) -> bool {
     options.file.try_exists().unwrap_or(true)
 }
 
-impl<W: Port> Engine<W> for Sqlite {
-    type Session = <W as Port>::Session;
+impl<W: SqlWorkload> Engine<W> for Sqlite {
+    type Session = W::Session<Connection>;
 
     fn identity(&self) -> &Identity {
         &self.identity
@@ -147,7 +132,7 @@ impl<W: Port> Engine<W> for Sqlite {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let connection = self.connect()?;
-        connection::configure(&connection, &self.options, self.foreign_keys::<W>(&connection)?)?;
+        connection::configure(&connection, &self.options, self.foreign_keys(&self.sql::<W>(), &connection)?)?;
         check::settings(&connection).map_err(|error| self.explain(error))
     }
 
@@ -163,7 +148,8 @@ impl<W: Port> Engine<W> for Sqlite {
         if !is_there(&self.options) {
             return Ok(DatabaseState::Nothing);
         }
-        manifest::database_state::<W>(&self.connect()?, &self.options.file).map_err(|error| self.explain(error))
+        manifest::database_state(&self.sql::<W>(), &self.connect()?, &self.options.file)
+            .map_err(|error| self.explain(error))
     }
 
     /// SQLite has one writer, so `jobs` makes no difference.
@@ -174,7 +160,7 @@ impl<W: Port> Engine<W> for Sqlite {
         _jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load::<W>(self, manifest, population, told).await
+        load::load(&self.sql::<W>(), self, manifest, population, told).await
     }
 
     async fn restore(
@@ -183,18 +169,18 @@ impl<W: Port> Engine<W> for Sqlite {
         population: &W::Population,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        restore::restore::<W>(self, manifest, population, told).await
+        restore::restore(&self.sql::<W>(), self, manifest, population, told).await
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
         if !is_there(&self.options) {
             return Ok(());
         }
-        removal::drop_tables::<W>(self, &self.connect()?)
+        removal::drop_tables(&self.sql::<W>(), self, &self.connect()?)
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
-        check::check::<W>(self, told)
+        check::check(&self.sql::<W>(), self, told)
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -204,7 +190,7 @@ impl<W: Port> Engine<W> for Sqlite {
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
-        check::effects::<W>(self)
+        check::effects(&self.sql::<W>(), self)
     }
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
@@ -212,7 +198,8 @@ impl<W: Port> Engine<W> for Sqlite {
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
-        maintain::maintain::<W>(&self.connect()?, self.options.journal, kind).map_err(|error| self.explain(error))
+        maintain::maintain(&self.sql::<W>(), &self.connect()?, self.options.journal, kind)
+            .map_err(|error| self.explain(error))
     }
 
     async fn warm_up(
@@ -237,16 +224,16 @@ impl<W: Port> Engine<W> for Sqlite {
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
-        scan::table_bytes::<W>(&self.connect()?).map_err(|error| self.explain(error))
+        scan::table_bytes(&self.sql::<W>(), &self.connect()?).map_err(|error| self.explain(error))
     }
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
-        let statements = W::statements()
-            .map_err(|why| Error::Database(format!("SQLite's dialect of {} is incomplete: {why}", W::NAME)))?;
+        let statements = self.sql::<W>().commands(Via::Statements)?;
         // The journal mode can change only while nobody writes.
         let _writer = self.writer.lock().await;
-        let foreign_keys = self.foreign_keys::<W>(&self.connect()?)?;
-        let statements = statements.into_iter().map(Cow::Borrowed).collect();
-        Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements).map(W::session)
+        let foreign_keys = self.foreign_keys(&self.sql::<W>(), &self.connect()?)?;
+        let statements = statements.into_iter().flatten().map(|command| Cow::Borrowed(command.sql)).collect();
+        let connection = Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements)?;
+        Ok(W::session(connection, Via::Statements))
     }
 }

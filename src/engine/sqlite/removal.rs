@@ -3,18 +3,19 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use super::Sqlite;
 use super::manifest::{self, TABLES, There};
-use super::{Port, Sqlite};
+use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, ownership};
 
 /// Removes the workload's tables, their indexes and Graymark's own tables, in one transaction; then gives the space
 /// back if nothing else is in the file.
-pub(super) fn drop_tables<W: Port>(sqlite: &Sqlite, connection: &Connection) -> Result<(), Error> {
+pub(super) fn drop_tables(sql: &WorkloadSql, sqlite: &Sqlite, connection: &Connection) -> Result<(), Error> {
     let explain = |error| sqlite.explain(error);
     // Else the rows that refer to dropped ones would be changed as the keys say.
     connection.pragma_update(None, "foreign_keys", false).map_err(explain)?;
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(explain)?;
-    let database_state = manifest::database_state::<W>(&transaction, &sqlite.options.file).map_err(explain)?;
+    let database_state = manifest::database_state(sql, &transaction, &sqlite.options.file).map_err(explain)?;
     let named = |error: Error| match error {
         Error::Database(why) => sqlite.not_loaded(&why),
         Error::Usage(why) => Error::Usage(format!("{}: {why}", sqlite.options.file.display())),
@@ -24,7 +25,7 @@ pub(super) fn drop_tables<W: Port>(sqlite: &Sqlite, connection: &Connection) -> 
         return Ok(());
     }
     let there = manifest::there(&transaction).map_err(explain)?;
-    let ours: Vec<&str> = W::TABLES.iter().map(|table| table.name).chain(TABLES).collect();
+    let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).chain(TABLES).collect();
     let sound: Vec<&str> = views(&there).filter(|view| can_be_read(&transaction, view)).collect();
     let mut dependents = referring(&transaction, &ours).map_err(explain)?;
     for name in &ours {

@@ -9,8 +9,9 @@ use std::time::Instant;
 use rusqlite::Connection;
 
 use super::load::Insert;
-use super::{Port, Sqlite, check, connection, manifest};
+use super::{Sqlite, check, connection, manifest};
 use crate::engine::Error;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
@@ -22,23 +23,24 @@ const UNITS_PER_TURN: u32 = 5_000;
 const CACHE_KIB: i64 = 256 * 1_024;
 
 /// Restores the population of `manifest`.
-pub(super) async fn restore<W: Port>(
+pub(super) async fn restore(
+    sql: &WorkloadSql,
     sqlite: &Sqlite,
     manifest: &Manifest,
-    population: &W::Population,
+    population: &impl Population,
     told: &(dyn Fn(LoadStep) + Send + Sync),
 ) -> Result<RestoreReport, Error> {
     let explain = |error| sqlite.explain(error);
-    let script = Script::of::<W>(W::RESTORE, W::CONSISTENCY)?;
+    let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
     let connection = sqlite.connect()?;
-    let mut progress = Progress::new::<W>(told);
+    let mut progress = Progress::new(sql.tables, told);
     take(&connection).map_err(explain)?;
-    restorable(&manifest::database_state::<W>(&connection, &sqlite.options.file).map_err(explain)?, manifest)
+    restorable(&manifest::database_state(sql, &connection, &sqlite.options.file).map_err(explain)?, manifest)
         .map_err(|error| sqlite.not_loaded(&error.to_string()))?;
     let parts = Parts::of(population);
     undo(&connection, &script, &parts, &mut population.rows(), &mut progress).await.map_err(explain)?;
     progress.phase("undo");
-    verify::<W>(&connection, &script, &parts, &mut progress).await.map_err(explain)?;
+    verify(sql, &connection, &script, &parts, &mut progress).await.map_err(explain)?;
     progress.phase("verify");
     // Closing gives the file free again.
     connection.close().map_err(|(_, error)| sqlite.explain(error))?;
@@ -103,7 +105,8 @@ async fn generate(
     Ok(())
 }
 
-async fn verify<W: Port>(
+async fn verify(
+    sql: &WorkloadSql,
     connection: &Connection,
     script: &Script,
     parts: &Parts,
@@ -112,13 +115,13 @@ async fn verify<W: Port>(
     progress.step("verify");
     let began = Instant::now();
     let mut counted = Vec::new();
-    for table in W::TABLES {
+    for table in sql.tables {
         tokio::task::yield_now().await;
         let count =
             connection.query_row(&format!("SELECT count(*) FROM {}", table.name), [], |row| row.get::<_, i64>(0))?;
         counted.push(count as u64);
     }
-    progress.found(parts.cardinality::<W>(&counted, began.elapsed().as_secs_f64()));
+    progress.found(parts.cardinality(sql.tables, &counted, began.elapsed().as_secs_f64()));
     for condition in &script.conditions {
         tokio::task::yield_now().await;
         progress.found(check::find(connection, condition)?);

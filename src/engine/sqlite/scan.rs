@@ -8,8 +8,9 @@ use rusqlite::Connection;
 
 use crate::engine::Error;
 use crate::engine::scan::drop_pages;
+use crate::engine::sql::WorkloadSql;
 use crate::result::scan::{CacheState, Scanned};
-use crate::workload::{Table, Workload};
+use crate::workload::Table;
 
 /// Empties the system's cache of a file and its log. SQLite's own goes with each connection, and none must be open:
 /// closing the file would take its locks away.
@@ -36,8 +37,8 @@ pub(super) fn scan(connection: &Connection, table: &Table) -> rusqlite::Result<S
 }
 
 /// Bytes of each table, found by reading all of its pages.
-pub(super) fn table_bytes<W: Workload>(connection: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
+pub(super) fn table_bytes(sql: &WorkloadSql, connection: &Connection) -> rusqlite::Result<BTreeMap<String, u64>> {
     let mut size = connection.prepare("SELECT pgsize FROM dbstat WHERE name = ? AND aggregate = TRUE")?;
     let mut bytes = |name: &str| size.query_row([name], |row| row.get::<_, i64>(0));
-    W::TABLES.iter().map(|table| Ok((table.name.to_owned(), bytes(table.name)?.unsigned_abs()))).collect()
+    sql.tables.iter().map(|table| Ok((table.name.to_owned(), bytes(table.name)?.unsigned_abs()))).collect()
 }

@@ -2,65 +2,41 @@
 
 use std::collections::HashSet;
 
-use super::load::explain;
-use super::target::Target;
-use super::tpcc::{KEYS, PROCEDURES};
+use super::target::{QueryError, Target};
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::row::Row;
-use crate::engine::sql::script;
+use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::{DatabaseState, Error, Failure, ownership};
 use crate::result::Manifest;
 use crate::result::Procedures;
 use crate::result::procedures::Source;
-use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
 
 /// The version of [`Manifest`] that this program writes and understands.
 const FORMAT: u32 = 1;
 
-/// One row: how the population was made, as JSON, and whether all of it is there.
-const CREATE: &str = "CREATE TABLE tpcc.DBA.graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL, \
-                      complete INTEGER NOT NULL, PRIMARY KEY (workload))";
 const MANIFEST: &str = "graymark_manifest";
-/// The names of all tables in the catalog.
-const TABLES: &str = "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'";
-
-/// Why the database could not be asked.
-#[derive(Debug)]
-pub(super) enum QueryError {
-    /// It refused.
-    Refused(Diagnostic),
-    /// It answered something else.
-    Unreadable(Failure),
-}
-
-impl From<Diagnostic> for QueryError {
-    fn from(diagnostic: Diagnostic) -> Self {
-        QueryError::Refused(diagnostic)
-    }
-}
-
-impl From<Failure> for QueryError {
-    fn from(failure: Failure) -> Self {
-        QueryError::Unreadable(failure)
-    }
-}
 
 /// Makes the table, with a manifest of a load that has not ended.
-pub(super) fn write(connection: &Connection, manifest: &str) -> Result<(), Diagnostic> {
-    connection.execute(CREATE)?;
-    let mut insert =
-        connection.prepare("INSERT INTO tpcc.DBA.graymark_manifest (workload, manifest, complete) VALUES (?, ?, 0)")?;
-    insert.set(0, 0, Param::Text(Tpcc::NAME))?;
+pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &str) -> Result<(), Diagnostic> {
+    let name = sql.name;
+    // One row: how the population was made, as JSON, and whether all of it is there.
+    connection.execute(&format!(
+        "CREATE TABLE {name}.DBA.graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL, \
+         complete INTEGER NOT NULL, PRIMARY KEY (workload))"
+    ))?;
+    let mut insert = connection.prepare(&format!(
+        "INSERT INTO {name}.DBA.graymark_manifest (workload, manifest, complete) VALUES (?, ?, 0)"
+    ))?;
+    insert.set(0, 0, Param::Text(name))?;
     insert.set(0, 1, Param::Text(manifest))?;
     insert.execute(1)
 }
 
 /// All of the population is there.
-pub(super) fn complete(connection: &Connection) -> Result<(), Diagnostic> {
-    connection.execute("UPDATE tpcc.DBA.graymark_manifest SET complete = 1").map(|_| ())
+pub(super) fn complete(sql: &WorkloadSql, connection: &Connection) -> Result<(), Diagnostic> {
+    connection.execute(&format!("UPDATE {}.DBA.graymark_manifest SET complete = 1", sql.name)).map(|_| ())
 }
 
 /// The names in the first column of a query's rows, in lower case, as a server may keep them otherwise.
@@ -69,30 +45,40 @@ fn names(connection: &Connection, sql: &str) -> Result<HashSet<String>, QueryErr
     reply.rows.iter().map(|row| Ok(row.text(0)?.to_lowercase())).collect()
 }
 
+/// The names of all tables in the workload's catalog.
+fn tables(sql: &WorkloadSql, connection: &Connection) -> Result<HashSet<String>, QueryError> {
+    let query = format!(
+        "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{}.DBA.%'",
+        sql.name
+    );
+    names(connection, &query)
+}
+
 /// What the database holds of the workload.
-pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, QueryError> {
-    let there = names(connection, TABLES)?;
+pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Result<DatabaseState, QueryError> {
+    let name = sql.name;
+    let there = tables(sql, connection)?;
     let foreign = |what: String| {
-        let look = "`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'`";
-        Ok(ownership::foreign(&format!("its catalog tpcc: {what}"), look, "another Virtuoso, or virtuoso:local"))
+        let look = format!("`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{name}.DBA.%'`");
+        Ok(ownership::foreign(&format!("its catalog {name}: {what}"), &look, "another Virtuoso, or virtuoso:local"))
     };
     if !there.contains(MANIFEST) {
-        let procedures = procedures(connection)?;
-        let made = script::statements(PROCEDURES);
+        let procedures = procedures(sql, connection)?;
+        let made = script::statements(sql.procedures());
         let made = made.iter().map(|made| made.name).filter(|name| procedures.contains(*name));
-        let unproven = Tpcc::TABLES.iter().map(|table| table.name).filter(|name| there.contains(*name)).chain(made);
+        let unproven = sql.tables.iter().map(|table| table.name).filter(|name| there.contains(*name)).chain(made);
         let unproven: Vec<&str> = unproven.collect();
         return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
     }
     let columns = |table: &str| {
-        names(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = 'tpcc.DBA.{table}'"))
+        names(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = '{name}.DBA.{table}'"))
     };
     let has = columns(MANIFEST)?;
     if !["workload", "manifest", "complete"].iter().all(|column| has.contains(*column)) {
         return foreign(format!("its {MANIFEST} is none of Graymark's"));
     }
-    let reply =
-        connection.query("SELECT manifest, complete FROM tpcc.DBA.graymark_manifest WHERE workload = 'tpcc'")?;
+    let query = format!("SELECT manifest, complete FROM {name}.DBA.graymark_manifest WHERE workload = '{name}'");
+    let reply = connection.query(&query)?;
     let [row] = &reply.rows[..] else {
         return foreign(format!("its {MANIFEST} has {} rows instead of one", reply.rows.len()));
     };
@@ -107,7 +93,7 @@ pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, Q
         ));
     }
     let mut missing = None;
-    for table in Tpcc::TABLES {
+    for table in sql.tables {
         if !there.contains(table.name) {
             missing = missing.or_else(|| Some(format!("the table {} is missing", table.name)));
             continue;
@@ -122,9 +108,8 @@ pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, Q
     if row.int(1)? == 0 {
         return Ok(DatabaseState::Unfinished(manifest));
     }
-    let keys = names(connection, "SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE 'tpcc.DBA.%'")?;
-    let index =
-        || script::statements(KEYS).iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
+    let keys = names(connection, &format!("SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{name}.DBA.%'"))?;
+    let index = || sql.keys().iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
     Ok(match missing.or_else(|| index().map(|name| format!("the index {name} is missing"))) {
         Some(why) => DatabaseState::Damaged { why },
         None => DatabaseState::Complete(manifest),
@@ -132,27 +117,30 @@ pub(super) fn database_state(connection: &Connection) -> Result<DatabaseState, Q
 }
 
 /// The names of the procedures in the catalog.
-fn procedures(connection: &Connection) -> Result<HashSet<String>, QueryError> {
-    names(connection, "SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE P_NAME LIKE 'tpcc.DBA.%'")
+fn procedures(sql: &WorkloadSql, connection: &Connection) -> Result<HashSet<String>, QueryError> {
+    let query =
+        format!("SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE P_NAME LIKE '{}.DBA.%'", sql.name);
+    names(connection, &query)
 }
 
 /// Makes the procedures, or makes them anew.
-pub(super) fn make_procedures(connection: &Connection) -> Result<(), Diagnostic> {
-    for procedure in script::statements(PROCEDURES) {
+pub(super) fn make_procedures(sql: &WorkloadSql, connection: &Connection) -> Result<(), Diagnostic> {
+    for procedure in script::statements(sql.procedures()) {
         connection.execute(procedure.sql)?;
     }
     Ok(())
 }
 
 /// Compares the procedures with those that this program makes. The server keeps their whole text.
-pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, QueryError> {
+pub(super) fn compare_procedures(sql: &WorkloadSql, connection: &Connection) -> Result<Procedures, QueryError> {
     let mut found = Vec::new();
-    for procedure in script::statements(PROCEDURES) {
+    for procedure in script::statements(sql.procedures()) {
         let name = procedure.name;
-        let sql = format!(
-            "SELECT P_TEXT, blob_to_string (P_MORE) FROM DB.DBA.SYS_PROCEDURES WHERE lower (P_NAME) = 'tpcc.dba.{name}'"
+        let query = format!(
+            "SELECT P_TEXT, blob_to_string (P_MORE) FROM DB.DBA.SYS_PROCEDURES WHERE lower (P_NAME) = '{}.dba.{name}'",
+            sql.name
         );
-        let reply = match connection.query(&sql) {
+        let reply = match connection.query(&query) {
             Ok(reply) => reply,
             // A user of the server who may not read its catalog.
             Err(diagnostic) if diagnostic.state() == "42000" => {
@@ -175,33 +163,33 @@ pub(super) fn compare_procedures(connection: &Connection) -> Result<Procedures, 
 
 /// Removes the workload's tables and procedures, and Graymark's own table at the end, if its manifest proves that they
 /// are its own. The server takes no dropped table back: what else hangs on them is looked for first.
-pub(super) fn drop_tables(target: &Target, connection: &Connection) -> Result<(), Error> {
-    let cannot = |error| explain(target, "cannot drop the tables", error);
-    if !ownership::droppable(database_state(connection).map_err(cannot)?)? {
+pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Connection) -> Result<(), Error> {
+    let cannot = |error| target.explain_query("cannot drop the tables", error);
+    if !ownership::droppable(database_state(sql, connection).map_err(cannot)?)? {
         return Ok(());
     }
-    let dependents = dependents(connection).map_err(cannot)?;
+    let dependents = dependents(sql, connection).map_err(cannot)?;
     if !dependents.is_empty() {
         return Err(ownership::needed_by(&dependents.join(", ")));
     }
-    remove(connection).map_err(cannot)
+    remove(sql, connection).map_err(cannot)
 }
 
-fn remove(connection: &Connection) -> Result<(), QueryError> {
-    let procedures = procedures(connection)?;
-    for procedure in script::statements(PROCEDURES).iter().filter(|made| procedures.contains(made.name)) {
-        connection.execute(&format!("DROP PROCEDURE tpcc.DBA.{}", procedure.name))?;
+fn remove(sql: &WorkloadSql, connection: &Connection) -> Result<(), QueryError> {
+    let procedures = procedures(sql, connection)?;
+    for procedure in script::statements(sql.procedures()).iter().filter(|made| procedures.contains(made.name)) {
+        connection.execute(&format!("DROP PROCEDURE {}.DBA.{}", sql.name, procedure.name))?;
     }
-    let there = names(connection, TABLES)?;
-    for table in Tpcc::TABLES.iter().map(|table| table.name).chain([MANIFEST]).filter(|name| there.contains(*name)) {
-        connection.execute(&format!("DROP TABLE tpcc.DBA.{table}"))?;
+    let there = tables(sql, connection)?;
+    for table in sql.tables.iter().map(|table| table.name).chain([MANIFEST]).filter(|name| there.contains(*name)) {
+        connection.execute(&format!("DROP TABLE {}.DBA.{table}", sql.name))?;
     }
     Ok(())
 }
 
 /// Foreign keys of other tables, and views, that hang on the workload's tables.
-fn dependents(connection: &Connection) -> Result<Vec<String>, QueryError> {
-    let ours: Vec<String> = Tpcc::TABLES.iter().map(|table| format!("tpcc.DBA.{}", table.name)).collect();
+fn dependents(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<String>, QueryError> {
+    let ours: Vec<String> = sql.tables.iter().map(|table| format!("{}.DBA.{}", sql.name, table.name)).collect();
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for row in &connection.query("SELECT DISTINCT FK_TABLE, PK_TABLE FROM DB.DBA.SYS_FOREIGN_KEYS")?.rows {

@@ -3,19 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::catalog::QueryError;
-use super::load::explain;
-use super::target::Target;
-use super::tpcc::{CONSISTENCY, EFFECTS};
+use super::target::{QueryError, Target};
 use crate::engine::Error;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::row::Row;
-use crate::engine::server::virtuoso::PAGE;
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::result::Finding;
-use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
@@ -36,12 +31,13 @@ const SETTINGS: [(&str, &str); 10] = [
 ];
 
 /// Runs the workload's conditions one after the other.
-pub(super) fn check(target: &Target, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
-    let connection = target.connect()?;
+pub(super) fn check(sql: &WorkloadSql, target: &Target, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    let connection = target.connect(sql.name)?;
     let mut findings = Vec::new();
-    for condition in script::statements(CONSISTENCY) {
+    for condition in script::statements(sql.consistency()) {
         let finding = find(&connection, &condition);
-        let finding = finding.map_err(|error| explain(target, &format!("cannot check {}", condition.name), error))?;
+        let finding =
+            finding.map_err(|error| target.explain_query(&format!("cannot check {}", condition.name), error))?;
         told(&finding);
         findings.push(finding);
     }
@@ -74,23 +70,23 @@ fn find(connection: &Connection, condition: &Named<'_>) -> Result<Finding, Query
 }
 
 /// The running totals of the workload's effects.
-pub(super) fn effects(target: &Target) -> Result<Vec<i64>, Error> {
-    let sql = script::select(EFFECTS, &["effects"]).map_err(|why| Error::Database(format!("effects.sql: {why}")))?;
-    let connection = target.connect()?;
+pub(super) fn effects(sql: &WorkloadSql, target: &Target) -> Result<Vec<i64>, Error> {
+    let query = sql.effects_query()?;
+    let connection = target.connect(sql.name)?;
     let totals = || -> Result<Vec<i64>, QueryError> {
-        let reply = connection.query(sql[0])?;
+        let reply = connection.query(query)?;
         let row = reply.rows.first().cloned().unwrap_or_default();
-        (0..Tpcc::EFFECTS.len()).map(|column| Ok(row.long(column)?)).collect()
+        (0..sql.effects.len()).map(|column| Ok(row.long(column)?)).collect()
     };
-    totals().map_err(|error| explain(target, "cannot count what was done", error))
+    totals().map_err(|error| target.explain_query("cannot count what was done", error))
 }
 
 /// Virtuoso knows no union of rows without a table: each trace has its own query.
 const ONE: usize = 1;
 
 /// How many rows there are for each trace.
-pub(super) fn rows_of(target: &Target, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-    let connection = target.connect()?;
+pub(super) fn rows_of(sql: &WorkloadSql, target: &Target, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+    let connection = target.connect(sql.name)?;
     let mut found = vec![0; traces.len()];
     let mut seek = |query: &lookup::Query| -> Result<(), QueryError> {
         for row in &connection.query(&query.sql)?.rows {
@@ -99,19 +95,19 @@ pub(super) fn rows_of(target: &Target, traces: &[Trace]) -> Result<Option<Vec<i6
         Ok(())
     };
     for query in lookup::queries(traces, ONE, Amounts::Decimal) {
-        seek(&query).map_err(|error| explain(target, "cannot look for committed rows", error))?;
+        seek(&query).map_err(|error| target.explain_query("cannot look for committed rows", error))?;
     }
     Ok(Some(found))
 }
 
 /// The settings that matter to the result.
-pub(super) fn settings(target: &Target) -> Result<BTreeMap<String, String>, Error> {
-    let connection = target.connect()?;
+pub(super) fn settings(sql: &WorkloadSql, target: &Target) -> Result<BTreeMap<String, String>, Error> {
+    let connection = target.connect(sql.name)?;
     let mut settings = BTreeMap::new();
     for (section, name) in SETTINGS {
-        let sql = format!("SELECT cfg_item_value (virtuoso_ini_path (), '{section}', '{name}')");
+        let query = format!("SELECT cfg_item_value (virtuoso_ini_path (), '{section}', '{name}')");
         let reply = connection
-            .query(&sql)
+            .query(&query)
             .map_err(|diagnostic| target.explain("cannot read the server's settings", &diagnostic))?;
         // What the file leaves out is null.
         if let Some(Ok(Some(value))) = reply.rows.first().map(|row| row.optional_text(0)) {
@@ -119,13 +115,4 @@ pub(super) fn settings(target: &Target) -> Result<BTreeMap<String, String>, Erro
         }
     }
     Ok(settings)
-}
-
-/// Bytes of the pages in use, of the whole database.
-pub(super) fn database_bytes(connection: &Connection) -> Result<u64, QueryError> {
-    // The figures are as of the last call of status().
-    connection.execute("status ()")?;
-    let reply = connection.query("SELECT sys_stat ('st_db_pages') - sys_stat ('st_db_free_pages')")?;
-    let pages = reply.rows.first().map(|row| row.long(0)).transpose()?.unwrap_or_default();
-    Ok(u64::try_from(pages).unwrap_or_default() * PAGE)
 }

@@ -1,28 +1,28 @@
-//! The database as an engine of TPC-C.
+//! The database as an engine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::catalog;
 use super::check;
-use super::load::{self, explain};
+use super::load;
 use super::local;
 use super::maintain;
 use super::observe::Watch;
+use super::session::Session;
 use super::target::Target;
-use super::tpcc::Session;
+use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::odbc::read;
 use crate::engine::seed::Reading;
 use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Options};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Procedures;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;
-use crate::workload::tpcc::Tpcc;
-use crate::workload::tpcc::population::Population;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 
@@ -32,6 +32,7 @@ pub struct Virtuoso {
     target: Target,
     server: Option<Server>,
     identity: Identity,
+    dialect: &'static Dialect,
     isolation: Isolation,
 }
 
@@ -39,9 +40,8 @@ impl Virtuoso {
     /// Opens `virtuoso://…`, or starts a private server for `virtuoso:local[?NAME=VALUE…]`. Nothing is written to the
     /// database.
     pub fn open(options: Options) -> Result<Virtuoso, Error> {
-        if options.via == Some(Via::Statements) {
-            return Err(Error::Usage("on Virtuoso, Graymark speaks by procedures: leave --via out".to_owned()));
-        }
+        let dialect = Dialect::choose(Wire::Virtuoso, None)?;
+        WorkloadSql::via(dialect, options.via)?;
         let (server, target, url) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 for (name, value) in options.settings {
@@ -65,14 +65,19 @@ impl Virtuoso {
             }
         };
         target.reachable()?;
-        let version = target.connect()?.capabilities().dbms_version;
+        let version = target.version()?;
         let identity = Identity { name: "Virtuoso".to_owned(), version, url };
-        Ok(Virtuoso { target, server, identity, isolation: options.isolation })
+        Ok(Virtuoso { target, server, identity, dialect, isolation: options.isolation })
     }
 
     /// The private server, if this is one.
     pub fn server(&self) -> Option<&Server> {
         self.server.as_ref()
+    }
+
+    /// The workload's SQL.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
     }
 
     /// Where it is.
@@ -81,8 +86,8 @@ impl Virtuoso {
     }
 }
 
-impl Engine<Tpcc> for Virtuoso {
-    type Session = Session;
+impl<W: SqlWorkload> Engine<W> for Virtuoso {
+    type Session = W::Session<Session>;
 
     fn identity(&self) -> &Identity {
         &self.identity
@@ -105,16 +110,16 @@ impl Engine<Tpcc> for Virtuoso {
     }
 
     fn log_directory(&self) -> Option<PathBuf> {
-        self.data_directory()
+        <Virtuoso as Engine<W>>::data_directory(self)
     }
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
-        let mut settings = check::settings(&self.target)?;
+        let mut settings = check::settings(&self.sql::<W>(), &self.target)?;
         if let Some(server) = &self.server {
             settings.extend(server.bounds());
             settings.insert("stripes".to_owned(), server.options().stripes.unwrap_or(1).to_string());
         }
-        settings.insert("isolation".to_owned(), self.isolation().to_owned());
+        settings.insert("isolation".to_owned(), self.isolation.words().to_owned());
         Ok(settings)
     }
 
@@ -127,94 +132,92 @@ impl Engine<Tpcc> for Virtuoso {
     }
 
     fn observer(&self) -> impl Observer {
-        Watch::new(self)
+        Watch::new(self.sql::<W>(), &self.target, self.server.as_ref())
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
-        let connection = self.target.connect()?;
-        catalog::database_state(&connection).map_err(|error| explain(&self.target, "cannot look at the tables", error))
+        let connection = self.target.connect(W::NAME)?;
+        let found = catalog::database_state(&self.sql::<W>(), &connection);
+        found.map_err(|error| self.target.explain_query("cannot look at the tables", error))
     }
 
     async fn load(
         &self,
         manifest: &Manifest,
-        population: &Population,
+        population: &W::Population,
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load(&self.target, manifest, population, jobs, told)
+        load::load(&self.sql::<W>(), &self.target, manifest, population, jobs, told)
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
-        let found = catalog::compare_procedures(&self.target.connect()?);
-        found.map_err(|error| explain(&self.target, "cannot read the procedures", error))
+        let found = catalog::compare_procedures(&self.sql::<W>(), &self.target.connect(W::NAME)?);
+        found.map_err(|error| self.target.explain_query("cannot read the procedures", error))
     }
 
     async fn renew_procedures(&self) -> Result<(), Error> {
-        let made = catalog::make_procedures(&self.target.connect()?);
+        let made = catalog::make_procedures(&self.sql::<W>(), &self.target.connect(W::NAME)?);
         made.map_err(|diagnostic| self.target.explain("cannot make a procedure", &diagnostic))
     }
 
     async fn restore(
         &self,
         _: &Manifest,
-        _: &Population,
+        _: &W::Population,
         _: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<RestoreReport, Error> {
-        Err(Error::Usage(
-            "a database on Virtuoso cannot be restored: remove its tables with graymark drop tpcc, and load it again"
-                .to_owned(),
-        ))
+        Err(self.sql::<W>().no_restore())
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        catalog::drop_tables(&self.target, &self.target.connect()?)
+        catalog::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?)
     }
 
     async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
-        check::check(&self.target, told)
+        check::check(&self.sql::<W>(), &self.target, told)
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
-        let rows = load::count(&self.target.connect()?, table);
-        rows.map(Some).map_err(|error| explain(&self.target, "cannot count rows", error))
+        let rows = load::count(&self.sql::<W>(), &self.target.connect(W::NAME)?, table);
+        rows.map(Some).map_err(|error| self.target.explain_query("cannot count rows", error))
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
-        check::effects(&self.target)
+        check::effects(&self.sql::<W>(), &self.target)
     }
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
-        check::rows_of(&self.target, traces)
+        check::rows_of(&self.sql::<W>(), &self.target, traces)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
-        maintain::maintain(&self.target, kind)
+        maintain::maintain(&self.sql::<W>(), &self.target, kind)
     }
 
     async fn warm_up(
         &self,
-        population: &Population,
+        population: &W::Population,
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
     ) -> Result<MaintenanceOutcome, Error> {
-        maintain::at_random(&self.target, population, seed, told).await
+        maintain::at_random::<W>(&self.sql::<W>(), &self.target, population, seed, told).await
     }
 
     async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
-        maintain::empty_caches(self, all).map(Some)
+        maintain::empty_caches(&self.sql::<W>(), &self.target, self.server.as_ref(), all).map(Some)
     }
 
     async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
-        maintain::scan(&self.target, table)
+        maintain::scan(&self.sql::<W>(), &self.target, table)
     }
 
     async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
-        read::read(&self.target.connect()?, reading, read::Values::DatesAsTexts, sink).await.map(|()| true)
+        read::read(&self.target.connect(W::NAME)?, reading, read::Values::DatesAsTexts, sink).await.map(|()| true)
     }
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
-        maintain::table_bytes(&self.target)
+        maintain::table_bytes(&self.sql::<W>(), &self.target)
     }
 
     async fn answers(&self) -> bool {
@@ -225,7 +228,9 @@ impl Engine<Tpcc> for Virtuoso {
         self.server.iter().for_each(server::Server::abandon);
     }
 
-    async fn open_session(&self) -> Result<Session, Error> {
-        Session::open(&self.target, self.isolation)
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let commands = self.sql::<W>().commands(Via::Procedures)?;
+        let session = Session::open(&self.target, W::NAME, &commands, self.isolation)?;
+        Ok(W::session(session, Via::Procedures))
     }
 }

@@ -6,21 +6,19 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use super::catalog::{self, QueryError};
-use super::target::Target;
-use super::tpcc::{KEYS, SCHEMA};
+use super::catalog;
+use super::maintain::database_bytes;
+use super::target::{QueryError, Target};
 use crate::engine::load::{LoadObserver, Phases, counted, rows_of_tables};
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::Diagnostic;
 use crate::engine::odbc::parameter::Param;
 use crate::engine::odbc::statement::Statement;
-use crate::engine::sql::script;
+use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::{DatabaseState, Error};
 use crate::result::{LoadReport, LoadStep, Manifest};
-use crate::workload::tpcc::Tpcc;
-use crate::workload::tpcc::population::Population;
 use crate::workload::value::{RowSink, Timestamp, Value};
-use crate::workload::{Column, ColumnKind, Part, Population as _, Rows, Table, Workload};
+use crate::workload::{Column, ColumnKind, Part, Population, Rows, Table};
 
 /// Rows of an array. Larger ones were no faster.
 const ARRAY: usize = 200;
@@ -29,9 +27,10 @@ const UNLOGGED: &str = "log_enable (2, 1)";
 
 /// Loads a population into an empty database, or anew where a load has not ended.
 pub(super) fn load(
+    sql: &WorkloadSql,
     target: &Target,
     manifest: &Manifest,
-    population: &Population,
+    population: &impl Population,
     jobs: usize,
     told: LoadObserver<'_>,
 ) -> Result<LoadReport, Error> {
@@ -39,61 +38,62 @@ pub(super) fn load(
         return Err(Error::Usage("foreign keys cannot be declared on Virtuoso: leave --foreign-keys out".to_owned()));
     }
     let mut phases = Phases::new(told);
-    let connection = target.connect()?;
+    let connection = target.connect(sql.name)?;
     let refused = |what: &'static str| move |diagnostic: Diagnostic| target.explain(what, &diagnostic);
-    match catalog::database_state(&connection).map_err(|error| explain(target, "cannot look at the tables", error))? {
+    match catalog::database_state(sql, &connection)
+        .map_err(|error| target.explain_query("cannot look at the tables", error))?
+    {
         DatabaseState::Nothing => {}
         DatabaseState::Unfinished(found) if found == *manifest => {
-            catalog::drop_tables(target, &connection)?;
+            catalog::drop_tables(sql, target, &connection)?;
         }
         DatabaseState::Foreign { why } => return Err(Error::Database(format!("{}: {why}", target.url()))),
         _ => {
             let url = target.url();
             return Err(Error::Usage(format!(
-                "{url} holds another population: remove it first with graymark drop tpcc"
+                "{url} holds another population: remove it first with graymark drop {}",
+                sql.name
             )));
         }
     }
     phases.begin("schema");
     let text =
         serde_json::to_string(manifest).map_err(|error| Error::Usage(format!("the manifest is no JSON: {error}")))?;
-    catalog::write(&connection, &text).map_err(refused("cannot make a table"))?;
-    for table in script::statements(SCHEMA) {
+    catalog::write(sql, &connection, &text).map_err(refused("cannot make a table"))?;
+    for table in script::statements(sql.schema(manifest)) {
         connection.execute(table.sql).map_err(refused("cannot make a table"))?;
     }
     phases.begin("rows");
-    (phases.report.rows, phases.report.bytes) = rows(target, population, jobs, told)?;
+    (phases.report.rows, phases.report.bytes) = rows(sql, target, population, jobs, told)?;
     phases.finish();
     connection.execute(UNLOGGED).map_err(refused("cannot turn the log off"))?;
     phases.begin("keys");
-    for key in script::statements(KEYS) {
+    for key in sql.keys() {
         connection.execute(key.sql).map_err(refused("cannot make an index"))?;
     }
     phases.begin("procedures");
-    catalog::make_procedures(&connection).map_err(refused("cannot make a procedure"))?;
+    catalog::make_procedures(sql, &connection).map_err(refused("cannot make a procedure"))?;
     phases.begin("checkpoint");
     connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;
     phases.begin("verify");
-    phases.report.tables = verify(target, &connection, population)?;
+    phases.report.tables = verify(sql, target, &connection, population)?;
     phases.finish();
     // From here on the log counts again.
-    let connection = target.connect()?;
-    catalog::complete(&connection).map_err(refused("cannot end the load"))?;
+    let connection = target.connect(sql.name)?;
+    catalog::complete(sql, &connection).map_err(refused("cannot end the load"))?;
     connection.execute("checkpoint").map_err(refused("cannot make a checkpoint"))?;
-    phases.report.database_bytes = super::check::database_bytes(&connection).ok();
+    phases.report.database_bytes = database_bytes(&connection).ok();
     Ok(phases.end())
 }
 
-/// What went wrong, in a line.
-pub(super) fn explain(target: &Target, what: &str, error: QueryError) -> Error {
-    match error {
-        QueryError::Refused(diagnostic) => target.explain(what, &diagnostic),
-        QueryError::Unreadable(failure) => Error::Database(format!("{}: {what}: {failure}", target.url())),
-    }
-}
-
 /// All parts, by as many connections as there are jobs. Rows and bytes.
-fn rows(target: &Target, population: &Population, jobs: usize, told: LoadObserver<'_>) -> Result<(u64, u64), Error> {
+fn rows(
+    sql: &WorkloadSql,
+    target: &Target,
+    population: &impl Population,
+    jobs: usize,
+    told: LoadObserver<'_>,
+) -> Result<(u64, u64), Error> {
     let mut parts = population.parts();
     // The largest first, so that all connections end at about the same time.
     parts.sort_by_key(|part| std::cmp::Reverse(part.rows));
@@ -102,7 +102,7 @@ fn rows(target: &Target, population: &Population, jobs: usize, told: LoadObserve
     let work = || -> Result<(u64, u64), Error> {
         let mut sum = (0, 0);
         while let Some(part) = take() {
-            let loaded = load_part(target, population, &part);
+            let loaded = load_part(sql, target, population, &part);
             if loaded.is_err() {
                 // The others need not go on.
                 parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
@@ -127,18 +127,23 @@ fn rows(target: &Target, population: &Population, jobs: usize, told: LoadObserve
     })
 }
 
-fn load_part(target: &Target, population: &Population, part: &Part) -> Result<(u64, u64), Error> {
+fn load_part(
+    sql: &WorkloadSql,
+    target: &Target,
+    population: &impl Population,
+    part: &Part,
+) -> Result<(u64, u64), Error> {
     let Some(table) = population.tables().get(part.table) else {
         return Err(Error::Database(format!(
-            "the population has rows for table {}, which tpcc does not have",
-            part.table
+            "the population has rows for table {}, which {} does not have",
+            part.table, sql.name
         )));
     };
     let what = format!("cannot load {}", table.name);
     let failed = |diagnostic: Diagnostic| target.explain(&what, &diagnostic);
-    let connection = target.connect()?;
+    let connection = target.connect(sql.name)?;
     connection.execute(UNLOGGED).map_err(failed)?;
-    let mut insert = Insert::new(connection.prepare(&insert(table)).map_err(failed)?);
+    let mut insert = Insert::new(connection.prepare(&insert(sql, table)).map_err(failed)?);
     let mut writer = population.rows();
     for unit in 0..part.units {
         writer.write(part, unit, &mut insert);
@@ -153,12 +158,12 @@ fn load_part(target: &Target, population: &Population, part: &Part) -> Result<(u
     }
 }
 
-fn insert(table: &Table) -> String {
+fn insert(sql: &WorkloadSql, table: &Table) -> String {
     let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
     // Without the cast, the server takes the letters of a date for its bytes.
     let place = |column: &Column| if column.kind == ColumnKind::Time { "CAST (? AS DATETIME)" } else { "?" };
     let places: Vec<&str> = table.columns.iter().map(place).collect();
-    format!("INSERT INTO tpcc.DBA.{} ({}) VALUES ({})", table.name, columns.join(", "), places.join(", "))
+    format!("INSERT INTO {}.DBA.{} ({}) VALUES ({})", sql.name, table.name, columns.join(", "), places.join(", "))
 }
 
 /// Gathers rows and sends them by arrays. After a failure it takes nothing more.
@@ -214,18 +219,24 @@ fn text(time: Timestamp) -> String {
     time.strftime("%Y-%m-%d %H:%M:%S%.6f").to_string()
 }
 
-fn verify(target: &Target, connection: &Connection, population: &Population) -> Result<Vec<(String, u64)>, Error> {
+fn verify(
+    sql: &WorkloadSql,
+    target: &Target,
+    connection: &Connection,
+    population: &impl Population,
+) -> Result<Vec<(String, u64)>, Error> {
     let mut tables = Vec::new();
-    for (table, wanted) in Tpcc::TABLES.iter().zip(rows_of_tables(&population.parts()).into_values()) {
-        let found = count(connection, table.name).map_err(|error| explain(target, "cannot count rows", error))?;
+    for (table, wanted) in sql.tables.iter().zip(rows_of_tables(&population.parts()).into_values()) {
+        let found = count(sql, connection, table.name);
+        let found = found.map_err(|error| target.explain_query("cannot count rows", error))?;
         counted(table.name, found, wanted)?;
         tables.push((table.name.to_owned(), found));
     }
     Ok(tables)
 }
 
-pub(super) fn count(connection: &Connection, table: &str) -> Result<u64, QueryError> {
-    let reply = connection.query(&format!("SELECT COUNT (*) FROM tpcc.DBA.{table}"))?;
+pub(super) fn count(sql: &WorkloadSql, connection: &Connection, table: &str) -> Result<u64, QueryError> {
+    let reply = connection.query(&format!("SELECT COUNT (*) FROM {}.DBA.{table}", sql.name))?;
     let count = reply.rows.first().map(|row| row.long(0)).transpose()?;
     Ok(count.unwrap_or_default().unsigned_abs())
 }

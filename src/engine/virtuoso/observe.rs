@@ -2,39 +2,40 @@
 
 use std::collections::BTreeMap;
 
-use super::catalog::QueryError;
-use super::check::database_bytes;
-use super::database::Virtuoso;
-use super::load::explain;
+use super::maintain::database_bytes;
+use super::target::{QueryError, Target};
+use crate::engine::dialect::Dialect;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::server::io;
-use crate::engine::server::virtuoso::PAGE;
+use crate::engine::server::virtuoso::{PAGE, Server};
+use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::{self, Named};
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads, TableReads};
 
-const SQL: &str = include_str!("observe.sql");
-
 /// A query by its name.
-fn query(name: &str) -> &'static str {
-    script::statements(SQL).into_iter().find(|query: &Named<'_>| query.name == name).map_or("", |query| query.sql)
+fn query(dialect: &Dialect, name: &str) -> &'static str {
+    let counters = dialect.own_text("counters.sql").unwrap_or_default();
+    script::statements(counters).into_iter().find(|query: &Named<'_>| query.name == name).map_or("", |query| query.sql)
 }
 
 /// Looks at a server's counters on a connection of its own.
 pub(super) struct Watch<'a> {
-    virtuoso: &'a Virtuoso,
+    sql: WorkloadSql,
+    target: &'a Target,
+    server: Option<&'a Server>,
     connection: Option<Connection>,
     notes: Vec<String>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(virtuoso: &'a Virtuoso) -> Self {
+    pub(super) fn new(sql: WorkloadSql, target: &'a Target, server: Option<&'a Server>) -> Self {
         let notes = vec![
             "log, log flushes and commits: Virtuoso does not count them".to_owned(),
             "checkpoints of its own: Virtuoso counts none; those that Graymark asks for are in the record".to_owned(),
         ];
-        Watch { virtuoso, connection: None, notes }
+        Watch { sql, target, server, connection: None, notes }
     }
 
     fn note(&mut self, note: String) {
@@ -43,8 +44,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn read(connection: &Connection, counters: &mut Counters) -> Result<(), QueryError> {
-        let reply = connection.query(query("counters"))?;
+    fn read(&self, connection: &Connection, counters: &mut Counters) -> Result<(), QueryError> {
+        let reply = connection.query(query(self.sql.dialect, "counters"))?;
         if let Some(row) = reply.rows.first() {
             for (column, name) in reply.columns.iter().enumerate() {
                 if let Some(counter) = Counter::named(&name.to_lowercase()) {
@@ -62,9 +63,9 @@ impl<'a> Watch<'a> {
 
     /// Virtuoso counts a logical read for each row that it looks at, and a physical one for each page. What it reads
     /// ahead counts, too.
-    fn read_pages(connection: &Connection) -> Result<PageReads, QueryError> {
+    fn read_pages(&self, connection: &Connection) -> Result<PageReads, QueryError> {
         let mut tables: BTreeMap<String, TableReads> = BTreeMap::new();
-        for row in connection.query(query("pages"))?.rows {
+        for row in connection.query(query(self.sql.dialect, "pages"))?.rows {
             let counted = |column| Ok::<_, QueryError>(u64::try_from(row.long(column)?).unwrap_or_default());
             let reads = Reads { logical: counted(1)?, physical: counted(2)? };
             let table = tables.entry(row.text(0)?.to_owned()).or_default();
@@ -72,7 +73,8 @@ impl<'a> Watch<'a> {
             *part = Some(part.unwrap_or_default().plus(reads));
         }
         let database_bytes = database_bytes(connection)?;
-        let buffers = connection.query(query("buffers"))?.rows.first().map(|row| row.long(0)).transpose()?;
+        let buffers =
+            connection.query(query(self.sql.dialect, "buffers"))?.rows.first().map(|row| row.long(0)).transpose()?;
         let buffers = buffers.and_then(|buffers| u64::try_from(buffers).ok()).filter(|buffers| *buffers > 0);
         Ok(PageReads {
             buffer_bytes: buffers.map(|buffers| buffers * PAGE),
@@ -84,7 +86,7 @@ impl<'a> Watch<'a> {
     fn connection(&mut self) -> Result<Connection, Error> {
         match self.connection.take() {
             Some(connection) => Ok(connection),
-            None => self.virtuoso.target().connect(),
+            None => self.target.connect(self.sql.name),
         }
     }
 }
@@ -93,10 +95,10 @@ impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         let mut counters = Counters::default();
         let connection = self.connection()?;
-        let failed = |error| explain(self.virtuoso.target(), "cannot read the server's counters", error);
-        Watch::read(&connection, &mut counters).map_err(failed)?;
+        let failed = |error| self.target.explain_query("cannot read the server's counters", error);
+        self.read(&connection, &mut counters).map_err(failed)?;
         self.connection = Some(connection);
-        match self.virtuoso.server().map(|server| server.pid()) {
+        match self.server.map(|server| server.pid()) {
             Some(Some(pid)) => {
                 if let Err(why) = io::counters(pid, &mut counters) {
                     self.note(why);
@@ -110,10 +112,10 @@ impl Observer for Watch<'_> {
 
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         let connection = self.connection()?;
-        let failed = |error| explain(self.virtuoso.target(), "cannot read the server's page reads", error);
-        let pages = Watch::read_pages(&connection).map_err(failed)?;
+        let failed = |error| self.target.explain_query("cannot read the server's page reads", error);
+        let pages = self.read_pages(&connection).map_err(failed)?;
         self.connection = Some(connection);
-        let memory = self.virtuoso.server().and_then(|server| server.memory());
+        let memory = self.server.and_then(|server| server.memory());
         Ok(Some(PageReads { memory, ..pages }))
     }
 
@@ -125,12 +127,15 @@ impl Observer for Watch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::dialect::Wire;
 
     #[test]
     fn queries_ask_for_counters_by_their_names() {
-        let names = query("counters").split(" AS ").skip(1).map(|rest| rest.split([',', ';', '\n']).next().unwrap());
+        let dialect = Dialect::choose(Wire::Virtuoso, None).unwrap();
+        let names =
+            query(dialect, "counters").split(" AS ").skip(1).map(|rest| rest.split([',', ';', '\n']).next().unwrap());
         let named: Vec<Option<Counter>> = names.map(Counter::named).collect();
         assert_eq!(named, [Some(Counter::BlockReads), Some(Counter::BlockWrites)]);
-        assert!(query("pages").contains("touches") && query("buffers").contains("st_db_buffers"));
+        assert!(query(dialect, "pages").contains("touches") && query(dialect, "buffers").contains("st_db_buffers"));
     }
 }

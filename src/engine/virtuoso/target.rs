@@ -1,11 +1,11 @@
 //! Where a Virtuoso is: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
 
-use crate::engine::Error;
 use crate::engine::address::port;
 use crate::engine::odbc::connection::Connection;
 use crate::engine::odbc::diagnostic::{Diagnostic, Meaning};
 use crate::engine::odbc::target;
 use crate::engine::server::virtuoso::{DRIVER, Server, USER};
+use crate::engine::{Error, Failure};
 use crate::result::Isolation;
 use crate::url::{Parts, Password, VIRTUOSO, encoded};
 
@@ -13,6 +13,27 @@ use crate::url::{Parts, Password, VIRTUOSO, encoded};
 pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
 /// The port of a server that is not told another one.
 const PORT: u16 = 1111;
+
+/// Why the database could not be asked.
+#[derive(Debug)]
+pub(super) enum QueryError {
+    /// It refused.
+    Refused(Diagnostic),
+    /// It answered something else.
+    Unreadable(Failure),
+}
+
+impl From<Diagnostic> for QueryError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        QueryError::Refused(diagnostic)
+    }
+}
+
+impl From<Failure> for QueryError {
+    fn from(failure: Failure) -> Self {
+        QueryError::Unreadable(failure)
+    }
+}
 
 /// Where to connect, and as whom.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,20 +76,34 @@ impl Target {
     }
 
     /// Connects. Names without a catalog are those of the workload's.
-    pub fn connect(&self) -> Result<Connection, Error> {
+    pub fn connect(&self, workload: &str) -> Result<Connection, Error> {
         let failed = |diagnostic: Diagnostic| self.explain("cannot connect", &diagnostic);
         let connection = self.open().map_err(failed)?;
-        connection.execute("USE tpcc").map_err(failed)?;
+        connection.execute(&format!("USE {workload}")).map_err(failed)?;
         Ok(connection)
     }
 
     /// Connects for transactions of an isolation level. What is set before connecting, the driver forgets.
-    pub(super) fn connect_at(&self, isolation: Isolation) -> Result<Connection, Error> {
-        let connection = self.connect()?;
+    pub(super) fn connect_at(&self, workload: &str, isolation: Isolation) -> Result<Connection, Error> {
+        let connection = self.connect(workload)?;
         connection
             .set_isolation(isolation)
             .map_err(|diagnostic| self.explain("cannot set the isolation level", &diagnostic))?;
         Ok(connection)
+    }
+
+    /// The server's version.
+    pub(super) fn version(&self) -> Result<String, Error> {
+        let connection = self.open().map_err(|diagnostic| self.explain("cannot connect", &diagnostic))?;
+        Ok(connection.capabilities().dbms_version)
+    }
+
+    /// What went wrong with a question, in a line.
+    pub(super) fn explain_query(&self, what: &str, error: QueryError) -> Error {
+        match error {
+            QueryError::Refused(diagnostic) => self.explain(what, &diagnostic),
+            QueryError::Unreadable(failure) => Error::Database(format!("{}: {what}: {failure}", self.url())),
+        }
     }
 
     /// Whether the server says anything at all, be it that it takes no connection.

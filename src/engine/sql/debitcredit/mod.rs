@@ -1,11 +1,12 @@
 //! DebitCredit over the statement interface: the whole transaction is one exchange, for no statement needs another's
-//! answer.
+//! answer; or it is one call of a procedure.
 
-use super::{Arg, Call, Connection, Row, script};
+use super::{Arg, Call, Connection, Row, SqlWorkload};
 use crate::engine::{Failure, Session};
+use crate::result::Via;
 use crate::workload::debitcredit::DebitCredit;
 use crate::workload::debitcredit::message::{Input, Output};
-use crate::workload::debitcredit::profile::Order;
+use crate::workload::debitcredit::profile::{Order, PROFILES};
 use crate::workload::value::Value;
 
 /// The statements that a dialect gives in its `statements.sql`, each under its name in [`NAMES`].
@@ -24,9 +25,75 @@ pub enum Statement {
 /// The names of the statements in the order of their numbers.
 pub const NAMES: [&str; 4] = ["teller", "account", "history", "branch"];
 
-/// The statements of a dialect's file in the order of [`NAMES`]. The error says what is missing or too much.
-pub fn load(file: &str) -> Result<Vec<&str>, String> {
-    script::select(file, &NAMES)
+/// The names of the calls in the order of their numbers, which follow on the statements'. Both are given branch, teller,
+/// account and amount, and answer with the new balance of the account.
+pub const CALLS: [&str; 2] = ["debit_credit", "tpc"];
+
+const TELLER_FIRST: usize = NAMES.len();
+const ACCOUNT_FIRST: usize = TELLER_FIRST + 1;
+
+/// A session in either way of speaking.
+pub enum DebitCreditSession<C> {
+    /// Statements of the client.
+    Statements(Statements<C>),
+    /// Procedures of the server.
+    Procedures(Procedures<C>),
+}
+
+impl<C: Connection> Session<DebitCredit> for DebitCreditSession<C> {
+    async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
+        match self {
+            DebitCreditSession::Statements(session) => session.execute(input).await,
+            DebitCreditSession::Procedures(session) => session.execute(input).await,
+        }
+    }
+}
+
+impl SqlWorkload for DebitCredit {
+    type Session<C: Connection> = DebitCreditSession<C>;
+
+    const STATEMENTS: &'static [&'static str] = &NAMES;
+    const CALLS: &'static [&'static str] = &CALLS;
+
+    fn schema_file(profile: usize) -> &'static str {
+        match PROFILES.get(profile) {
+            Some(profile) if profile.padded => "padded.sql",
+            _ => "gray.sql",
+        }
+    }
+
+    fn session<C: Connection>(connection: C, via: Via) -> DebitCreditSession<C> {
+        match via {
+            Via::Statements => DebitCreditSession::Statements(Statements::new(connection)),
+            Via::Procedures => DebitCreditSession::Procedures(Procedures { connection }),
+        }
+    }
+}
+
+/// A session that calls procedures over a connection.
+pub struct Procedures<C> {
+    connection: C,
+}
+
+impl<C: Connection> Session<DebitCredit> for Procedures<C> {
+    async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
+        let transfer = input.transfer().map_err(Failure::Invalid)?;
+        let number = match transfer.profile.order {
+            Order::TellerFirst => TELLER_FIRST,
+            Order::AccountFirst => ACCOUNT_FIRST,
+        };
+        let amount = Arg::One(Value::Money(transfer.amount));
+        let arguments = [int(transfer.branch), int(transfer.teller), int(transfer.account), amount];
+        let mut balance = None;
+        let mut on_row = |_: usize, row: &dyn Row| {
+            balance = Some(row.money(0)?);
+            Ok(())
+        };
+        self.connection.exchange(&[Call::Statement(number, &arguments)], &mut on_row).await?;
+        let nothing = || Failure::Invalid("the transaction gave no answer".to_owned());
+        let balance = balance.ok_or_else(nothing).map_err(|why| self.connection.unreadable(&why))?;
+        Ok(Output::of(input, &transfer, balance))
+    }
 }
 
 /// A session that speaks these statements over a connection.
@@ -69,13 +136,13 @@ impl<C: Connection> Session<DebitCredit> for Statements<C> {
         match (balance, counts.get(1..5)) {
             (Some(balance), Some([1, 1, 1, 1])) => Ok(Output::of(input, &transfer, balance)),
             // It is committed: of what it did, the consistency conditions tell.
-            _ => Err(Failure::Disconnected {
-                ambiguous: true,
-                detail: format!(
+            _ => {
+                let why = format!(
                     "teller {}, account {} or branch {} is missing from the database: run graymark check",
                     transfer.teller, transfer.account, transfer.branch
-                ),
-            }),
+                );
+                Err(self.connection.unreadable(&Failure::Invalid(why)))
+            }
         }
     }
 }

@@ -181,6 +181,10 @@ mod tests {
             }
             Ok(counts)
         }
+
+        fn unreadable(&mut self, why: &Failure) -> Failure {
+            Failure::unreadable(why)
+        }
     }
 
     fn run(database: &mut Racing) -> Result<output::Delivery, Failure> {

@@ -7,14 +7,18 @@
 mod delivery;
 mod new_order;
 mod payment;
+mod procedures;
 pub(crate) mod read_only;
+pub mod reply;
 mod statement;
 
 use arrayvec::ArrayString;
+pub use procedures::Procedures;
 pub use statement::Statement;
 
-use super::{Arg, Call, Connection, Row};
+use super::{Arg, Call, Connection, Row, SqlWorkload};
 use crate::engine::{Failure, Session};
+use crate::result::Via;
 use crate::workload::tpcc::Tpcc;
 use crate::workload::tpcc::input::{Customer, Input};
 use crate::workload::tpcc::output::{Address, Output};
@@ -42,6 +46,54 @@ impl<C: Connection> Session<Tpcc> for Statements<C> {
             Input::Delivery(input) => Output::Delivery(delivery::execute(connection, input).await?),
             Input::StockLevel(input) => Output::StockLevel(read_only::stock_level(connection, input).await?),
         })
+    }
+}
+
+/// A session in either way of speaking.
+pub enum TpccSession<C> {
+    /// Statements of the client.
+    Statements(Statements<C>),
+    /// Procedures of the server.
+    Procedures(Procedures<C>),
+}
+
+impl<C: Connection> Session<Tpcc> for TpccSession<C> {
+    async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
+        match self {
+            TpccSession::Statements(session) => session.execute(input).await,
+            TpccSession::Procedures(session) => session.execute(input).await,
+        }
+    }
+}
+
+impl SqlWorkload for Tpcc {
+    type Session<C: Connection> = TpccSession<C>;
+
+    const STATEMENTS: &'static [&'static str] = &statement::NAMES;
+    const CALLS: &'static [&'static str] = &procedures::CALLS;
+
+    fn session<C: Connection>(connection: C, via: Via) -> TpccSession<C> {
+        match via {
+            Via::Statements => TpccSession::Statements(Statements::new(connection)),
+            Via::Procedures => TpccSession::Procedures(Procedures::new(connection)),
+        }
+    }
+
+    /// What a payment writes before C_DATA of a customer with bad credit: C_ID, C_D_ID, C_W_ID, D_ID, W_ID and H_AMOUNT
+    /// as on the screen.
+    fn note(number: usize, arguments: &[Arg<'_>], chosen: Option<i64>) -> Option<String> {
+        let number_of = |at: usize| match arguments.get(at)? {
+            Arg::One(Value::Int(value)) => Some(i64::from(*value)),
+            _ => None,
+        };
+        let c_id = if number == Statement::PaymentCustomerByName as usize { chosen? } else { number_of(4)? };
+        let (w_id, d_id, c_w_id, c_d_id) = (number_of(0)?, number_of(1)?, number_of(2)?, number_of(3)?);
+        match arguments.get(5)? {
+            Arg::One(Value::Money(amount)) => {
+                Some(format!("{c_id:>4} {c_d_id:>2} {c_w_id:>4} {d_id:>2} {w_id:>4} ${amount:>7} "))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -98,5 +150,22 @@ fn describe(customer: &Customer) -> impl std::fmt::Display {
     match customer {
         Customer::Id(c_id) => format!("number {c_id}"),
         Customer::LastName(name) => format!("called {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_note_of_a_payment_is_as_on_the_screen() {
+        let int = |value| Arg::One(Value::Int(value));
+        let mut arguments = [int(1), int(10), int(22), int(3), int(4), Arg::One(Value::Money(Money(12_345)))];
+        let by_id = Statement::PaymentCustomerById as usize;
+        let by_name = Statement::PaymentCustomerByName as usize;
+        assert_eq!(Tpcc::note(by_id, &arguments, None).unwrap(), "   4  3   22 10    1 $ 123.45 ");
+        arguments[4] = Arg::One(Value::Text("BARBARBAR"));
+        assert_eq!(Tpcc::note(by_name, &arguments, Some(2_999)).unwrap(), "2999  3   22 10    1 $ 123.45 ");
+        assert_eq!(Tpcc::note(by_name, &arguments, None), None);
     }
 }

@@ -16,7 +16,7 @@ use crate::workload::value::{Money, Rate};
 const ORIGINAL: &str = "ORIGINAL";
 
 /// I_PRICE is at most 100.00; up to here amounts and their sums cannot overflow, whatever the database answers.
-const HIGHEST_PRICE: Money = Money(1_000_000_000);
+pub(super) const HIGHEST_PRICE: Money = Money(1_000_000_000);
 
 struct Item {
     price: Money,
@@ -196,9 +196,8 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &NewOrder) 
     // An insert that fails is an error of the exchange. One that brings fewer rows without an error is a rule or
     // trigger of a database that is not as it was loaded; it shows only now, because the commit went along.
     let (Some(o_entry_d), true) = (o_entry_d, counts.get(..3) == Some(&[1, 1, lines.len() as u64])) else {
-        return Err(Failure::Invalid(format!(
-            "New-Order: the inserts of order {o_id} brought other rows than were sent"
-        )));
+        let why = Failure::Invalid(format!("New-Order: the inserts of order {o_id} brought other rows than were sent"));
+        return Err(if valid { connection.unreadable(&why) } else { why });
     };
     let placed = valid.then(|| Placed {
         o_entry_d,

@@ -108,7 +108,8 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &Payment) -
     };
     connection.exchange(&[call(Statement::PaymentHistory, &history), Call::Commit], &mut on_row).await?;
     // As in New-Order: only a database that is not as it was loaded inserts nothing without an error.
-    let h_date = h_date.ok_or_else(|| Failure::Invalid("Payment: no history row came into being".to_owned()))?;
+    let none = || connection.unreadable(&Failure::Invalid("Payment: no history row came into being".to_owned()));
+    let h_date = h_date.ok_or_else(none)?;
     Ok(output::Payment {
         h_date,
         w_address: warehouse.address,

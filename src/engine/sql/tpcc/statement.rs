@@ -110,13 +110,26 @@ impl Statement {
             Statement::StockLevel => "stock_level",
         }
     }
+}
 
-    /// The statements of a dialect's file, in the order of [`Statement::ALL`], so that a statement's number is its
-    /// place.
+/// The names of the statements, in the order of their numbers.
+pub const NAMES: [&str; Statement::ALL.len()] = {
+    let mut names = [""; Statement::ALL.len()];
+    let mut number = 0;
+    while number < names.len() {
+        names[number] = Statement::ALL[number].name();
+        number += 1;
+    }
+    names
+};
+
+impl Statement {
+    /// The statements of a dialect's file, in the order of their numbers.
     ///
-    /// The error says what is missing or too much.
+    /// # Errors
+    /// What is missing or too much.
     pub fn load(file: &str) -> Result<Vec<&str>, String> {
-        script::select(file, &Statement::ALL.map(Statement::name))
+        script::select(file, &NAMES)
     }
 }
 

@@ -1,0 +1,34 @@
+//! Collects the `.sql` files of all dialects, so that a new one needs no line of code.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+const FOLDER: &str = "src/engine/dialect";
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed={FOLDER}");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(FOLDER);
+    let mut files = Vec::new();
+    collect(&root, &mut files)?;
+    files.sort();
+    let mut list = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        writeln!(list, "    ({name:?}, include_str!({file:?})),").map_err(io::Error::other)?;
+    }
+    list.push(']');
+    fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("texts.rs"), list)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "sql") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

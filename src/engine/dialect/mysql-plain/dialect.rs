@@ -1,0 +1,15 @@
+//! MySQL and what speaks like it, by statements only: without RETURNING, JSON_TABLE and procedures.
+
+use crate::engine::RetryReason;
+use crate::engine::dialect::{Dialect, USUAL, Wire};
+
+pub const DIALECT: Dialect = Dialect {
+    name: "mysql-plain",
+    of: "plain MySQL",
+    wire: Wire::Mysql,
+    folders: &["mysql-plain", "mariadb"],
+    // TiDB: another transaction has written the row meanwhile.
+    retryable: &[("9007", RetryReason::Serialization)],
+    statistics: "ANALYZE TABLE {table}",
+    ..USUAL
+};

@@ -1,0 +1,25 @@
+//! MariaDB and MySQL over their ODBC drivers.
+
+use crate::engine::dialect::{Dialect, OdbcWords, PLAIN_ODBC, USUAL, Wire};
+
+pub const DIALECT: Dialect = Dialect {
+    name: "mariadb",
+    of: "MariaDB over ODBC",
+    wire: Wire::Odbc,
+    folders: &["odbc-mariadb", "odbc-plain"],
+    files_from: &[("foreign_keys.sql", "postgres"), ("dependents.sql", "mariadb")],
+    statistics: "ANALYZE TABLE {table}",
+    odbc: Some(OdbcWords {
+        systems: &["mariadb", "mysql"],
+        session: &["SET time_zone = '+00:00'", "SET sql_mode = CONCAT(@@sql_mode, ',PIPES_AS_CONCAT')"],
+        words: &[
+            ("{now}", "CURRENT_TIMESTAMP(6)"),
+            ("{time}", "DATETIME(6)"),
+            ("{options}", "ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
+        ],
+        before_drop: &["SET foreign_key_checks = 0"],
+        drop: "DROP TABLE {tables}",
+        ..PLAIN_ODBC
+    }),
+    ..USUAL
+};

@@ -1,0 +1,14 @@
+//! Any database that an ODBC driver speaks to, in SQL that nearly every database knows.
+
+use crate::engine::dialect::{Dialect, PLAIN_ODBC, USUAL, Wire};
+
+pub const DIALECT: Dialect = Dialect {
+    name: "plain",
+    of: "plain SQL",
+    wire: Wire::Odbc,
+    folders: &["odbc-plain"],
+    files_from: &[("foreign_keys.sql", "postgres")],
+    statistics: "",
+    odbc: Some(PLAIN_ODBC),
+    ..USUAL
+};

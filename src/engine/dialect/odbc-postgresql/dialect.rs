@@ -1,0 +1,23 @@
+//! PostgreSQL over its ODBC driver: what `postgres://` says, sent otherwise.
+
+use crate::engine::dialect::{Dialect, OdbcWords, PLAIN_ODBC, Texts, USUAL, Wire};
+
+pub const DIALECT: Dialect = Dialect {
+    name: "postgresql",
+    of: "PostgreSQL over ODBC",
+    wire: Wire::Odbc,
+    folders: &["odbc-postgresql", "postgres"],
+    statistics: "VACUUM (ANALYZE) {table}",
+    odbc: Some(OdbcWords {
+        systems: &["postgresql"],
+        texts: Texts::Postgres,
+        session: &["SET TIME ZONE 'UTC'", "SET search_path TO {schema}"],
+        arrays: true,
+        schema: Some("CREATE SCHEMA IF NOT EXISTS {schema}"),
+        prefix: "{schema}.",
+        temporary: "pg_temp.",
+        drop: "DROP TABLE {tables}",
+        ..PLAIN_ODBC
+    }),
+    ..USUAL
+};
