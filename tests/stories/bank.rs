@@ -9,12 +9,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use bank::{Asked, BRANCHES, Bank, Kind};
+use bank::{Asked, BRANCHES, Bank, Held, Kind};
 use graymark::engine::postgres::Postgres;
 use graymark::engine::sql::debitcredit::{self, Statements};
 use graymark::engine::sql::script;
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, Writer};
-use graymark::engine::{Engine, Failure, Session};
+use graymark::engine::{DatabaseState, Engine, Failure, Session};
 use graymark::result::{Manifest, Via};
 use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::debitcredit::message::{Input, Output};
@@ -269,6 +269,70 @@ fn mariadb_conforms_to_gray_and_to_tpc_a() {
             Engine::<DebitCredit>::drop_tables(&support::open_mysql(&url, Via::Procedures).await.unwrap())
                 .await
                 .unwrap();
+        }
+    });
+}
+
+/// A dialect without procedures, at its own isolation level: loaded, run, side by side, restored, run again, dropped.
+async fn plain_conforms<E: Engine<DebitCredit>>(
+    engine: &E,
+    kind: Kind,
+    mut there: impl AsyncFnMut() -> Held,
+    mut holds_them: impl AsyncFnMut(Kind),
+) {
+    load(engine, kind).await;
+    for turn in 0..2 {
+        let mut bank = Bank::new(kind);
+        bank.agrees(&there().await).unwrap();
+        let mut session = open_session(engine).await;
+        let inputs = inputs(kind, 51 + turn, 500);
+        replies_agree(&mut session, &mut bank, &inputs).await.unwrap();
+        side_by_side(engine, &mut bank).await;
+        bank.agrees(&there().await).unwrap();
+        assert_eq!(engine.effects().await.unwrap(), [bank.history.len() as i64]);
+        holds(engine).await;
+        holds_them(kind).await;
+        drop(session);
+        if turn == 0 {
+            let DatabaseState::Complete(manifest) = engine.database_state().await.unwrap() else {
+                panic!("not loaded")
+            };
+            let population =
+                DebitCredit::population(manifest.scale, manifest.seed, Timestamp(manifest.date), number(kind));
+            let restored = engine.restore(&manifest, &population, &|_| {}).await.unwrap();
+            assert!(restored.held() && restored.rows() > 0, "{restored:?}");
+        }
+    }
+    engine.drop_tables().await.unwrap();
+    assert_eq!(engine.database_state().await, Ok(DatabaseState::Nothing));
+}
+
+#[test]
+fn postgres_plain_conforms() {
+    let Some(()) = support::require_postgres() else { return };
+    let server = support::small_server();
+    block_on(async {
+        let url = format!("{}&dialect=postgres-plain", server.url());
+        let engine = support::open(&url, Via::Statements).await.unwrap();
+        let client = support::client(&server.url()).await;
+        for kind in [Kind::Gray, Kind::TpcB] {
+            let sizes = async |kind| bank::postgres_sizes(&client, kind).await;
+            plain_conforms(&engine, kind, async || bank::of_postgres(&client).await, sizes).await;
+        }
+    });
+}
+
+#[test]
+fn mysql_plain_conforms() {
+    let Some(()) = support::require_mariadb() else { return };
+    let server = support::small_mariadb(&[]);
+    block_on(async {
+        let url = format!("{}&dialect=mysql-plain", server.url());
+        let engine = support::open_mysql(&url, Via::Statements).await.unwrap();
+        for kind in [Kind::Gray, Kind::TpcB] {
+            let client = async || support::mysql_client(&server.url(), Some("debitcredit")).await;
+            let sizes = async |kind| bank::mysql_sizes(&mut client().await, kind).await;
+            plain_conforms(&engine, kind, async || bank::of_mysql(&mut client().await).await, sizes).await;
         }
     });
 }

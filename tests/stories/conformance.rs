@@ -15,11 +15,15 @@ use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 
 use graymark::engine::dialect::{Dialect, Wire};
+use graymark::engine::mysql::Mysql;
+use graymark::engine::postgres::Postgres;
 use graymark::engine::postgres::connect::Target;
+use graymark::engine::sql::WorkloadSql;
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, Writer};
-use graymark::engine::{Engine, Failure, Session};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, Session};
 use graymark::result::{Manifest, Via};
+use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::input::Input;
 use graymark::workload::tpcc::output::Output;
@@ -142,6 +146,94 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
             }
         }
     });
+}
+
+/// A dialect without procedures: loaded, run, checked, run side by side, restored, run again, and dropped.
+async fn plain_conforms<E: Engine<Tpcc>>(
+    engine: &E,
+    mut dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
+    sql: impl AsyncFnMut(&str),
+) {
+    assert_eq!(engine.via(), Via::Statements);
+    engine.load(&manifest(), &population(), 2, &|_| {}).await.unwrap();
+    conforms(engine, MODEL.clone(), suite::SCRIPT, &mut dump).await.unwrap_or_else(|why| panic!("{why}"));
+    holds(engine).await;
+    side_by_side(engine).await;
+    let restored = engine.restore(&manifest(), &population(), &|_| {}).await.unwrap();
+    assert!(restored.held() && restored.rows() > 0, "{restored:?}");
+    conforms(engine, MODEL.clone(), suite::SCRIPT, &mut dump).await.unwrap_or_else(|why| panic!("restored: {why}"));
+    faults::are_told(engine, &manifest(), sql).await;
+    engine.drop_tables().await.unwrap();
+    assert_eq!(engine.database_state().await, Ok(DatabaseState::Nothing));
+}
+
+/// The usual options, whatever the dialect speaks by.
+fn any_way(url: String) -> graymark::engine::Options {
+    graymark::engine::Options { via: None, ..support::options(&url, Via::Statements) }
+}
+
+#[test]
+fn postgres_plain_conforms_without_procedures_locks_and_fill_factors() {
+    let Some(()) = support::require_postgres() else { return };
+    let server = support::small_server();
+    block_on(async {
+        let url = format!("{}&dialect=postgres-plain", server.url());
+        let engine = Postgres::open(any_way(url.clone())).await.unwrap();
+        assert_eq!(Engine::<Tpcc>::isolation(&engine), "serializable");
+        assert!(Engine::<Tpcc>::identity(&engine).url.ends_with("&dialect=postgres-plain"));
+        assert!(matches!(support::open(&url, Via::Procedures).await, Err(Error::Usage(why)) if why.contains("--via")));
+        let client = support::client(&server.url()).await;
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
+        let stranger = support::client(&server.url()).await;
+        let sql = async |sql: &str| {
+            let of_postgres = "SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = 'tpcc'::regnamespace) \
+                               + (SELECT count(*) FROM pg_class WHERE relnamespace = 'tpcc'::regnamespace AND reloptions IS NOT NULL)";
+            assert_eq!(stranger.query_one(of_postgres, &[]).await.unwrap().get::<_, i64>(0), 0);
+            stranger.batch_execute(&format!("SET search_path TO tpcc; {sql}")).await.unwrap();
+        };
+        plain_conforms(&engine, rows, sql).await;
+    });
+}
+
+#[test]
+fn mysql_plain_conforms_without_returning_and_procedures() {
+    let Some(()) = support::require_mariadb() else { return };
+    let server = support::small_mariadb(&[]);
+    block_on(async {
+        let url = format!("{}&dialect=mysql-plain", server.url());
+        let engine = Mysql::open(any_way(url.clone())).await.unwrap();
+        assert!(Engine::<Tpcc>::identity(&engine).url.ends_with("&dialect=mysql-plain"));
+        let refused = support::open_mysql(&url, Via::Procedures).await;
+        assert!(matches!(refused, Err(Error::Usage(why)) if why.contains("--via statements")));
+        let mut client = support::mysql_client(&server.url(), None).await;
+        let mut stranger = support::mysql_client(&server.url(), None).await;
+        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
+        let sql = async |sql: &str| {
+            let procedures = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'tpcc'";
+            assert_eq!(stranger.query_first::<u64, _>(procedures).await.unwrap(), Some(0));
+            stranger.query_drop("USE tpcc").await.unwrap();
+            stranger.query_drop(sql).await.unwrap();
+        };
+        plain_conforms(&engine, rows, sql).await;
+    });
+}
+
+/// What the plain statements must not say.
+#[test]
+fn plain_statements_say_nothing_that_only_some_servers_know() {
+    let of_mysql = Dialect::choose(Wire::Mysql, Some("mysql-plain")).unwrap();
+    let commands = [
+        WorkloadSql::of::<Tpcc>(of_mysql).commands(Via::Statements).unwrap(),
+        WorkloadSql::of::<DebitCredit>(of_mysql).commands(Via::Statements).unwrap(),
+    ];
+    for command in commands.iter().flatten().flatten() {
+        let sql = command.sql.to_uppercase();
+        assert!(!["RETURNING", "JSON_TABLE", "CALL "].iter().any(|word| sql.contains(word)), "{sql}");
+    }
+    let of_postgres = Dialect::choose(Wire::Postgres, Some("postgres-plain")).unwrap();
+    for (workload, file) in [("tpcc", "schema.sql"), ("debitcredit", "gray.sql"), ("debitcredit", "padded.sql")] {
+        assert!(!of_postgres.text(workload, file).unwrap().contains("fillfactor"), "{workload}/{file}");
+    }
 }
 
 /// Over ODBC, on a fresh population. The rows are read, and faults are planted, past the driver.

@@ -1,7 +1,7 @@
 //! What databases on the same wire are told differently: a folder of `.sql` files and one file of data each.
 //!
 //! `common` holds what all of them have, by workload. A dialect that differs little from another one names its folder
-//! behind its own, and brings only the files that differ.
+//! behind its own, and brings only the files, and of `statements.sql` and `calls.sql` only the statements, that differ.
 
 mod odbc;
 
@@ -29,7 +29,9 @@ macro_rules! dialects {
 dialects! {
     sqlite = "sqlite/dialect.rs",
     postgres = "postgres/dialect.rs",
+    postgres_plain = "postgres-plain/dialect.rs",
     mariadb = "mariadb/dialect.rs",
+    mysql_plain = "mysql-plain/dialect.rs",
     virtuoso = "virtuoso/dialect.rs",
     odbc_postgresql = "odbc-postgresql/dialect.rs",
     odbc_mariadb = "odbc-mariadb/dialect.rs",
@@ -151,9 +153,15 @@ impl Dialect {
         others.chain(self.folders.iter().copied()).collect::<Vec<_>>().into_iter()
     }
 
+    /// A workload's files of a name, the one that counts first.
+    pub fn texts(&self, workload: &str, name: &str) -> Vec<&'static str> {
+        let folders = self.folders_of(name).chain([COMMON]);
+        folders.filter_map(|folder| file(&format!("{folder}/{workload}/{name}"))).collect()
+    }
+
     /// A workload's file.
     pub fn text(&self, workload: &str, name: &str) -> Option<&'static str> {
-        self.folders_of(name).chain([COMMON]).find_map(|folder| file(&format!("{folder}/{workload}/{name}")))
+        self.texts(workload, name).first().copied()
     }
 
     /// The files of a name that are of no workload, the one that counts first.

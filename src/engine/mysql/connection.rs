@@ -26,7 +26,7 @@ enum Parameter {
     Columns,
 }
 
-/// A command, of one or several of SQL's statements, of which the last one's rows count.
+/// A command, of one or several of SQL's statements; those that return rows give the answer.
 ///
 /// `?1` stands for the first argument, and so on. `?*` stands for all arguments that are columns, as a JSON array with
 /// an array for each of their places, for `JSON_TABLE`. Without it, a command with columns is worked once for each

@@ -196,9 +196,16 @@ impl WorkloadSql {
         })
     }
 
-    /// The statements of a file in the order of `names`; those of the last names must all be there.
+    /// The statements of a file in the order of `names`, each of the first folder that has it; those of the last names
+    /// must all be there.
     fn all(&self, file: &str, names: &[&str], last: &[&str]) -> Result<Vec<Option<Command>>, String> {
-        let found = script::statements(self.file(file));
+        let mut found: Vec<Named<'static>> = Vec::new();
+        for text in self.dialect.texts(self.name, file) {
+            let known = found.len();
+            let is_new = |one: &Named<'_>| !found.iter().take(known).any(|known| known.name == one.name);
+            let more: Vec<_> = script::statements(text).into_iter().filter(is_new).collect();
+            found.extend(more);
+        }
         if let Some(unknown) = found.iter().find(|one| !names.contains(&one.name) && !last.contains(&one.name)) {
             return Err(format!("no statement is called `{}`", unknown.name));
         }

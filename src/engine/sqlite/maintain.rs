@@ -1,4 +1,4 @@
-//! MaintenanceOutcome: checkpoints of the write-ahead log, and reading everything once.
+//! Maintenance: checkpoints of the write-ahead log, and reading everything once.
 
 use rusqlite::Connection;
 

@@ -4,7 +4,7 @@
 -- ?1 stands for the first argument, and so on. ?* stands for the arguments that have several places, as a JSON array of
 -- rows: JSON_TABLE makes a table of them, and STRAIGHT_JOIN has them looked up one by one by primary key, in their
 -- order, so that rows are locked in the order in which the client sorted them. A statement with such arguments but
--- without ?* is sent once for each place. Of several SQL statements under one name, the rows of the last are the
+-- without ?* is sent once for each place. Of several SQL statements under one name, those that return rows give the
 -- answer.
 --
 -- RETURNING is MariaDB's. What an UPDATE has changed is read by a SELECT behind it: the row is locked until the commit.
