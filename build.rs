@@ -11,10 +11,15 @@ fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join(FOLDER);
     let mut files = Vec::new();
     collect(&root, &mut files)?;
+    let name = |file: PathBuf| {
+        let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+        (name, file)
+    };
+    // In the order of their names, by which they are looked up.
+    let mut files: Vec<(String, PathBuf)> = files.into_iter().map(name).collect();
     files.sort();
     let mut list = String::from("&[\n");
-    for file in files {
-        let name = file.strip_prefix(&root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
+    for (name, file) in files {
         writeln!(list, "    ({name:?}, include_str!({file:?})),").map_err(io::Error::other)?;
     }
     list.push(']');

@@ -73,13 +73,13 @@ INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amoun
 SELECT @paid;
 
 -- Takes the oldest open order of a district out of the queue. Who comes second waits for the row, finds it gone and
--- goes on to the next, so that two deliveries never take the same order. What is deleted is what was locked: nothing
--- older can come up.
+-- goes on to the next, so that two deliveries never take the same order.
 -- name: delivery_take
 -- access: write
 -- ?1 w_id, ?2 d_id
-SELECT no_d_id, no_o_id FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id LIMIT 1 FOR UPDATE;
-DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id LIMIT 1;
+SET @taken = (SELECT no_o_id FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 ORDER BY no_o_id LIMIT 1 FOR UPDATE);
+DELETE FROM new_order WHERE no_w_id = ?1 AND no_d_id = ?2 AND no_o_id = @taken;
+SELECT ?2, @taken FROM DUAL WHERE ROW_COUNT() = 1;
 
 -- name: delivery_order
 -- access: write
