@@ -136,6 +136,8 @@ pub(crate) mod tests {
                 .map(|(name, completed)| (name.to_owned(), Outcomes { completed, ..Outcomes::default() }))
                 .into(),
             counters: None,
+            // A sweep of many points checks none of them.
+            consistency: Consistency::default(),
             ..kept()
         }
     }
