@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use jiff::Timestamp;
 
 use super::Error;
-use super::writer::Appender;
+use super::appender::Appender;
 use crate::measure::Deferred;
 use crate::result::format::file;
 

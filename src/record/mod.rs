@@ -15,6 +15,7 @@
 //! | `summary.json` | see [`Summary`](crate::result::Summary) |
 //! | `report.txt`, `report.html` | made from the above |
 
+mod appender;
 mod counters;
 pub mod deliveries;
 pub(crate) mod environment;

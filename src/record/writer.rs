@@ -1,7 +1,7 @@
 //! Writes a record while a run goes on.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::measure::counters::Sample;
 use crate::measure::{Interval, note, quantile_ms};
+use crate::record::appender::Appender;
 use crate::record::deliveries::{self, Results};
 use crate::record::{Error, counters};
 use crate::result::Event;
@@ -298,53 +299,6 @@ fn now() -> String {
     jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_else(|_| jiff::Timestamp::now()).to_string()
 }
 
-/// A file that grows until its first error, which it keeps.
-pub(super) struct Appender {
-    path: PathBuf,
-    file: BufWriter<File>,
-    error: Option<io::Error>,
-}
-
-impl Appender {
-    pub(super) fn create(path: PathBuf) -> Result<Appender, Error> {
-        match File::create_new(&path) {
-            Ok(file) => Ok(Appender { path, file: BufWriter::new(file), error: None }),
-            Err(source) => Err(Error::Write { path, source }),
-        }
-    }
-
-    pub(super) fn fail(&mut self, error: io::Error) {
-        self.error.get_or_insert(error);
-    }
-
-    pub(super) fn append(&mut self, bytes: &[u8]) {
-        if self.error.is_none()
-            && let Err(error) = self.file.write_all(bytes)
-        {
-            self.fail(error);
-        }
-    }
-
-    /// Hands what was appended to the operating system, where it survives this process.
-    pub(super) fn flush(&mut self) {
-        if self.error.is_none()
-            && let Err(error) = self.file.flush()
-        {
-            self.fail(error);
-        }
-    }
-
-    /// Makes sure that all of it is on disk.
-    pub(super) fn close(&mut self) -> Result<(), Error> {
-        self.flush();
-        let synced = match self.error.take() {
-            Some(error) => Err(error),
-            None => self.file.get_ref().sync_all(),
-        };
-        synced.map_err(|source| Error::Write { path: self.path.clone(), source })
-    }
-}
-
 /// Distributions of the measurement interval on their way to the log.
 struct HistogramLog {
     serializer: V2DeflateSerializer,
@@ -475,6 +429,8 @@ fn append_interval(
 
 #[cfg(test)]
 mod tests {
+    use std::io::BufWriter;
+
     use super::*;
     use crate::record::Record;
 

@@ -1,9 +1,23 @@
 //! Client's count against the database's own, in words.
 
+use serde::Serialize;
+
 use super::format::{count, plain, transaction};
-use super::model::Check;
 use crate::judge;
 use crate::result::summary::DatabaseCount;
+
+/// Something that was checked.
+#[derive(Debug, Serialize)]
+pub struct Check {
+    /// What.
+    pub name: &'static str,
+    /// Whether it is well; none where nobody looked.
+    pub held: Option<bool>,
+    /// What was found.
+    pub sentence: String,
+    /// Particulars, a line each.
+    pub details: Vec<String>,
+}
 
 /// That they do not agree, and what it comes to.
 pub(super) fn disagreement(database: &DatabaseCount) -> String {

@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use super::accounting::{self, Accounting};
 use super::alarms;
-use super::counts;
+use super::counts::{self, Check};
 use super::course::{self, Course};
 use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::price;
 use super::stages::{self, Stages};
-use super::verdict;
+use super::verdict::{self, VerdictModel};
 use crate::judge::incidents::Incidents;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::Record;
@@ -84,34 +84,6 @@ pub struct Headline {
     pub meaning: String,
 }
 
-/// How a run stands to the standard.
-#[derive(Debug, Serialize)]
-pub struct VerdictModel {
-    /// Whether it is valid.
-    pub valid: bool,
-    /// In a sentence.
-    pub sentence: String,
-    /// Rules: broken ones first, then those that were not tested, then those that held.
-    pub rules: Vec<Rule>,
-}
-
-/// A rule of the standard.
-#[derive(Debug, Serialize)]
-pub struct Rule {
-    /// `5.2.5.3`
-    pub id: String,
-    /// In a few words.
-    pub rule: String,
-    /// What was measured.
-    pub value: String,
-    /// What is allowed.
-    pub limit: String,
-    /// `broken`, `not tested`, `held`, or what only a later version knows.
-    pub state: String,
-    /// What else the reader should know.
-    pub note: String,
-}
-
 /// What one transaction type did.
 #[derive(Debug, Serialize)]
 pub struct TransactionModel {
@@ -123,19 +95,6 @@ pub struct TransactionModel {
     pub response: Option<[String; 7]>,
     /// Service times in ms, likewise.
     pub service: Option<[String; 7]>,
-}
-
-/// Something that was checked.
-#[derive(Debug, Serialize)]
-pub struct Check {
-    /// What.
-    pub name: &'static str,
-    /// Whether it is well; none where nobody looked.
-    pub held: Option<bool>,
-    /// What was found.
-    pub sentence: String,
-    /// Particulars, a line each.
-    pub details: Vec<String>,
 }
 
 /// A consistency condition, before and after the run.

@@ -1,10 +1,12 @@
 //! The report as text: at most [`WIDTH`] columns, no colours.
 
 use super::accounting::Accounting;
+use super::counts::Check;
 use super::course::Course;
 use super::format::{Line, plain, plural};
-use super::model::{self, Check, ReportModel, TransactionModel, VerdictModel};
+use super::model::{self, ReportModel, TransactionModel};
 use super::table::WIDEST;
+use super::verdict::VerdictModel;
 use crate::result::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.

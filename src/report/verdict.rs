@@ -1,8 +1,37 @@
 //! What is told of the verdict: its rules, in a sentence and one by one.
 
+use serde::Serialize;
+
 use super::format::{plain, plural};
-use super::model::{Rule, VerdictModel};
 use crate::result::summary::{Clause, State};
+
+/// How a run stands to the standard.
+#[derive(Debug, Serialize)]
+pub struct VerdictModel {
+    /// Whether it is valid.
+    pub valid: bool,
+    /// In a sentence.
+    pub sentence: String,
+    /// Rules: broken ones first, then those that were not tested, then those that held.
+    pub rules: Vec<Rule>,
+}
+
+/// A rule of the standard.
+#[derive(Debug, Serialize)]
+pub struct Rule {
+    /// `5.2.5.3`
+    pub id: String,
+    /// In a few words.
+    pub rule: String,
+    /// What was measured.
+    pub value: String,
+    /// What is allowed.
+    pub limit: String,
+    /// `broken`, `not tested`, `held`, or what only a later version knows.
+    pub state: String,
+    /// What else the reader should know.
+    pub note: String,
+}
 
 /// The rules, broken ones first; none if there are none.
 pub(super) fn of(clauses: &[Clause], valid: bool) -> Option<VerdictModel> {

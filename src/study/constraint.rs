@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::point::efficiency;
+use super::efficiency::efficiency;
 use crate::result::summary::{LatencySummary, Summary};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod constraint;
+pub(crate) mod efficiency;
 pub(crate) mod load;
 pub mod point;
 pub(crate) mod search;

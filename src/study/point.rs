@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::constraint::Constraints;
+use super::efficiency::efficiency;
 use super::sizing::observation::Observation;
 use crate::judge as standard;
 use crate::judge::incidents::Incidents;
 use crate::measure::pages::{Hits, PagesSummary};
-use crate::plan::Pace;
 use crate::result::summary::Summary;
-use crate::workload::tpcc::{Tpcc, timing};
-use crate::workload::{self, Workload};
+use crate::workload::Workload;
+use crate::workload::tpcc::Tpcc;
 
 /// What a run must keep to pass, beside the response times of clause 5.2.5.3, equal counts and a consistent database.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,20 +92,6 @@ pub fn observed(summary: &Summary, buffers: Option<u64>) -> Observation {
         database_bytes: pages.and_then(|pages| pages.database_bytes),
         ..Observation::default()
     }
-}
-
-/// The most New-Orders a minute and warehouse at a pace: 12.86 at the standard's (clause 4.1.3).
-pub fn ceiling(pace: Option<Pace>) -> f64 {
-    let (keying, think) = timing::means();
-    let round = |(of_keying, of_think): (f64, f64)| of_keying * keying + of_think * think;
-    let factors = pace.and_then(Pace::factors).map_or((1.0, 1.0), |(keying, think)| (keying.get(), think.get()));
-    Tpcc::CEILING * round((1.0, 1.0)) / round(factors)
-}
-
-/// Percent of the New-Orders that keying and think times allow; without them, of those that the standard's do.
-pub fn efficiency(summary: &Summary) -> f64 {
-    let rate = summary.new_orders_per_minute.unwrap_or(0.0);
-    workload::efficiency(rate, ceiling(summary.pace.parse().ok()), summary.scale)
 }
 
 impl Point {
@@ -260,13 +246,5 @@ mod tests {
         assert_eq!(broken(|_| {}, strict), Vec::<String>::new());
         let slow = broken(|summary| summary.transactions.get_mut("new_order").unwrap().response_ms.p90 = 150.0, strict);
         assert!(slow.len() == 1, "{slow:?}");
-    }
-
-    #[test]
-    fn efficiency_is_by_the_pace() {
-        let of = |pace: &str| ceiling(pace.parse().ok());
-        assert!((of("standard") - 12.86).abs() < 1e-9);
-        assert!((of("standard*0.01") - 1286.0).abs() < 1e-6);
-        assert!(of("think*2") < 12.86 && of("think*2") > 6.43);
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::Chart;
 use super::plot::{Axis, COLOURS, Layer, Plot, Tone};
 use crate::report::format::plural;
-use crate::study::point::{Point, ceiling};
+use crate::study::efficiency::ceiling;
+use crate::study::point::Point;
 use crate::study::{Searched, Series, Study};
 
 /// Room above the highest point, as a multiple of it.
