@@ -21,6 +21,7 @@ mod run;
 mod scan;
 mod screens;
 mod sweep;
+mod verbose;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,6 +47,9 @@ use crate::workload::Workload;
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Show each step on standard error; -vv also shows retries, parts of a load and times
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
 }
 
 const EXAMPLES: &str = "\
@@ -291,6 +295,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
+    verbose::listen(cli.verbose);
     let ended = match cli.command {
         Command::Bench(args) => bench::bench(args),
         Command::Load(args) => load::load(args),

@@ -85,8 +85,10 @@ async fn samples<W: Workload, E: Engine<W>>(
                 answer = &mut look => Some(answer),
                 () = tokio::time::sleep_until(next.into()) => None,
             };
-            if let Some(Ok(counters)) = &answer {
-                sample.counters.merge(counters);
+            match &answer {
+                Some(Ok(counters)) => sample.counters.merge(counters),
+                Some(Err(error)) => tracing::info!(second, "the database's counters: {error}"),
+                None => tracing::debug!(second, "the database's counters did not come within their second"),
             }
             tell(Report::Happened(Event::Sampled(sample)));
             if answer.is_none() {

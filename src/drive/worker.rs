@@ -103,6 +103,13 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
         let again = match failure {
             Failure::Retry { reason, detail } => {
                 stats.retried(asked.transaction, reason.name());
+                tracing::debug!(
+                    session = self.number,
+                    transaction = W::TRANSACTIONS[asked.transaction],
+                    retries,
+                    "{}: {detail}",
+                    reason.name()
+                );
                 let again = retries < MOST_RETRIES;
                 if !again {
                     stats.failed::<W>(asked, now, format!("given up after {MOST_RETRIES} retries: {detail}"));
@@ -154,6 +161,9 @@ impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
                 () = tokio::time::sleep_until(self.end.into()) => return false,
                 () = self.stop.wait() => return false,
             };
+            if let Err(error) = &opened {
+                tracing::info!(session = self.number, next_try_ms = pause.as_millis() as u64, "no connection: {error}");
+            }
             if let Ok(session) = opened {
                 let (stats, now) = (self.stats.borrow(), Instant::now());
                 let after = now.duration_since(lost).as_secs_f64();

@@ -86,6 +86,7 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
     fn visit<W: Ported>(self) -> Self::Output {
         let Open { runtime, options, visitor } = self;
         let scheme = options.url.scheme().to_owned();
+        tracing::info!(workload = W::NAME, url = %options.url, "opening the database");
         match scheme.as_str() {
             "sqlite" => {
                 let options = sqlite::Options::parse(options.url.reveal())?;

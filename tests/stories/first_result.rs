@@ -3,7 +3,7 @@
 use crate::support;
 use std::path::{Path, PathBuf};
 
-use crate::support::command::{json_file, new_record, open_directory, run, succeed};
+use crate::support::command::{json_file, loaded, new_record, open_directory, run, succeed};
 use crate::support::require_postgres;
 use graymark::result::format::file;
 use serde_json::Value;
@@ -493,4 +493,14 @@ fn a_terminal_gets_nothing_to_obey_from_a_database() {
         let obeyed = text.chars().find(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}');
         assert_eq!(obeyed, None, "{text:?}");
     }
+}
+
+#[test]
+fn each_step_is_shown_if_asked_for_and_nothing_else_changes() {
+    let place = loaded();
+    let check = |verbose: &[&str]| succeed(place.path(), &[&["check", "--db", "sqlite:loaded.db"], verbose].concat());
+    let (quiet, told) = (check(&[]), check(&["-v"]));
+    assert!(told.err.contains("INFO opening the database") && told.err.contains("sqlite:loaded.db"), "{told:?}");
+    assert!(!quiet.err.contains("opening the database"), "{quiet:?}");
+    assert_eq!(quiet.out, told.out);
 }

@@ -413,7 +413,7 @@ fn a_password_in_a_url_shows_nowhere() {
         let out = format!("sweep-{at}");
         for arguments in [
             &["bench", "--db", &url][..],
-            &["check", "--db", &url],
+            &["check", "--db", &url, "-vvv"],
             &["sweep", "load", "-w", "1", "--duration", "1s", "--out", &out, "--db", &url],
             // In a place where no URL belongs.
             &["load", &url],

@@ -182,7 +182,10 @@ impl<K: Kind> Server<K> {
     }
 
     fn end(&self, ending: Ending) -> Result<(), Error> {
-        self.process.end(ending.steps, &format!("cannot stop the private {}", K::NAME))
+        let began = Instant::now();
+        let ended = self.process.end(ending.steps, &format!("cannot stop the private {}", K::NAME));
+        tracing::debug!(seconds = began.elapsed().as_secs_f64(), "the private {} was stopped", K::NAME);
+        ended
     }
 
     fn launch(&self) -> Result<(), Error> {
@@ -205,8 +208,11 @@ impl<K: Kind> Server<K> {
         command.stdin(Stdio::null()).stdout(log).stderr(log_again);
         owner::drop_root(&mut command, self.home.owner);
         self.kind.arrange(&mut command, &self.home, self.port, &self.password)?;
+        tracing::info!(data = %self.home.data.display(), port = self.port, "starting a private {}", K::NAME);
         self.process.start(command, self.ending().orphaned)?;
-        self.process.wait_until(|pid| K::is_ready(&self.home, pid)).map_err(|why| {
+        let ready = self.process.wait_until(|pid| K::is_ready(&self.home, pid));
+        tracing::info!(pid = self.pid(), ready = ready.is_ok(), "the private {} was waited for", K::NAME);
+        ready.map_err(|why| {
             let log = self.home.log();
             let line = K::reason(&log).or_else(|| home::last_line(&log)).unwrap_or("its log is empty").trim();
             Error::Database(format!("the private {} did not start ({why}): {line}", K::NAME))
