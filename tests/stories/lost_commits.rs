@@ -19,25 +19,17 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let worn = format!("{user}@127.0.0.1:{}{slash}{path}", wire.port);
     let place = TempDir::new().unwrap();
     succeed(place.path(), &["load", workload, "--db", url, "--seed", "5"]);
-    let run = [
-        "run",
-        workload,
-        "--db",
-        &worn,
-        "--clients",
-        "8",
-        "--ramp-up",
-        "0s",
-        "--duration",
-        "12s",
-        "--out",
-        "record",
-        "--json",
-    ];
+    // A little load leaves the machine free for other tests, and time for the sessions to come back.
+    let load: &[&str] = match workload {
+        "tpcc" => &["--pace", "standard*0.01", "--duration", "25s"],
+        _ => &["--duration", "15s"],
+    };
+    let run = ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--out", "record", "--json"];
+    let run = [&run[..], load].concat();
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     for what in [Swallowed::Replies, Swallowed::Requests, Swallowed::Replies, Swallowed::Requests] {
-        wire.wait_for_replies(200);
+        wire.wait_for_replies(50);
         wire.swallow(what);
         // Half of the sessions wait for a reply that does not come. The last second before the cut has commits that
         // were acknowledged.
