@@ -1,6 +1,7 @@
 //! A run as data: what to load, how to drive it, what to measure. The same fields come from flags and from a TOML file,
 //! and every record holds them as they were executed.
 
+mod defaults;
 mod share;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
+use defaults::STAGE_SECONDS;
+pub use defaults::{CHECKPOINT_PACED, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use share::Share;
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
@@ -170,142 +173,110 @@ pub enum Warm {
 }
 
 /// A plan, or a part of one: what is not given is filled in from a file, from the loaded database or by default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME,
-    /// simulated:service=5ms, or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
-    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
+    /// simulated:service=5ms, or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub db: Option<DatabaseUrl>,
-    /// The workload
-    #[arg(skip)]
+    /// The workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<WorkloadName>,
-    /// Number of warehouses or branches [default: what is loaded, else 1]
-    #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", value_parser = parse_scale)]
+    /// Number of warehouses or branches.
     #[serde(default, alias = "warehouses", alias = "branches", skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
     /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a
-    /// checkpoint every 20 minutes); of debitcredit gray, tpc-b or tpc-a [default: what is loaded, else the first]
-    #[arg(long, value_name = "NAME")]
+    /// checkpoint every 20 minutes); of debitcredit gray, tpc-b or tpc-a.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2 [default:
-    /// none]
-    #[arg(long, value_name = "PACE")]
+    /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// Database sessions. Without think time, each one sends its next transaction at once [default: 4]; with think
-    /// time, they serve the queue of all terminals [default: one for every 100 warehouses, from 8 to 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    /// Database sessions. Without think time, each one sends its next transaction at once; with think time, they serve
+    /// the queue of all terminals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
-    /// Driver threads [default: one for every four processors; an embedded engine has one for each client]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
+    /// Driver threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Time before the measurement interval, such as 30s or 5m [default: 10s; 60s with a pace]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// Time before the measurement interval, such as 30s or 5m.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub ramp_up: Option<u32>,
-    /// Length of the measurement interval, such as 60s or 2h [default: 60s]
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    /// Length of the measurement interval, such as 60s or 2h.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
     /// Number of clients in each stage of one measurement interval, such as 1,2,4,8, instead of --clients; without
-    /// think time only
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',',
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    /// think time only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<u32>,
-    /// Length of each stage, instead of --duration [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    /// Length of each stage, instead of --duration.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub stage_duration: Option<u32>,
-    /// Send transactions as stored procedure calls or as statements [default: procedures where the engine has them]
-    #[arg(long)]
+    /// Send transactions as stored procedure calls or as statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Via>,
-    /// Isolation level of the sessions, where the engine has a choice [default: read-committed, with row locks]
-    #[arg(long)]
+    /// Isolation level of the sessions, where the engine has a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
-    /// Seed of all random numbers [default: random; it is recorded]
-    #[arg(long, value_name = "N")]
+    /// Seed of all random numbers.
     #[serde(default, with = "seed", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// When to check the consistency conditions [default: both for bench, after for run]
-    #[arg(long)]
+    /// When to check the consistency conditions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
-    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m [default: 20m with
-    /// a pace, else none]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<u32>,
-    /// Request a vacuum of all tables at this period in the interval [default: none]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// Request a vacuum of all tables at this period in the interval.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub vacuum: Option<u32>,
-    /// Maximum number of vacuums in a run
-    #[arg(long, value_name = "N", requires = "vacuum")]
+    /// Maximum number of vacuums in a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
     /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
-    /// database [default: 60s; load: no limit while the server answers]
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    /// database.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u32>,
     /// Warm the caches before the run: read all tables (scan), or random rows until the hit rate stays the same
-    /// (random) [default: none]
-    #[arg(long)]
+    /// (random).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
     /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m;
-    /// without think time only [default: off; in a grid 5m]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// without think time only.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub steady: Option<u32>,
-    /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001 [default: none]
-    #[arg(long, value_name = "SHARE")]
+    /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_errors: Option<Share>,
     /// If the database is away when the run ends, wait this long for it before the report is written without its count,
-    /// such as 10m [default: 5m]
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    /// such as 10m.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub reconnect_for: Option<u32>,
-    /// Number of parallel loading sessions [default: one for each processor]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
+    /// Number of parallel loading sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
-    /// Declare the foreign keys of clause 1.3 when loading [default: no]
-    #[arg(long)]
+    /// Declare the foreign keys of clause 1.3 when loading.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign_keys: bool,
-    /// Date in the loaded rows, such as 2026-01-31T12:00:00Z [default: now]
-    #[arg(long, value_name = "TIME")]
+    /// Date in the loaded rows, such as 2026-01-31T12:00:00Z.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Timestamp>,
-    /// A setting of a private server, such as shared_buffers=4GB; may be given several times
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    /// A setting of a private server, such as shared_buffers=4GB; may be given several times.
     #[serde(default, with = "settings", skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(String, String)>,
 }
 
 /// No workload has more; see [`crate::workload::Workload::max_scale`].
 const MOST_SCALE: u32 = 1_000_000;
-const MOST_CLIENTS: u32 = 100_000;
-const MOST_THREADS: u32 = 1_024;
-const MOST_JOBS: u32 = 256;
+pub(crate) const MOST_CLIENTS: u32 = 100_000;
+pub(crate) const MOST_THREADS: u32 = 1_024;
+pub(crate) const MOST_JOBS: u32 = 256;
 const MOST_STAGES: usize = 100;
 /// Thirty days: no time is longer.
 const LONGEST: u64 = 30 * 86_400;
 /// Seconds that an answer of the database may take when nothing else is asked for; in a run, beyond the interval's end.
 pub const TIMEOUT: u32 = 60;
-/// Seconds of a stage when none are asked for.
-const STAGE_SECONDS: u32 = 30;
 
 /// The database of a plan that names none: a file for each workload, as SQLite has one table of a name.
 pub fn default_db(workload: WorkloadName) -> &'static str {
@@ -448,7 +419,7 @@ pub(crate) fn parse_scale(text: &str) -> Result<u32, String> {
     }
 }
 
-fn parse_time(text: &str) -> Result<u32, String> {
+pub(crate) fn parse_time(text: &str) -> Result<u32, String> {
     let hint = "give a time in whole seconds, such as 90s, 5m or 2h";
     let time = humantime::parse_duration(text).map_err(|_| hint.to_owned())?;
     if time.subsec_nanos() != 0 || time.as_secs() > LONGEST {

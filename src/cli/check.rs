@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
+use super::dry_run::switch;
 use super::interrupt::Interrupt;
 use super::{CheckArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
@@ -16,7 +17,10 @@ use crate::workload::Workload;
 
 /// The command.
 pub(super) fn check(args: CheckArgs) -> Result<Ended, Error> {
-    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout));
+    if args.dry_run {
+        return args.target.show("check", args.workload, &[switch("deep", args.deep)]);
+    }
+    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout.timeout));
     with_engine(args.workload, args.target.options(args.workload), Check { deep: args.deep, json, interrupt, patience })
 }
 

@@ -14,7 +14,10 @@ use crate::workload::Workload;
 
 /// The command.
 pub(super) fn drop_tables(args: DropArgs) -> Result<Ended, Error> {
-    let (interrupt, patience) = (Interrupt::listen()?, Patience::of(args.target.timeout));
+    if args.dry_run {
+        return args.target.show("drop", args.workload, &[]);
+    }
+    let (interrupt, patience) = (Interrupt::listen()?, Patience::of(args.target.timeout.timeout));
     with_engine(args.workload, args.target.options(args.workload), Drop { interrupt, patience })
 }
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
+use super::args::Group;
+use super::dry_run::{DryRun, switch, typed};
 use super::interrupt::Interrupt;
 use super::progress::Console;
 use super::{Ended, LoadArgs, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{DatabaseState, Engine, Error};
-use crate::plan::Plan;
+use crate::plan::{Defaults, Plan};
 use crate::report::text;
 use crate::run::load::fill;
 use crate::run::open::options;
@@ -19,9 +21,20 @@ use crate::workload::Workload;
 
 /// The command.
 pub(super) fn load(args: LoadArgs) -> Result<Ended, Error> {
-    let options = options(args.workload, &args.plan);
-    let LoadArgs { plan, json, procedures_only, .. } = args;
-    with_engine(args.workload, options, Load { plan, json, procedures_only, interrupt: Interrupt::listen()? })
+    let LoadArgs { workload, database, scale, profile, loading, seed, timeout, procedures_only, json, dry_run } = args;
+    let mut plan = Plan { workload: Some(workload), ..Plan::default() };
+    database.add_to(&mut plan);
+    scale.add_to(&mut plan);
+    profile.add_to(&mut plan);
+    loading.add_to(&mut plan);
+    seed.add_to(&mut plan);
+    timeout.add_to(&mut plan);
+    if dry_run {
+        let more = typed(&[switch("procedures_only", procedures_only)]);
+        return DryRun { path: &["load"], defaults: Defaults::NO_RUN, more, varied: &[] }.show(plan);
+    }
+    let options = options(workload, &plan);
+    with_engine(workload, options, Load { plan, json, procedures_only, interrupt: Interrupt::listen()? })
 }
 
 struct Load {

@@ -5,11 +5,14 @@
 #[macro_use]
 mod say;
 
+mod args;
 mod bench;
 mod check;
 mod compare;
 mod drop;
+mod dry_run;
 mod exit;
+mod help;
 mod interrupt;
 mod load;
 mod predict;
@@ -28,16 +31,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
+
+use args::{Database, Group, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Stages, Steady, Timeout};
+use dry_run::DryRun;
+pub use help::command;
 
 use crate::engine::Options;
 use crate::engine::registry::{Visitor, WorkloadName};
 use crate::engine::{Engine, Error};
-use crate::plan::Plan;
-use crate::result::Isolation;
-use crate::run::open::open;
-use crate::url::DatabaseUrl;
+use crate::plan::{Defaults, Plan};
+use crate::run::open::{open, options};
 use crate::workload::Workload;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it
@@ -64,7 +69,7 @@ Examples:
 enum Command {
     /// Load if needed, check, warm up, run, check again and report
     #[command(after_help = "Example: graymark bench --db postgres:local -w 4 --clients 4 --duration 60s --json")]
-    Bench(RunArgs),
+    Bench(BenchArgs),
     /// Create and fill the tables, or continue an interrupted load
     #[command(after_help = "Example: graymark load tpcc --db sqlite:tpcc.db -w 10")]
     Load(LoadArgs),
@@ -110,8 +115,6 @@ enum Command {
 struct RunArgs {
     /// The workload [default: that of the plan file, else tpcc]
     workload: Option<WorkloadName>,
-    #[command(flatten)]
-    plan: Plan,
     /// Read options that are not given from a file, such as the plan.toml of an earlier record
     #[arg(long = "plan", value_name = "FILE")]
     plan_file: Option<PathBuf>,
@@ -130,6 +133,27 @@ struct RunArgs {
     /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse or branch 3; with --pace standard
     #[arg(long, value_name = "W.T", value_parser = parse_terminal)]
     show_terminal: Option<(u32, u32)>,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    #[command(flatten)]
+    scale: Scale,
+    #[command(flatten)]
+    pacing: Pacing,
+    #[command(flatten)]
+    stages: Stages,
+    #[command(flatten)]
+    steady: Steady,
+    #[command(flatten)]
+    of_every_run: OfEveryRun,
+}
+
+#[derive(Debug, Args)]
+struct BenchArgs {
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    loading: Loading,
 }
 
 #[derive(Debug, Args)]
@@ -137,8 +161,6 @@ struct LoadArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    #[command(flatten)]
-    plan: Plan,
     /// Only install the stored procedures again, in a loaded database: use it after an upgrade or if somebody changed
     /// them
     #[arg(long, conflicts_with = "json")]
@@ -146,6 +168,21 @@ struct LoadArgs {
     /// Print the load report as one JSON object on standard output
     #[arg(long)]
     json: bool,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    scale: Scale,
+    #[command(flatten)]
+    profile: Profile,
+    #[command(flatten)]
+    loading: Loading,
+    #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
+    timeout: Timeout,
 }
 
 #[derive(Debug, Args)]
@@ -153,14 +190,17 @@ struct CheckArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    #[command(flatten)]
-    target: Target,
     /// Also compare every column that transactions do not change with the seed: reads all tables
     #[arg(long)]
     deep: bool,
     /// Print the findings as one JSON array on standard output
     #[arg(long)]
     json: bool,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, Args)]
@@ -168,11 +208,14 @@ struct RestoreArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    #[command(flatten)]
-    target: Target,
     /// Print the report as one JSON object on standard output
     #[arg(long)]
     json: bool,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, Args)]
@@ -180,14 +223,17 @@ struct ScanArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
-    #[command(flatten)]
-    target: Target,
     /// First drop the page cache of the whole system, not only that of the database files; needs root
     #[arg(long)]
     drop_caches: bool,
     /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, Args)]
@@ -195,6 +241,9 @@ struct DropArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
     workload: WorkloadName,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -253,28 +302,28 @@ struct ScreensArgs {
 /// Which database, for commands that need no more.
 #[derive(Debug, Args)]
 struct Target {
-    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME,
-    /// or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
-    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
-    db: Option<DatabaseUrl>,
-    /// A setting of a private server, such as shared_buffers=4GB; may be given several times
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = crate::plan::parse_setting)]
-    set: Vec<(String, String)>,
-    /// Give up after this long without progress, such as 10m [default: no limit while the server answers]
-    #[arg(long, value_name = "TIME", value_parser = crate::plan::parse_interval)]
-    timeout: Option<u32>,
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    timeout: Timeout,
 }
 
 impl Target {
+    fn plan(self, workload: WorkloadName) -> Plan {
+        let mut plan = Plan { workload: Some(workload), ..Plan::default() };
+        self.database.add_to(&mut plan);
+        self.timeout.add_to(&mut plan);
+        plan
+    }
+
     fn options(self, workload: WorkloadName) -> Options {
-        Options {
-            url: self.db.unwrap_or_else(|| crate::plan::default_db(workload).into()),
-            via: None,
-            scale: None,
-            profile: None,
-            isolation: Isolation::ReadCommitted,
-            settings: self.set.into_iter().collect(),
-        }
+        options(workload, &self.plan(workload))
+    }
+
+    /// What `command` would do.
+    fn show(self, command: &str, workload: WorkloadName, switches: &[(&str, Option<String>)]) -> Result<Ended, Error> {
+        let more = dry_run::typed(switches);
+        DryRun { path: &[command], defaults: Defaults::NO_RUN, more, varied: &[] }.show(self.plan(workload))
     }
 }
 
@@ -291,7 +340,7 @@ enum Ended {
 
 /// Parses the arguments, carries out the command, and tells how it ended.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),
     };
@@ -312,6 +361,12 @@ pub fn main() -> ExitCode {
         Command::Screens(args) => screens::screens(&args),
     };
     exit::with(ended)
+}
+
+/// The arguments of this process.
+fn parse() -> Result<Cli, clap::Error> {
+    let mut matches = command().try_get_matches()?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 
 /// What `graymark sweep resume DIRECTORY --dry-run` prints: how far the sweep in a directory has come, and the points

@@ -19,7 +19,10 @@ use crate::workload::value::Timestamp;
 
 /// The command.
 pub(super) fn restore(args: RestoreArgs) -> Result<Ended, Error> {
-    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout));
+    if args.dry_run {
+        return args.target.show("restore", args.workload, &[]);
+    }
+    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout.timeout));
     with_engine(args.workload, args.target.options(args.workload), Restore { json, interrupt, patience })
 }
 

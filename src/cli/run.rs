@@ -1,10 +1,14 @@
 //! `graymark run`: runs a loaded workload, counts, checks and reports. `bench` is the same with a load before it.
 
+use std::path::PathBuf;
+
+use super::args::Group;
+use super::dry_run::{DryRun, switch, typed};
 use super::interrupt::Interrupt;
 use super::progress::Console;
 use super::{Ended, RunArgs, say};
 use crate::engine::Error;
-use crate::plan::Plan;
+use crate::plan::{Defaults, Plan};
 use crate::record::Record;
 use crate::report::model::ReportModel;
 use crate::report::{alarms, text};
@@ -12,14 +16,37 @@ use crate::run::{Outcome, PriceFile, Run};
 
 /// The command.
 pub(super) fn run(args: RunArgs) -> Result<Ended, Error> {
-    execute(args, Run::new)
+    execute(args, Plan::default(), Run::new, ("run", Defaults::RUN))
 }
 
-/// `bench` or `run`.
-pub(super) fn execute(args: RunArgs, of: fn(Plan) -> Run<'static>) -> Result<Ended, Error> {
+/// `bench` or `run`: `plan` is what only `bench` takes, `of` begins the run, and `command` is for `--dry-run`.
+pub(super) fn execute(
+    args: RunArgs,
+    mut plan: Plan,
+    of: fn(Plan) -> Run<'static>,
+    command: (&str, Defaults),
+) -> Result<Ended, Error> {
+    args.scale.add_to(&mut plan);
+    args.pacing.add_to(&mut plan);
+    args.stages.add_to(&mut plan);
+    args.steady.add_to(&mut plan);
+    args.of_every_run.add_to(&mut plan);
     let file = args.plan_file.as_deref().map(Plan::read).transpose()?;
-    let plan = args.plan.or(file.unwrap_or_default());
-    let mut run = of(Plan { workload: args.workload.or(plan.workload), ..plan });
+    let plan = plan.or(file.unwrap_or_default());
+    let plan = Plan { workload: args.workload.or(plan.workload), ..plan };
+    if args.dry_run {
+        args.price.as_deref().map(PriceFile::read).transpose()?;
+        let path = |path: Option<&PathBuf>| path.map(|path| format!("{:?}", path.display().to_string()));
+        let more = typed(&[
+            ("out", path(args.out.as_ref())),
+            ("price", path(args.price.as_ref())),
+            switch("require_valid", args.require_valid),
+            ("show_terminal", args.show_terminal.map(|(unit, terminal)| format!("{unit}.{terminal}"))),
+        ]);
+        let (name, defaults) = command;
+        return DryRun { path: &[name], defaults, more, varied: &[] }.of_runs(plan, args.show_terminal);
+    }
+    let mut run = of(plan);
     if let Some(out) = args.out {
         run = run.out(out);
     }

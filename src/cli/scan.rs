@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 
+use super::dry_run::switch;
 use super::interrupt::Interrupt;
 use super::{Ended, ScanArgs, with_engine};
 use crate::engine::registry::Visitor;
@@ -17,7 +18,10 @@ use crate::workload::Workload;
 
 /// The command.
 pub(super) fn scan(args: ScanArgs) -> Result<Ended, Error> {
-    let patience = Patience::of(args.target.timeout);
+    if args.dry_run {
+        return args.target.show("scan", args.workload, &[switch("drop_caches", args.drop_caches)]);
+    }
+    let patience = Patience::of(args.target.timeout.timeout);
     let job = Job { json: args.json, drop_caches: args.drop_caches, interrupt: Interrupt::listen()?, patience };
     with_engine(args.workload, args.target.options(args.workload), job)
 }

@@ -4,7 +4,7 @@ use super::population::{agree, damaged, foreign, other, profile, within};
 use super::requests::{Progress, Requests};
 use super::settle::random_seed;
 use crate::engine::{DatabaseState, Engine, Error};
-use crate::plan::Plan;
+use crate::plan::{Plan, SCALE};
 use crate::result::{Event, LoadReport, Manifest, Step};
 use crate::workload::value::Timestamp;
 use crate::workload::{Population, Workload};
@@ -36,7 +36,7 @@ fn manifest<W: Workload>(plan: &Plan, there: DatabaseState, url: &str) -> Result
     match there {
         DatabaseState::Nothing => {
             let date = plan.date.unwrap_or_else(jiff::Timestamp::now).as_microsecond();
-            let (scale, seed) = (plan.scale.unwrap_or(1), plan.seed.unwrap_or_else(random_seed));
+            let (scale, seed) = (plan.scale.unwrap_or(SCALE), plan.seed.unwrap_or_else(random_seed));
             let profile = profile::<W>(plan.profile.as_deref())?.unwrap_or_default();
             within::<W>(scale, profile)?;
             let parameters = W::parameters(&W::population(scale, seed, Timestamp(date), profile));

@@ -36,12 +36,12 @@ use std::path::PathBuf;
 use crate::drive::Stop;
 use crate::engine::{Error, ErrorKind};
 use crate::judge::incidents::Incidents;
-use crate::plan::{Check, Plan};
+use crate::plan::{Defaults, Plan};
 use crate::record;
 use crate::result::summary::Summary;
 use crate::result::{Event, Step};
 pub use price::PriceFile;
-pub(crate) use settle::random_seed;
+pub(crate) use settle::{preview, random_seed};
 
 /// A run that is to be started.
 pub struct Run<'a> {
@@ -72,11 +72,11 @@ impl Command {
         }
     }
 
-    /// When the conditions are checked if the plan does not say.
-    fn check(self) -> Check {
+    /// What it takes where the plan does not say.
+    fn defaults(self) -> &'static Defaults {
         match self {
-            Command::Bench => Check::Both,
-            Command::Run => Check::After,
+            Command::Bench => &Defaults::BENCH,
+            Command::Run => &Defaults::RUN,
         }
     }
 }

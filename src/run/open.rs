@@ -7,8 +7,7 @@ use tokio::runtime::Runtime;
 
 use crate::engine::registry::{self, Visitor, WorkloadName};
 use crate::engine::{Engine, Error, Options, server};
-use crate::plan::Plan;
-use crate::result::Isolation;
+use crate::plan::{ISOLATION, Plan};
 use crate::workload::Workload;
 
 /// How long a thread that hangs in a call may keep the engine.
@@ -21,7 +20,7 @@ pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> Options {
         via: plan.via,
         scale: plan.scale,
         profile: plan.profile.clone(),
-        isolation: plan.isolation.unwrap_or(Isolation::ReadCommitted),
+        isolation: plan.isolation.unwrap_or(ISOLATION),
         settings: plan.settings(),
     }
 }

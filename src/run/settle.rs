@@ -5,39 +5,68 @@ use std::hash::{BuildHasher, RandomState};
 use super::population;
 use crate::drive::{Load, Schedule, Stages};
 use crate::engine::Error;
-use crate::plan::{Check, Factor, Pace, Plan, TIMEOUT};
+use crate::engine::registry::{Ported, WorkloadVisitor};
+use crate::plan::{CHECKPOINT_PACED, Defaults, Factor, Pace, Plan, RECONNECT_FOR, SCALE, TIMEOUT};
 use crate::result::Manifest;
 use crate::workload::{Users, Workload};
 
-/// Seconds that a database which is away when the run ends is waited for.
-const RECONNECT_FOR: u32 = 300;
-
-/// The plan as it is executed on a loaded database: whatever it leaves open is filled in. `check` is when the
-/// conditions are checked if it does not say.
-pub(super) fn settle<W: Workload>(plan: Plan, url: &str, manifest: &Manifest, check: Check) -> Result<Plan, Error> {
+/// The plan as it is executed: whatever it leaves open is filled in from the database or by default. What only the
+/// database decides stays open where it is not looked at: `loaded` is what it holds.
+pub(super) fn settle<W: Workload>(plan: Plan, defaults: &Defaults, loaded: Option<&Manifest>) -> Result<Plan, Error> {
     let stage_duration = plan.staged()?.map(|(_, seconds)| seconds);
-    let profile = profile::<W>(&plan, Some(manifest))?;
-    let pace = pace::<W>(&plan, profile)?;
+    let profile = profile::<W>(&plan, loaded)?;
+    let pace = pace::<W>(&plan, defaults, profile)?;
     let paced = pace.factors().is_some();
+    if paced && plan.steady.is_some_and(|most| most > 0) {
+        return Err(Error::Usage(
+            "--steady is for runs without think time: leave it out, or give --pace none".to_owned(),
+        ));
+    }
     let preset = W::preset(profile);
     // A profile that the database does not hold is the run's own matter: told where it was asked for.
-    let known = plan.profile.is_some() || W::profile(&manifest.parameters).is_some();
+    let known = plan.profile.is_some() || loaded.is_some_and(|there| W::profile(&there.parameters).is_some());
     let name = known.then(|| W::PROFILES.get(profile).map(|name| (*name).to_owned())).flatten();
-    let clients = preset.clients_per_unit.map(|clients| clients.saturating_mul(manifest.scale));
-    let usual = if paced { manifest.scale.div_ceil(100).clamp(8, 1_000) } else { 4 };
-    Ok(Plan { db: Some(url.into()), profile: name, ..plan }.or(Plan {
-        scale: Some(manifest.scale),
+    let scale = loaded.map(|there| there.scale).or(plan.scale);
+    let clients = match preset.clients_per_unit {
+        _ if paced => scale.map(Defaults::sessions_paced),
+        Some(each) => scale.map(|scale| each.saturating_mul(scale)),
+        None => Some(defaults.clients),
+    };
+    Ok(Plan { profile: name, ..plan }.or(Plan {
+        scale,
         pace: Some(pace),
-        clients: Some(clients.filter(|_| !paced).unwrap_or(usual)),
-        ramp_up: preset.ramp_up.or(Some(if paced { 60 } else { 10 })),
-        checkpoint: preset.checkpoint.or(paced.then_some(20 * 60)),
-        duration: preset.duration.or(Some(60)),
+        clients,
+        ramp_up: preset.ramp_up.or(Some(defaults.ramp_up(paced))),
+        checkpoint: preset.checkpoint.or(paced.then_some(CHECKPOINT_PACED)),
+        duration: preset.duration.or(Some(defaults.duration)),
         stage_duration,
-        seed: Some(random_seed()),
-        check: Some(check),
+        seed: loaded.map(|_| random_seed()),
+        check: Some(defaults.check),
+        steady: (defaults.steady > 0).then_some(defaults.steady),
         reconnect_for: Some(RECONNECT_FOR),
         ..Plan::default()
     }))
+}
+
+/// The plan of a run, as far as it can be told without looking at the database. `terminal` is the one to follow.
+///
+/// # Errors
+/// If it makes no sense.
+pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u32)>) -> Result<Plan, Error> {
+    struct Preview<'a>(Plan, &'a Defaults, Option<(u32, u32)>);
+    impl WorkloadVisitor for Preview<'_> {
+        type Output = Result<Plan, Error>;
+
+        fn visit<W: Ported>(self) -> Result<Plan, Error> {
+            let Preview(plan, defaults, terminal) = self;
+            let profile = profile::<W>(&plan, None)?;
+            population::within::<W>(plan.scale.unwrap_or(SCALE), profile)?;
+            let plan = settle::<W>(plan, defaults, None)?;
+            followed::<W>(terminal, &plan, plan.scale.unwrap_or(u32::MAX))?;
+            Ok(plan)
+        }
+    }
+    plan.workload.unwrap_or_default().visit(Preview(plan, defaults, terminal))
 }
 
 /// A seed when none is asked for. The standard library seeds its hashers from the system's randomness.
@@ -52,7 +81,7 @@ pub(super) fn profile<W: Workload>(plan: &Plan, manifest: Option<&Manifest>) -> 
 }
 
 /// The pace that is asked for, else the profile's usual one.
-pub(super) fn pace<W: Workload>(plan: &Plan, profile: usize) -> Result<Pace, Error> {
+fn pace<W: Workload>(plan: &Plan, defaults: &Defaults, profile: usize) -> Result<Pace, Error> {
     match (W::users(profile), plan.pace) {
         (Users::None, Some(pace)) if pace.factors().is_some() => {
             let name = W::PROFILES.get(profile).copied().unwrap_or_default();
@@ -63,7 +92,7 @@ pub(super) fn pace<W: Workload>(plan: &Plan, profile: usize) -> Result<Pace, Err
         (_, Some(pace)) => Ok(pace),
         // Stages add clients without think time.
         (Users::Usual, None) if plan.stages.is_empty() => Ok(Pace::Standard),
-        (_, None) => Ok(Pace::None),
+        (_, None) => Ok(defaults.pace),
     }
 }
 

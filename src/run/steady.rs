@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::requests::Requests;
-use crate::drive::{self, Controllers, Load, Schedule, Stages};
+use crate::drive::{self, Controllers, Schedule, Stages};
 use crate::engine::{Engine, Error};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
@@ -23,11 +23,6 @@ pub(super) fn reach<W: Workload, E: Engine<W>>(
     most: u32,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Option<Maintenance>, Error> {
-    if schedule.load != Load::ClosedLoop {
-        return Err(Error::Usage(
-            "--steady is for runs without think time: leave it out, or give --pace none".to_owned(),
-        ));
-    }
     tell(&Event::Step(Step::SteadyBegan { most }));
     let began = Instant::now();
     let mut windows = Vec::new();

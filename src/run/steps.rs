@@ -21,7 +21,7 @@ use crate::engine::{DatabaseState, Engine, Error};
 use crate::judge;
 use crate::measure::maintenance::Maintenance;
 use crate::measure::process;
-use crate::plan::{Check, Plan, Warm, default_record};
+use crate::plan::{Check, Plan, SCALE, Warm, default_record};
 use crate::record::{self, RecordWriter, environment};
 use crate::report;
 use crate::result::format::{Status, file};
@@ -185,11 +185,11 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
         };
         let plan = &self.run.plan;
         let profile = settle::profile::<W>(plan, loaded)?;
-        settle::pace::<W>(plan, profile)?;
+        settle::settle::<W>(plan.clone(), self.run.command.defaults(), loaded)?;
         let url = &self.engine().identity().url;
         match &there {
             DatabaseState::Nothing if self.run.command == Command::Bench => {
-                within::<W>(plan.scale.unwrap_or(1), profile)?;
+                within::<W>(plan.scale.unwrap_or(SCALE), profile)?;
                 return Ok(None);
             }
             DatabaseState::Unfinished(manifest) if self.run.command == Command::Bench => {
@@ -245,7 +245,8 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
     fn settle(&mut self, manifest: &Manifest) -> Result<(), Error> {
         let plan = std::mem::take(&mut self.run.plan);
         let url = &self.requests.engine().identity().url;
-        self.run.plan = settle::settle::<W>(plan, url, manifest, self.run.command.check())?;
+        let plan = settle::settle::<W>(plan, self.run.command.defaults(), Some(manifest))?;
+        self.run.plan = Plan { db: Some(url.as_str().into()), ..plan };
         Ok(())
     }
 

@@ -249,6 +249,7 @@ fn a_server_that_needs_more_than_its_bound_is_told() {
 #[test]
 fn mistakes_are_told_before_anything_is_done() {
     let place = TempDir::new().unwrap();
+    std::fs::write(place.path().join("paced.toml"), "pace = \"standard\"\n").unwrap();
     for (arguments, code, words) in [
         ("sweep grid buffers=1MB --db simulated:service=1ms", 2, "private servers"),
         ("sweep grid cpus=1 --db sqlite:x.db", 2, "private servers"),
@@ -260,7 +261,8 @@ fn mistakes_are_told_before_anything_is_done() {
         ("sweep grid colours=1 --db simulated:service=1ms", 2, "give warehouses="),
         ("sweep grid clients=1 --bound-memory=lots --db postgres:local", 2, "size"),
         ("sweep grid clients=1 --bound-memory --db postgres:local", 2, "buffers="),
-        ("sweep grid clients=1 --pace standard --db simulated:service=1ms", 2, "without think time"),
+        ("sweep grid clients=1 --pace standard --db simulated:service=1ms", 2, "unexpected argument '--pace'"),
+        ("sweep grid clients=1 --plan paced.toml --db simulated:service=1ms", 2, "without think time"),
         ("run --pace standard --steady 1m --db simulated:service=1ms", 2, "--steady"),
     ] {
         let done = run(place.path(), &[&arguments.split(' ').collect::<Vec<_>>()[..], &["--out", "grid"]].concat());

@@ -20,6 +20,7 @@ mod lost_commits;
 mod mistakes;
 mod mysql;
 mod odbc;
+mod options;
 mod outage;
 mod postgres;
 mod predict;

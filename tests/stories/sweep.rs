@@ -233,7 +233,7 @@ fn mistakes_are_told_before_anything_is_done() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
     for (arguments, text) in [
-        ("sweep warehouses --to 4 -w 2", "--from and --to"),
+        ("sweep warehouses --to 4 -w 2", "unexpected argument '-w'"),
         ("sweep warehouses --from 5 --to 4", "larger"),
         ("sweep warehouses --to 4 --pace none", "think times"),
         ("sweep warehouses --to 4 --db postgres://localhost/db", "--replace"),

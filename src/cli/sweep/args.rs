@@ -6,7 +6,9 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::super::WorkloadName;
+use super::super::args::{Group, Loading, OfEveryRun, Pacing, Scale, Steady};
 use super::grid::{Bound, Dimension, MOST_REPEATS};
+use crate::engine::Error;
 use crate::plan::{Plan, parse_scale};
 use crate::study::Searched;
 use crate::study::constraint::Constraints;
@@ -80,21 +82,51 @@ pub(super) struct Common {
 /// What all sweeps have.
 #[derive(Debug, Args)]
 pub(super) struct Base {
-    #[command(flatten)]
-    pub(super) plan: Plan,
     /// Take what the flags leave open from a file, such as the plan.toml of an earlier record
     #[arg(long = "plan", value_name = "FILE")]
-    pub(super) plan_file: Option<PathBuf>,
+    plan_file: Option<PathBuf>,
     /// Directory of the sweep; one that holds the same sweep already is gone on with [default:
     /// graymark-runs/TIME-sweep-KIND-ENGINE]
     #[arg(long, value_name = "DIR")]
-    pub(super) out: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Print the sweep as one JSON object on standard output
     #[arg(long)]
-    pub(super) json: bool,
-    /// Say which points come first, and do nothing
+    json: bool,
+    /// Show which points come first and the plan of their runs, and do nothing
     #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    of_every_run: OfEveryRun,
+    #[command(flatten)]
+    loading: Loading,
+}
+
+/// What was typed for a sweep.
+pub(super) struct Typed {
+    /// What is the same in all runs.
+    pub(super) plan: Plan,
+    pub(super) out: Option<PathBuf>,
+    pub(super) json: bool,
     pub(super) dry_run: bool,
+}
+
+impl Base {
+    /// The number of clients that was typed.
+    pub(super) fn clients(&self) -> Option<u32> {
+        self.of_every_run.offered.clients
+    }
+
+    /// What was typed, with `plan` of the options that this sweep has beside those of all, and the plan file.
+    ///
+    /// # Errors
+    /// If the plan file cannot be read.
+    pub(super) fn typed(self, mut plan: Plan) -> Result<Typed, Error> {
+        let Base { of_every_run, loading, plan_file, out, json, dry_run } = self;
+        of_every_run.add_to(&mut plan);
+        loading.add_to(&mut plan);
+        let file = plan_file.as_deref().map(Plan::read).transpose()?;
+        Ok(Typed { plan: plan.or(file.unwrap_or_default()), out, json, dry_run })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -105,6 +137,10 @@ pub(super) struct LoadArgs {
     pub(super) at: Vec<u32>,
     #[command(flatten)]
     pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) scale: Scale,
+    #[command(flatten)]
+    pub(super) pacing: Pacing,
 }
 
 #[derive(Debug, Args)]
@@ -125,6 +161,8 @@ pub(super) struct WarehousesArgs {
     pub(super) places: Places,
     #[command(flatten)]
     pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) pacing: Pacing,
 }
 
 #[derive(Debug, Args)]
@@ -145,6 +183,12 @@ pub(super) struct MaxArgs {
     pub(super) places: Places,
     #[command(flatten)]
     pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) scale: Scale,
+    #[command(flatten)]
+    pub(super) pacing: Pacing,
+    #[command(flatten)]
+    pub(super) steady: Steady,
 }
 
 /// Where the databases of a search are.
@@ -184,6 +228,10 @@ pub(super) struct GridArgs {
     pub(super) keep_databases: bool,
     #[command(flatten)]
     pub(super) base: Base,
+    #[command(flatten)]
+    pub(super) scale: Scale,
+    #[command(flatten)]
+    pub(super) steady: Steady,
 }
 
 #[derive(Debug, Args)]

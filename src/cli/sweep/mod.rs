@@ -13,16 +13,18 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use super::args::Group;
+use super::dry_run::DryRun;
 use super::interrupt::Interrupt;
 use super::{Ended, WorkloadName};
 use crate::engine::Error;
-use crate::plan::{Check, Pace, Plan, default_record};
+use crate::plan::{Defaults, Pace, Plan, SCALE, default_record};
 use crate::run::random_seed;
 use crate::study::point::Limits;
 use crate::study::{Max, Searched, Study, SweepKind};
 use crate::url::DatabaseUrl;
 pub(super) use args::SweepArgs;
-use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, WarehousesArgs};
+use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, Typed, WarehousesArgs};
 use grid::Grid;
 use points::Points;
 use state::{Series, Settings, State};
@@ -47,7 +49,11 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
     at.push(100);
     at.sort_unstable_by(|one, other| other.cmp(one));
     at.dedup();
-    let scale = args.common.base.plan.scale.unwrap_or(1);
+    let mut plan = Plan::default();
+    args.scale.add_to(&mut plan);
+    args.pacing.add_to(&mut plan);
+    let typed = known(args.common)?.typed(plan)?;
+    let scale = typed.plan.scale.unwrap_or(SCALE);
     let settings = Settings {
         sweep: SweepKind::Load,
         at,
@@ -61,14 +67,11 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
         plan: Plan::default(),
         series: vec![Series::default()],
     };
-    begin(settings, known(args.common)?)
+    begin(settings, typed)
 }
 
 fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
-    if args.common.base.plan.scale.is_some() {
-        return usage("-w is what this sweep varies: say from where to where with --from and --to");
-    }
     if args.from > args.to {
         return usage("--from is larger than --to");
     }
@@ -85,7 +88,9 @@ fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
         plan: Plan::default(),
         series: series(&args.places),
     };
-    begin(settings, known(args.common)?)
+    let mut plan = Plan::default();
+    args.pacing.add_to(&mut plan);
+    begin(settings, known(args.common)?.typed(plan)?)
 }
 
 /// One for each place and each set of CPUs.
@@ -103,12 +108,17 @@ fn series(places: &Places) -> Vec<Series> {
 
 fn max(args: MaxArgs) -> Result<Ended, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
-    let plan = &args.common.base.plan;
+    let mut plan = Plan::default();
+    args.scale.add_to(&mut plan);
+    args.pacing.add_to(&mut plan);
+    args.steady.add_to(&mut plan);
+    // A file may say more, as it may stem from another run.
+    let (scale, clients) = (plan.scale, args.common.base.clients());
     match args.of {
-        Searched::Warehouses if plan.scale.is_some() => {
+        Searched::Warehouses if scale.is_some() => {
             return usage("-w is what this search varies: say from where to where with --from and --to");
         }
-        Searched::Clients if plan.clients.is_some() => {
+        Searched::Clients if clients.is_some() => {
             return usage("--clients is what this search varies: say from where to where with --from and --to");
         }
         _ if args.from > args.to => return usage("--from is larger than --to"),
@@ -127,16 +137,16 @@ fn max(args: MaxArgs) -> Result<Ended, Error> {
         plan: Plan::default(),
         series: series(&args.places),
     };
-    begin(settings, known(args.common)?)
+    begin(settings, known(args.common)?.typed(plan)?)
 }
 
-fn grid(mut args: GridArgs) -> Result<Ended, Error> {
-    if let Some(file) = args.base.plan_file.take() {
-        args.base.plan = args.base.plan.or(Plan::read(&file)?);
-    }
-    let plan = &mut args.base.plan;
-    let grid = Grid::of(args.dimensions, args.repeats, args.bound_memory, plan)?;
-    (plan.scale, plan.clients) = (None, None);
+fn grid(args: GridArgs) -> Result<Ended, Error> {
+    let mut plan = Plan::default();
+    args.scale.add_to(&mut plan);
+    args.steady.add_to(&mut plan);
+    let mut typed = args.base.typed(plan)?;
+    let grid = Grid::of(args.dimensions, args.repeats, args.bound_memory, &typed.plan)?;
+    (typed.plan.scale, typed.plan.clients) = (None, None);
     let series = match &args.data_directory[..] {
         [] => vec![Series::default()],
         all => all.iter().map(|directory| Series { data_directory: Some(directory.clone()), cpus: None }).collect(),
@@ -154,7 +164,7 @@ fn grid(mut args: GridArgs) -> Result<Ended, Error> {
         plan: Plan::default(),
         series,
     };
-    begin(settings, args.base)
+    begin(settings, typed)
 }
 
 /// The options of a sweep over a workload whose limits are known.
@@ -168,19 +178,17 @@ fn known(common: Common) -> Result<Base, Error> {
 }
 
 /// Begins a sweep, or goes on with the same one in its directory.
-fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
-    let mut plan = common.plan;
-    if let Some(file) = &common.plan_file {
-        plan = plan.or(Plan::read(file)?);
-        if settings.first_scale().is_some() {
-            plan.scale = None;
-        }
+fn begin(mut settings: Settings, typed: Typed) -> Result<Ended, Error> {
+    let Typed { mut plan, out, json, dry_run } = typed;
+    // Of a file, which may stem from another run.
+    if settings.first_scale().is_some() {
+        plan.scale = None;
     }
     let db = plan.db(SWEPT);
     db.check().map_err(Error::Usage)?;
     plan.db = Some(db.redacted());
-    let there = common.out.as_deref().map(State::read).transpose()?.flatten();
-    let Some((directory, there)) = common.out.clone().zip(there) else {
+    let there = out.as_deref().map(State::read).transpose()?.flatten();
+    let Some((directory, there)) = out.clone().zip(there) else {
         settings.plan = whole(plan, &settings)?;
         if let Some(grid) = &settings.grid {
             place::for_grid(&db, grid)?;
@@ -195,9 +203,11 @@ fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
                 ));
             }
         }
-        let directory = common.out.unwrap_or_else(|| default_directory(settings.sweep, &db));
-        let state = State::new(settings);
-        return go(directory, state, db, common.json, common.dry_run);
+        let directory = out.unwrap_or_else(|| default_directory(settings.sweep, &db));
+        if !dry_run {
+            settings.plan.seed.get_or_insert_with(random_seed);
+        }
+        return go(directory, State::new(settings), db, json, dry_run);
     };
     settings.plan = plan.or(there.settings.plan.clone());
     if settings.sweep == SweepKind::Load && settings.plan.scale == there.settings.plan.scale {
@@ -209,7 +219,7 @@ fn begin(mut settings: Settings, common: Base) -> Result<Ended, Error> {
             directory.display()
         )));
     }
-    go(directory, there, db, common.json, common.dry_run)
+    go(directory, there, db, json, dry_run)
 }
 
 fn resume(args: ResumeArgs) -> Result<Ended, Error> {
@@ -261,16 +271,7 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
             "--stages is for run and bench: a sweep varies the load itself; leave it out".to_owned(),
         ));
     }
-    let think = settings.max.as_ref().is_none_or(|max| max.of == Searched::Warehouses);
-    Ok(plan.or(Plan {
-        pace: Some(if think { Pace::Standard } else { Pace::None }),
-        ramp_up: Some(if think { 60 } else { 10 }),
-        // Clause 5.6.2 asks for 20 minutes.
-        duration: Some(if settings.sweep == SweepKind::Load { 20 * 60 } else { 5 * 60 }),
-        seed: Some(random_seed()),
-        check: Some(Check::After),
-        ..Plan::default()
-    }))
+    Ok(settings.defaults().of_all_points(plan))
 }
 
 /// The same of a grid, which runs without think time: each point finds its database at work as long as it takes to be
@@ -285,30 +286,54 @@ fn whole_grid(plan: Plan) -> Result<Plan, Error> {
     if !plan.stages.is_empty() || plan.stage_duration.is_some() {
         return usage("--stages is for run and bench: vary clients=N,N instead");
     }
-    Ok(plan.or(Plan {
-        pace: Some(Pace::None),
-        steady: Some(5 * 60),
-        ramp_up: Some(5),
-        duration: Some(60),
-        seed: Some(random_seed()),
-        check: Some(Check::None),
-        ..Plan::default()
-    }))
+    Ok(Defaults::GRID.of_all_points(plan))
 }
 
 fn default_directory(sweep: SweepKind, db: &DatabaseUrl) -> PathBuf {
-    let kind = match sweep {
-        SweepKind::Load => "sweep-load",
-        SweepKind::Warehouses => "sweep-warehouses",
-        SweepKind::Grid => "sweep-grid",
-        SweepKind::Max => "sweep-max",
-    };
-    default_record(kind, db.scheme(), Timestamp::now())
+    default_record(&format!("sweep-{}", command(sweep)), db.scheme(), Timestamp::now())
+}
+
+/// The name of the command.
+fn command(sweep: SweepKind) -> &'static str {
+    match sweep {
+        SweepKind::Load => "load",
+        SweepKind::Warehouses => "warehouses",
+        SweepKind::Grid => "grid",
+        SweepKind::Max => "max",
+    }
+}
+
+/// What is said before anything is done: which points come first, and the plan of their runs.
+fn dry_run(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
+    let points = points::preview(directory, state, db)?;
+    let settings = &state.settings;
+    let defaults = settings.defaults();
+    let mut plan = crate::run::preview(settings.plan.clone(), &defaults, None)?;
+    let mut varied = Vec::new();
+    match (&settings.max, &settings.grid) {
+        (Some(Max { of: Searched::Clients, .. }), _) => varied.push("clients"),
+        (Some(_), _) => varied.push("scale"),
+        (None, Some(grid)) => {
+            for (name, values, one) in
+                [("scale", &grid.warehouses, &mut plan.scale), ("clients", &grid.clients, &mut plan.clients)]
+            {
+                match values[..] {
+                    [value] => *one = Some(value),
+                    _ => varied.push(name),
+                }
+            }
+        }
+        (None, None) => {}
+    }
+    let more = format!("out = {:?}\n{}", directory.display().to_string(), settings.to_lines()?);
+    let path = ["sweep", command(settings.sweep)];
+    let show = DryRun { path: &path, defaults, more, varied: &varied };
+    Ok(format!("{points}\n{}", show.text(plan)?))
 }
 
 fn go(directory: PathBuf, state: State, db: DatabaseUrl, json: bool, dry_run: bool) -> Result<Ended, Error> {
     if dry_run {
-        answer!("{}", points::preview(&directory, &state, &db)?.trim_end());
+        answer!("{}", self::dry_run(&directory, &state, &db)?.trim_end());
         return Ok(Ended::Held);
     }
     let cannot = |error| Error::Output(format!("cannot make {}: {error}; give another --out", directory.display()));

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::grid::Grid;
 use super::key::PointKey;
 use crate::engine::Error;
-use crate::plan::Plan;
+use crate::plan::{Defaults, Plan};
 use crate::record::writer;
 use crate::study::point::{Limits, Point};
 use crate::study::{Max, Searched, SweepKind};
@@ -57,6 +57,28 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// What its runs take where nothing is said.
+    pub(super) fn defaults(&self) -> Defaults {
+        match (self.sweep, &self.max) {
+            (SweepKind::Load, _) => Defaults::SWEEP_LOAD,
+            (SweepKind::Grid, _) => Defaults::GRID,
+            (SweepKind::Max, Some(Max { of: Searched::Clients, .. })) => Defaults::SWEEP_MAX_CLIENTS,
+            (SweepKind::Max, _) => Defaults::SWEEP_MAX_WAREHOUSES,
+            (SweepKind::Warehouses, _) => Defaults::SWEEP_WAREHOUSES,
+        }
+    }
+
+    /// All but the plan, as it stands in the file.
+    ///
+    /// # Errors
+    /// If it cannot be written as TOML.
+    pub(super) fn to_lines(&self) -> Result<String, Error> {
+        let cannot = |error: &dyn std::fmt::Display| Error::Usage(format!("the sweep cannot be shown: {error}"));
+        let mut table = toml::Table::try_from(self).map_err(|error| cannot(&error))?;
+        table.remove("plan");
+        toml::to_string(&table).map_err(|error| cannot(&error))
+    }
+
     /// A search's point.
     pub(super) fn key(&self, series: usize, number: u32) -> PointKey {
         match &self.max {

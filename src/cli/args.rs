@@ -1,0 +1,247 @@
+//! Options that several commands have, in groups. What is typed becomes a plan; what is not typed is left open in it.
+//! The defaults in their help are added by `help.rs`.
+//!
+//! The heading of a group stays in force for what comes after it, so that a command's own options come before groups.
+
+use clap::Args;
+use jiff::Timestamp;
+
+use crate::plan::{
+    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Pace, Plan, Share, Warm, parse_interval, parse_scale, parse_setting,
+    parse_time,
+};
+use crate::result::{Isolation, Via};
+use crate::url::DatabaseUrl;
+
+/// Which database.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Database")]
+pub(super) struct Database {
+    /// The database: sqlite:FILE, postgres://USER@HOST/DB, mysql://USER@HOST/DB, virtuoso://USER@HOST, odbc:DSN=NAME,
+    /// simulated:service=5ms, or a private server that Graymark starts: postgres:local, mysql:local, virtuoso:local
+    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
+    pub(super) db: Option<DatabaseUrl>,
+    /// A setting of a private server, such as shared_buffers=4GB; may be given several times
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub(super) set: Vec<(String, String)>,
+}
+
+/// How many warehouses or branches.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Population")]
+pub(super) struct Scale {
+    /// Number of warehouses or branches
+    #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N",
+          value_parser = parse_scale)]
+    pub(super) scale: Option<u32>,
+}
+
+/// Which profile.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Population")]
+pub(super) struct Profile {
+    /// The workload's profile: of tpcc standard, or virtuoso (two clients a warehouse, no think time, one hour, a
+    /// checkpoint every 20 minutes); of debitcredit gray, tpc-b or tpc-a
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+}
+
+/// How rows are loaded.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Population")]
+pub(super) struct Loading {
+    /// Number of parallel loading sessions
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
+    jobs: Option<u32>,
+    /// Declare the foreign keys of clause 1.3 when loading
+    #[arg(long)]
+    foreign_keys: bool,
+    /// Date in the loaded rows, such as 2026-01-31T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    date: Option<Timestamp>,
+}
+
+/// From what random numbers are drawn.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Population")]
+pub(super) struct Seed {
+    /// Seed of all random numbers
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+}
+
+/// How long to wait.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Checks and limits")]
+pub(super) struct Timeout {
+    /// Give up after this long without progress, such as 10m
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    pub(super) timeout: Option<u32>,
+}
+
+/// The pace of terminals.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(super) struct Pacing {
+    /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2
+    #[arg(long, value_name = "PACE")]
+    pub(super) pace: Option<Pace>,
+}
+
+/// The load, and how long it lasts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(super) struct Offered {
+    /// Database sessions. Without think time, each one sends its next transaction at once; with think time, they serve
+    /// the queue of all terminals
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    pub(super) clients: Option<u32>,
+    /// Driver threads
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
+    threads: Option<u32>,
+    /// Time before the measurement interval, such as 30s or 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    ramp_up: Option<u32>,
+    /// Length of the measurement interval, such as 60s or 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    duration: Option<u32>,
+    /// Warm the caches before the run: read all tables (scan), or random rows until the hit rate stays the same
+    /// (random)
+    #[arg(long)]
+    warm: Option<Warm>,
+}
+
+/// A warm-up by the load itself.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(super) struct Steady {
+    /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m;
+    /// without think time only
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    steady: Option<u32>,
+}
+
+/// A load in stages.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(super) struct Stages {
+    /// Number of clients in each stage of one measurement interval, such as 1,2,4,8, instead of --clients; without
+    /// think time only
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+    stages: Vec<u32>,
+    /// Length of each stage, instead of --duration
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    stage_duration: Option<u32>,
+}
+
+/// How sessions speak.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sessions")]
+pub(super) struct Sessions {
+    /// Send transactions as stored procedure calls or as statements
+    #[arg(long)]
+    via: Option<Via>,
+    /// Isolation level of the sessions, where the engine has a choice
+    #[arg(long)]
+    isolation: Option<Isolation>,
+}
+
+/// What is checked, and what is waited for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Checks and limits")]
+pub(super) struct Checks {
+    /// When to check the consistency conditions
+    #[arg(long)]
+    check: Option<Check>,
+    /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001
+    #[arg(long, value_name = "SHARE")]
+    allow_errors: Option<Share>,
+    /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
+    /// database
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    timeout: Option<u32>,
+    /// If the database is away when the run ends, wait this long for it before the report is written without its count,
+    /// such as 10m
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    reconnect_for: Option<u32>,
+}
+
+/// What the database is asked to do beside its transactions.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Maintenance")]
+pub(super) struct Maintenance {
+    /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    checkpoint: Option<u32>,
+    /// Request a vacuum of all tables at this period in the interval
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    vacuum: Option<u32>,
+    /// Maximum number of vacuums in a run
+    #[arg(long, value_name = "N", requires = "vacuum")]
+    vacuums: Option<u32>,
+}
+
+/// A group of options that says something of a plan.
+pub(super) trait Group {
+    /// Adds what was typed to a plan that says nothing of it yet.
+    fn add_to(self, plan: &mut Plan);
+}
+
+/// Moves the fields of a group into the fields of the plan that have the same names.
+macro_rules! group {
+    ($($group:ty { $($field:ident),* })*) => {
+        $(impl Group for $group {
+            fn add_to(self, plan: &mut Plan) {
+                $(plan.$field = self.$field;)*
+            }
+        })*
+    };
+}
+
+group! {
+    Database { db, set }
+    Scale { scale }
+    Profile { profile }
+    Loading { jobs, foreign_keys, date }
+    Seed { seed }
+    Timeout { timeout }
+    Pacing { pace }
+    Offered { clients, threads, ramp_up, duration, warm }
+    Steady { steady }
+    Stages { stages, stage_duration }
+    Sessions { via, isolation }
+    Checks { check, allow_errors, timeout, reconnect_for }
+    Maintenance { checkpoint, vacuum, vacuums }
+}
+
+/// What every run takes, however its load is chosen.
+#[derive(Debug, Args)]
+pub(super) struct OfEveryRun {
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    profile: Profile,
+    #[command(flatten)]
+    pub(super) offered: Offered,
+    #[command(flatten)]
+    sessions: Sessions,
+    #[command(flatten)]
+    checks: Checks,
+    #[command(flatten)]
+    maintenance: Maintenance,
+    #[command(flatten)]
+    seed: Seed,
+}
+
+impl Group for OfEveryRun {
+    fn add_to(self, plan: &mut Plan) {
+        self.database.add_to(plan);
+        self.profile.add_to(plan);
+        self.offered.add_to(plan);
+        self.sessions.add_to(plan);
+        self.checks.add_to(plan);
+        self.maintenance.add_to(plan);
+        self.seed.add_to(plan);
+    }
+}

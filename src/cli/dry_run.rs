@@ -1,0 +1,72 @@
+//! `--dry-run`: what a command would do, and nothing else. The output is a plan file: what is decided is a key with its
+//! value, and what only the database or the moment decides stands in a comment.
+
+use super::{Ended, help};
+use crate::engine::Error;
+use crate::plan::{Defaults, Plan};
+use crate::run::preview;
+
+/// A command with `--dry-run`.
+pub(super) struct DryRun<'a> {
+    /// Where the command stands below `graymark`.
+    pub(super) path: &'a [&'a str],
+    /// What it takes where nothing is said.
+    pub(super) defaults: Defaults,
+    /// What was typed and does not belong into a plan, as lines.
+    pub(super) more: String,
+    /// Keys that the command varies.
+    pub(super) varied: &'a [&'a str],
+}
+
+impl DryRun<'_> {
+    /// Prints the plan of runs.
+    pub(super) fn of_runs(self, plan: Plan, terminal: Option<(u32, u32)>) -> Result<Ended, Error> {
+        let plan = preview(plan, &self.defaults, terminal)?;
+        self.show(plan)
+    }
+
+    /// Prints what a command needs that makes no run.
+    pub(super) fn show(self, plan: Plan) -> Result<Ended, Error> {
+        answer!("{}", self.text(plan)?.trim_end());
+        Ok(Ended::Held)
+    }
+
+    /// The plan, and what else was typed.
+    pub(super) fn text(&self, mut plan: Plan) -> Result<String, Error> {
+        let workload = plan.workload.unwrap_or_default();
+        let db = plan.db(workload);
+        db.check().map_err(Error::Usage)?;
+        (plan.workload, plan.db) = (Some(workload), Some(db));
+        let keys = toml::from_str::<toml::Table>(&plan.to_toml()?)
+            .map_err(|error| Error::Usage(format!("the plan cannot be shown: {error}")))?;
+        let mut text = format!("# graymark {} --dry-run: nothing was done\n", self.path.join(" "));
+        let root = help::command();
+        let command = self.path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+        for id in command.into_iter().flat_map(clap::Command::get_arguments).map(|arg| arg.get_id().as_str()) {
+            let line = match (keys.get(id), self.defaults.text(id)) {
+                _ if self.varied.contains(&id) => format!("# {id}: varied\n"),
+                (Some(toml::Value::Table(_)), _) | (None, None) => continue,
+                (Some(value), _) => format!("{id} = {value}\n"),
+                (None, Some(default)) => format!("# {id}: {default}\n"),
+            };
+            text.push_str(&line);
+        }
+        self.more.lines().for_each(|line| text.push_str(&format!("# {line}\n")));
+        if let Some(toml::Value::Table(set)) = keys.get("set") {
+            text.push_str("\n[set]\n");
+            set.iter().for_each(|(name, value)| text.push_str(&format!("{name:?} = {value}\n")));
+        }
+        Ok(text)
+    }
+}
+
+/// Lines of what was typed and does not belong into a plan, left out where nothing was.
+pub(super) fn typed(all: &[(&str, Option<String>)]) -> String {
+    let lines = all.iter().filter_map(|(name, value)| Some(format!("{name} = {}\n", value.as_ref()?)));
+    lines.collect()
+}
+
+/// The same of a switch.
+pub(super) fn switch(name: &str, on: bool) -> (&str, Option<String>) {
+    (name, on.then(|| "true".to_owned()))
+}

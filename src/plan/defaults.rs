@@ -1,0 +1,214 @@
+//! What each command takes where neither its user nor the database says otherwise. These values stand here alone: runs
+//! take them from here, and so does `--help`.
+
+use super::{Check, Pace, Plan, TIMEOUT, default_db};
+use crate::engine::registry::WorkloadName;
+use crate::result::Isolation;
+use crate::workload::debitcredit::DebitCredit;
+use crate::workload::tpcc::Tpcc;
+use crate::workload::{Users, Workload};
+
+/// Whether the runs of a command have keying and think times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThinkTime {
+    /// If they are asked for, or the profile has them.
+    Optional,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What a command is for, as far as that bears on its defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It runs on what is loaded.
+    Run,
+    /// It loads what is absent, and runs.
+    LoadAndRun,
+    /// It runs TPC-C again and again, and loads what is absent.
+    Sweep,
+    /// It loads each combination of what it varies.
+    Grid,
+    /// It runs nothing.
+    NoRun,
+}
+
+/// The defaults of a command. Times are in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Defaults {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whether there are keying and think times.
+    pub think_time: ThinkTime,
+    /// Keying and think times.
+    pub pace: Pace,
+    /// Sessions without think time.
+    pub clients: u32,
+    /// Time before the interval without think time.
+    pub ramp_up: u32,
+    /// Length of the interval.
+    pub duration: u32,
+    /// When the conditions are checked.
+    pub check: Check,
+    /// The most that a warm-up until nothing changes takes; 0 without one.
+    pub steady: u32,
+}
+
+/// Warehouses or branches to be loaded.
+pub const SCALE: u32 = 1;
+/// Time before the interval with a pace, in seconds.
+pub const RAMP_UP_PACED: u32 = 60;
+/// From one checkpoint to the next with a pace, in seconds.
+pub const CHECKPOINT_PACED: u32 = 20 * 60;
+/// Length of a stage in seconds.
+pub const STAGE_SECONDS: u32 = 30;
+/// How long a database that is away when the run ends is waited for, in seconds.
+pub const RECONNECT_FOR: u32 = 5 * 60;
+/// The isolation level of sessions.
+pub const ISOLATION: Isolation = Isolation::ReadCommitted;
+/// With a pace: warehouses or branches for each session, the fewest sessions, and the most.
+const SESSIONS_PACED: (u32, u32, u32) = (100, 8, 1_000);
+
+impl Defaults {
+    /// Of `graymark run`.
+    pub const RUN: Defaults = Defaults {
+        purpose: Purpose::Run,
+        think_time: ThinkTime::Optional,
+        pace: Pace::None,
+        clients: 4,
+        ramp_up: 10,
+        duration: 60,
+        check: Check::After,
+        steady: 0,
+    };
+    /// Of `graymark bench`.
+    pub const BENCH: Defaults = Defaults { purpose: Purpose::LoadAndRun, check: Check::Both, ..Defaults::RUN };
+    /// Of commands that run nothing.
+    pub const NO_RUN: Defaults = Defaults { purpose: Purpose::NoRun, ..Defaults::RUN };
+    /// Of `graymark sweep load`. Clause 5.6.2 asks for 20 minutes.
+    pub const SWEEP_LOAD: Defaults = Defaults { duration: 20 * 60, ..Defaults::SWEEP_WAREHOUSES };
+    /// Of `graymark sweep warehouses`.
+    pub const SWEEP_WAREHOUSES: Defaults = Defaults {
+        think_time: ThinkTime::Always,
+        pace: Pace::Standard,
+        duration: 5 * 60,
+        purpose: Purpose::Sweep,
+        ..Defaults::RUN
+    };
+    /// Of `graymark sweep max --of clients`.
+    pub const SWEEP_MAX_CLIENTS: Defaults = Defaults { purpose: Purpose::Sweep, duration: 5 * 60, ..Defaults::RUN };
+    /// Of `graymark sweep max --of warehouses`.
+    pub const SWEEP_MAX_WAREHOUSES: Defaults = Defaults { pace: Pace::Standard, ..Defaults::SWEEP_MAX_CLIENTS };
+    /// Of `graymark sweep grid`.
+    pub const GRID: Defaults = Defaults {
+        purpose: Purpose::Grid,
+        think_time: ThinkTime::Never,
+        clients: 8,
+        ramp_up: 5,
+        check: Check::None,
+        steady: 5 * 60,
+        ..Defaults::RUN
+    };
+
+    /// Time before the interval, in seconds.
+    pub fn ramp_up(&self, paced: bool) -> u32 {
+        if paced { RAMP_UP_PACED } else { self.ramp_up }
+    }
+
+    /// Sessions with a pace, of a number of warehouses or branches.
+    pub fn sessions_paced(scale: u32) -> u32 {
+        let (each, fewest, most) = SESSIONS_PACED;
+        scale.div_ceil(each).clamp(fewest, most)
+    }
+
+    /// The default of an option, named as a key of a plan, as it stands in `--help`; none where there is none to name.
+    pub fn text(&self, option: &str) -> Option<String> {
+        let by_pace = |without: String, with: String| match self.think_time {
+            ThinkTime::Optional if without == with => without,
+            ThinkTime::Optional => format!("{without}; {with} with a pace"),
+            ThinkTime::Always => with,
+            ThinkTime::Never => without,
+        };
+        Some(match option {
+            "db" => match self.purpose {
+                Purpose::Sweep | Purpose::Grid => default_db(WorkloadName::Tpcc).to_owned(),
+                _ => {
+                    let [tpcc, other] = [WorkloadName::Tpcc, WorkloadName::DebitCredit].map(default_db);
+                    format!("{tpcc}; debitcredit: {other}")
+                }
+            },
+            "scale" => match self.purpose {
+                Purpose::Run => "what is loaded".to_owned(),
+                Purpose::Grid => SCALE.to_string(),
+                _ => format!("what is loaded, else {SCALE}"),
+            },
+            "profile" => "what is loaded, else the first".to_owned(),
+            "pace" => match (self.pace, &usual_pace()[..]) {
+                (Pace::None, [first, ..]) if self.purpose != Purpose::Sweep => {
+                    format!("{}; {first}: {}", Pace::None, Pace::Standard)
+                }
+                (pace, _) => pace.to_string(),
+            },
+            "clients" => {
+                let (each, fewest, most) = SESSIONS_PACED;
+                let paced = format!("one for every {each} warehouses, from {fewest} to {most}");
+                by_pace(self.clients.to_string(), paced)
+            }
+            "threads" => "one for every four processors; an embedded engine has one for each client".to_owned(),
+            "ramp_up" => by_pace(time(self.ramp_up), time(RAMP_UP_PACED)),
+            "duration" => time(self.duration),
+            "stage_duration" => time(STAGE_SECONDS),
+            "via" => "procedures where the engine has them".to_owned(),
+            "isolation" => format!("{}; with row locks", ISOLATION.words().replace(' ', "-")),
+            "seed" => "random; it is recorded".to_owned(),
+            "check" => match self.check {
+                Check::None => "none",
+                Check::After => "after",
+                Check::Both => "both",
+            }
+            .to_owned(),
+            "checkpoint" => by_pace("none".to_owned(), time(CHECKPOINT_PACED)),
+            "vacuum" | "warm" | "allow_errors" => "none".to_owned(),
+            "vacuums" => "no limit".to_owned(),
+            "steady" if self.steady == 0 => "off".to_owned(),
+            "steady" => time(self.steady),
+            "timeout" if self.purpose == Purpose::NoRun => "no limit while the server answers".to_owned(),
+            "timeout" => {
+                format!("{} for transactions; no limit for other answers while the server answers", time(TIMEOUT))
+            }
+            "reconnect_for" => time(RECONNECT_FOR),
+            "jobs" => "one for each processor".to_owned(),
+            "foreign_keys" => "no".to_owned(),
+            "date" => "now".to_owned(),
+            _ => return None,
+        })
+    }
+
+    /// What a sweep's runs have in common, filled in: what must not differ from run to run.
+    pub fn of_all_points(&self, plan: Plan) -> Plan {
+        let pace = plan.pace.unwrap_or(self.pace);
+        plan.or(Plan {
+            pace: Some(pace),
+            steady: (self.steady > 0).then_some(self.steady),
+            ramp_up: Some(self.ramp_up(pace.factors().is_some())),
+            duration: Some(self.duration),
+            check: Some(self.check),
+            ..Plan::default()
+        })
+    }
+}
+
+/// Profiles whose runs have the standard's pace by default.
+fn usual_pace() -> Vec<&'static str> {
+    fn of<W: Workload>() -> impl Iterator<Item = &'static str> {
+        let usual = |(number, name): (usize, &&'static str)| (W::users(number) == Users::Usual).then_some(*name);
+        W::PROFILES.iter().enumerate().filter_map(usual)
+    }
+    of::<Tpcc>().chain(of::<DebitCredit>()).collect()
+}
+
+/// A time as it is given on the command line.
+fn time(seconds: u32) -> String {
+    if seconds >= 120 && seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") }
+}

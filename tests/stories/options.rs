@@ -1,0 +1,218 @@
+//! A user relies on `--help` and on `--dry-run`: every option is used or refused with a reason, and every default is
+//! the one that counts.
+
+use std::fs;
+use std::path::Path;
+
+use graymark::cli;
+use tempfile::TempDir;
+
+use crate::support::command::{Done, run, succeed};
+
+/// Commands that do work, each with what it cannot do without.
+const COMMANDS: [(&[&str], &[&str]); 12] = [
+    (&["bench"], &[]),
+    (&["run"], &[]),
+    (&["load"], &[]),
+    (&["check"], &[]),
+    (&["restore"], &[]),
+    (&["scan"], &[]),
+    (&["drop"], &[]),
+    (&["sweep", "load"], &[]),
+    (&["sweep", "warehouses"], &["--to", "4"]),
+    (&["sweep", "max"], &["--of", "warehouses", "--to", "4", "--until", "errors<=0"]),
+    (&["sweep", "max"], &["--of", "clients", "--to", "4", "--until", "errors<=0"]),
+    (&["sweep", "grid"], &["buffers=64MB", "--db", "postgres:local"]),
+];
+
+/// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
+const VALUES: [(&str, &[&str], &str); 48] = [
+    ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
+    ("set", &["--set", "a=b"], "\"a\" = \"b\""),
+    ("scale", &["-w", "3"], "scale = 3"),
+    ("profile", &["--profile", "virtuoso"], "profile = \"virtuoso\""),
+    ("jobs", &["--jobs", "3"], "jobs = 3"),
+    ("foreign_keys", &["--foreign-keys"], "foreign_keys = true"),
+    ("date", &["--date", "2026-01-31T12:00:00Z"], "date = \"2026-01-31T12:00:00Z\""),
+    ("seed", &["--seed", "5"], "seed = \"5\""),
+    ("pace", &["--pace", "think*2"], "pace = \"think*2\""),
+    ("clients", &["--clients", "3"], "clients = 3"),
+    ("threads", &["--threads", "3"], "threads = 3"),
+    ("ramp_up", &["--ramp-up", "7s"], "ramp_up = \"7s\""),
+    ("duration", &["--duration", "7s"], "duration = \"7s\""),
+    ("warm", &["--warm", "scan"], "warm = \"scan\""),
+    ("steady", &["--steady", "7s"], "steady = \"7s\""),
+    ("stages", &["--stages", "3,5"], "stages = [3, 5]"),
+    ("stage_duration", &["--stage-duration", "7s", "--stages", "3,5"], "stage_duration = \"7s\""),
+    ("via", &["--via", "statements"], "via = \"statements\""),
+    ("isolation", &["--isolation", "serializable"], "isolation = \"serializable\""),
+    ("check", &["--check", "none"], "check = \"none\""),
+    ("check", &["--check", "after"], "check = \"after\""),
+    ("allow_errors", &["--allow-errors", "50%"], "allow_errors = \"0.5\""),
+    ("timeout", &["--timeout", "7s"], "timeout = \"7s\""),
+    ("reconnect_for", &["--reconnect-for", "7s"], "reconnect_for = \"7s\""),
+    ("checkpoint", &["--checkpoint", "7s"], "checkpoint = \"7s\""),
+    ("vacuum", &["--vacuum", "7s"], "vacuum = \"7s\""),
+    ("vacuums", &["--vacuums", "3", "--vacuum", "7s"], "vacuums = 3"),
+    ("workload", &["debitcredit"], "workload = \"debitcredit\""),
+    ("plan_file", &["--plan", "plan.toml"], "threads = 9"),
+    ("out", &["--out", "there"], "out = \"there\""),
+    ("price", &["--price", "price.toml"], "price = \"price.toml\""),
+    ("require_valid", &["--require-valid"], "require_valid = true"),
+    ("show_terminal", &["--show-terminal", "1.2", "--pace", "standard"], "show_terminal = 1.2"),
+    ("procedures_only", &["--procedures-only"], "procedures_only = true"),
+    ("deep", &["--deep"], "deep = true"),
+    ("drop_caches", &["--drop-caches"], "drop_caches = true"),
+    ("at", &["--at", "30"], "at = [100, 30]"),
+    ("from", &["--from", "2"], "from = 2"),
+    ("to", &["--to", "3"], "to = 3"),
+    ("efficiency", &["--efficiency", "55"], "efficiency = 55"),
+    ("p90", &["--p90", "300ms"], "new_order_ms = 300"),
+    ("data_directory", &["--data-directory", "there"], "data_directory = \"there\""),
+    ("cpus", &["--cpus", "0", "--db", "postgres:local"], "cpus = \"0\""),
+    ("keep_databases", &["--keep-databases"], "keep_databases = true"),
+    ("replace", &["--replace"], "replace = true"),
+    ("repeats", &["--repeats", "3"], "repeats = 3"),
+    ("bound_memory", &["--bound-memory=1GB"], "bound_memory = \"1GB\""),
+    ("dimensions", &["clients=3,5"], "clients = [3, 5]"),
+];
+
+/// Options that need no value here: they decide how a result is told, which a dry run has none of, and what each of the
+/// commands above is given anyway.
+const APART: [&str; 6] = ["help", "version", "json", "dry_run", "of", "until"];
+
+/// Options that a command has for some of its uses, and refuses for others: what the refusal says.
+const REFUSED: [(&[&str], &str, &str); 8] = [
+    (&["sweep", "load"], "workload", "leave the workload out"),
+    (&["sweep", "warehouses"], "workload", "leave the workload out"),
+    (&["sweep", "max"], "workload", "leave the workload out"),
+    (&["sweep", "max"], "scale", "-w is what this search varies"),
+    (&["sweep", "max"], "clients", "--clients is what this search varies"),
+    (&["sweep", "max"], "steady", "--steady is for runs without think time"),
+    (&["sweep", "max"], "data_directory", "--data-directory is for SQLite and for private servers"),
+    (&["sweep", "grid"], "db", "buffers=, cpus= and --bound-memory are for private servers"),
+];
+
+fn dry(place: &Path, command: &[&str], more: &[&str]) -> Done {
+    run(place, &[command, more, &["--dry-run"]].concat())
+}
+
+/// The options of a command with their help.
+fn options(path: &[&str]) -> Vec<(String, String)> {
+    let root = cli::command();
+    let command = path.iter().fold(&root, |command, name| command.find_subcommand(name).expect("a command"));
+    let help = |arg: &clap::Arg| arg.get_help().map(ToString::to_string).unwrap_or_default();
+    command.get_arguments().map(|arg| (arg.get_id().to_string(), help(arg))).collect()
+}
+
+#[test]
+fn every_option_is_used_or_refused_with_a_reason() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    fs::write(place.join("plan.toml"), "threads = 9\n").unwrap();
+    fs::write(place.join("price.toml"), include_str!("../../examples/price.toml")).unwrap();
+    for (path, needed) in COMMANDS {
+        let command = [path, needed].concat();
+        let before = dry(place, &command, &[]);
+        assert_eq!(before.code, Some(0), "{command:?}: {before:?}");
+        for (option, _) in options(path).iter().filter(|(option, _)| !APART.contains(&option.as_str())) {
+            let (_, typed, line) = VALUES
+                .iter()
+                .find(|(name, _, line)| name == option && !before.out.lines().any(|there| there.ends_with(line)))
+                .unwrap_or_else(|| panic!("{path:?}: this test does not know {option}"));
+            // What is typed here takes the place of what the command was given.
+            let given = needed.iter().position(|name| typed.first() == Some(name));
+            let mut command = command.clone();
+            if let Some(at) = given {
+                command.drain(path.len() + at..path.len() + at + 2);
+            }
+            let done = dry(place, &command, typed);
+            match done.code {
+                Some(0) => {
+                    let lines: Vec<&str> = done.out.lines().map(|line| line.trim_start_matches("# ")).collect();
+                    assert!(lines.iter().any(|there| there.starts_with(line)), "{command:?} {typed:?}: {done:?}");
+                }
+                _ => {
+                    let reason = REFUSED.iter().find(|(of, name, _)| *of == path && name == option);
+                    let (.., reason) = reason.unwrap_or_else(|| panic!("{command:?} {typed:?}: {done:?}"));
+                    done.refused(2, &[reason]);
+                }
+            }
+        }
+    }
+    let left: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "a dry run does nothing: {left:?}");
+}
+
+/// Whether a value of a plan is what help says: the same words, number, or time.
+fn same(value: &str, told: &str) -> bool {
+    let time = |text: &str| humantime::parse_duration(text).ok();
+    let value = value.trim_matches('"');
+    let told = told.strip_prefix("that of the plan file, else ").unwrap_or(told);
+    value == told || time(value).is_some_and(|value| Some(value) == time(told))
+}
+
+/// The alternatives of a default: `10s; 60s with a pace`.
+fn alternative<'a>(told: &'a str, paced: bool, of: Option<&str>) -> &'a str {
+    let all: Vec<&str> = told.split("; ").collect();
+    let of = of.map(|of| format!(" with --of {of}"));
+    let suffix = of.as_deref().filter(|of| told.contains(*of)).or(paced.then_some(" with a pace"));
+    let with = suffix.and_then(|suffix| all.iter().find_map(|one| one.strip_suffix(suffix)));
+    with.unwrap_or(if all.iter().skip(1).any(|one| one.contains(" with ") || one.contains(": ")) {
+        all[0]
+    } else {
+        told
+    })
+}
+
+#[test]
+fn every_default_in_help_is_the_one_that_counts() {
+    let place = TempDir::new().unwrap();
+    let mut seen = 0;
+    for (path, needed) in COMMANDS {
+        let of = needed.iter().position(|word| *word == "--of").map(|at| needed[at + 1]);
+        let can_pace = options(path).iter().any(|(option, _)| option == "pace");
+        for paced in [false, true].into_iter().filter(|paced| !paced || can_pace) {
+            let pace: &[&str] = if paced { &["--pace", "standard", "-w", "1"] } else { &[] };
+            // Sweeps that always have a pace, and those that vary the scale, need no more said.
+            let pace = if path == ["sweep", "warehouses"] || of == Some("warehouses") {
+                &pace[..pace.len().min(2)]
+            } else {
+                pace
+            };
+            let done = succeed(place.path(), &[path, needed, pace, &["--dry-run"]].concat());
+            for (option, help) in options(path) {
+                let Some((_, told)) = help.rsplit_once(" [default: ") else { continue };
+                let told = told.strip_suffix(']').unwrap_or_else(|| panic!("{path:?} {option}: {help}"));
+                let typed = pace.contains(&"-w") && option == "scale" || paced && option == "pace" || option == "out";
+                if typed || needed.contains(&format!("--{option}").as_str()) || option == "keep_databases" {
+                    continue;
+                }
+                if let Some(value) = done.out.lines().find_map(|line| line.strip_prefix(&format!("{option} = "))) {
+                    let has_pace = done.out.contains("\npace = ") && !done.out.contains("\npace = \"none\"");
+                    let expected = alternative(told, has_pace, of);
+                    let computed = option == "clients" && expected.starts_with("one for every 100 warehouses, from 8");
+                    assert!(same(value, expected) || (computed && value == "8"), "{path:?} {option}: {value}, {told}");
+                    seen += 1;
+                } else if !done.out.contains(&format!("# {option}: varied\n")) && option != "workload" {
+                    let line = format!("# {option}: {told}\n");
+                    assert!(done.out.contains(&line), "{path:?}: {line}{done:?}");
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 150, "{seen}");
+}
+
+/// The output of a dry run is a plan file: it says the same again.
+#[test]
+fn a_dry_run_can_be_saved_and_run() {
+    let place = TempDir::new().unwrap();
+    let typed = ["--db", "simulated:service=1ms", "-w", "2", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
+    let told = succeed(place.path(), &[&["run", "--seed", "7", "--dry-run"], &typed[..]].concat());
+    fs::write(place.path().join("plan.toml"), &told.out).unwrap();
+    assert_eq!(succeed(place.path(), &["run", "--plan", "plan.toml", "--dry-run"]).out, told.out);
+    let done = succeed(place.path(), &["run", "--plan", "plan.toml", "--json", "--out", "record"]).json();
+    assert_eq!((&done["clients"], &done["scale"], &done["seed"]), (&2.into(), &2.into(), &7.into()));
+}
