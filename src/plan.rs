@@ -5,19 +5,59 @@ mod defaults;
 mod share;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
 use defaults::STAGE_SECONDS;
 pub use defaults::{CHECKPOINT_PACED, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use share::Share;
+
+/// Why a plan cannot be read, written or executed. The text is one line that says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Its file cannot be read.
+    #[error("cannot read {}: {source}; --plan takes the plan.toml of a record", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Its file is no plan.
+    #[error("{} is not a plan, line {line}: {why}", .path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// In the words of the parser.
+        why: String,
+    },
+    /// A value in its file is out of range.
+    #[error("{}: {key}: {why}", .path.display())]
+    Value {
+        /// The file.
+        path: PathBuf,
+        /// The key of the value.
+        key: &'static str,
+        /// What is allowed.
+        why: String,
+    },
+    /// It asks for stages and for something that does not go with them, or for too many.
+    #[error("{0}")]
+    Stages(String),
+    /// It cannot be written.
+    #[error("the plan cannot be written as TOML: {0}")]
+    Write(#[from] toml::ser::Error),
+}
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -289,20 +329,16 @@ pub fn default_db(workload: WorkloadName) -> &'static str {
 impl Plan {
     /// Reads a plan from a TOML file.
     pub fn read(path: &Path) -> Result<Plan, Error> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Error::Usage(format!("cannot read {}: {error}; --plan takes the plan.toml of a record", path.display()))
-        })?;
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
         let plan: Plan = toml::from_str(&text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            Error::Usage(format!(
-                "{} is not a plan, line {line}: {}",
-                path.display(),
-                error.message().lines().next().unwrap_or("")
-            ))
+            let why = error.message().lines().next().unwrap_or_default().to_owned();
+            Error::Syntax { path: path.to_owned(), line, why }
         })?;
+        let wrong = |key, why| Error::Value { path: path.to_owned(), key, why };
         if let Some(scale) = plan.scale {
-            parse_scale(&scale.to_string()).map_err(|why| Error::Usage(format!("{}: scale: {why}", path.display())))?;
+            parse_scale(&scale.to_string()).map_err(|why| wrong("scale", why))?;
         }
         let limits = [
             ("clients", plan.clients, MOST_CLIENTS),
@@ -315,7 +351,7 @@ impl Plan {
         ];
         for (name, value, most) in limits {
             if value.is_some_and(|value| !(1..=most).contains(&value)) {
-                return Err(Error::Usage(format!("{}: {name}: give a number from 1 to {most}", path.display())));
+                return Err(wrong(name, format!("give a number from 1 to {most}")));
             }
         }
         Ok(plan)
@@ -362,7 +398,7 @@ impl Plan {
     /// # Errors
     /// If the plan asks for something that does not go with stages, or for a length of stages without any.
     pub fn staged(&self) -> Result<Option<(&[u32], u32)>, Error> {
-        let refused = |why: &str| Err(Error::Usage(why.to_owned()));
+        let refused = |why: &str| Err(Error::Stages(why.to_owned()));
         let seconds = self.stage_duration.unwrap_or(STAGE_SECONDS);
         if self.stages.is_empty() {
             return match self.stage_duration {
@@ -382,7 +418,7 @@ impl Plan {
             );
         }
         if self.stages.len() > MOST_STAGES || self.stages.len() as u64 * u64::from(seconds) > LONGEST {
-            return Err(Error::Usage(format!(
+            return Err(Error::Stages(format!(
                 "--stages: give at most {MOST_STAGES} stages, which together last at most 30days"
             )));
         }
@@ -401,7 +437,7 @@ impl Plan {
 
     /// The plan as a TOML file.
     pub fn to_toml(&self) -> Result<String, Error> {
-        toml::to_string(self).map_err(|error| Error::Usage(format!("the plan cannot be written as TOML: {error}")))
+        Ok(toml::to_string(self)?)
     }
 }
 

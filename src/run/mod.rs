@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use crate::drive::Stop;
 use crate::engine::{Error, ErrorKind};
 use crate::judge::incidents::Incidents;
-use crate::plan::{Defaults, Plan};
+use crate::plan::{self, Defaults, Plan};
 use crate::record;
 use crate::result::summary::Summary;
 use crate::result::{Event, Step};
@@ -161,6 +161,12 @@ impl Outcome {
         // What a run that was stopped did not come to is no failure.
         let unknown = !summary.database.uncounted.is_empty() || !summary.consistency.unchecked.is_empty();
         broken || (!summary.interrupted && (unknown || Incidents::of(summary).beyond_allowed))
+    }
+}
+
+impl From<plan::Error> for Error {
+    fn from(error: plan::Error) -> Error {
+        Error::of(ErrorKind::Usage, error)
     }
 }
 

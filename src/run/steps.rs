@@ -252,7 +252,7 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
 
     /// Puts what is known before the run into the record: plan, prices, environment, load.
     fn describe(&self, loaded: Option<&LoadReport>, record: &RecordWriter) -> Result<Environment, End> {
-        record.put_text(file::PLAN, &self.run.plan.to_toml()?)?;
+        record.put_text(file::PLAN, &self.run.plan.to_toml().map_err(Error::from)?)?;
         if let Some(price) = &self.run.price {
             record.put_text(file::PRICE, price.text())?;
         }

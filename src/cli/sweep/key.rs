@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A point, named by what is varied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PointKey {
-    /// Index into [`super::state::Settings::series`].
+    /// Index into [`super::settings::Settings::series`].
     pub(super) series: usize,
     /// Number of warehouses, where these are varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]

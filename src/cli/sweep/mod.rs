@@ -7,6 +7,7 @@ mod grid;
 mod key;
 mod place;
 mod points;
+mod settings;
 mod state;
 
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use super::dry_run::DryRun;
 use super::interrupt::Interrupt;
 use super::{Ended, WorkloadName};
 use crate::engine::Error;
-use crate::plan::{Defaults, Pace, Plan, SCALE, default_record};
+use crate::plan::{Defaults, Pace, Plan, default_record};
 use crate::run::random_seed;
 use crate::study::point::Limits;
 use crate::study::{Max, Searched, Study, SweepKind};
@@ -27,7 +28,8 @@ pub(super) use args::SweepArgs;
 use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, Typed, WarehousesArgs};
 use grid::Grid;
 use points::Points;
-use state::{Series, Settings, State};
+use settings::{Goal, Search, Series, Settings, Varied};
+use state::State;
 
 /// The workload whose limits a sweep knows.
 const SWEPT: WorkloadName = WorkloadName::Tpcc;
@@ -53,20 +55,7 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
     args.scale.add_to(&mut plan);
     args.pacing.add_to(&mut plan);
     let typed = known(args.common)?.typed(plan)?;
-    let scale = typed.plan.scale.unwrap_or(SCALE);
-    let settings = Settings {
-        sweep: SweepKind::Load,
-        at,
-        from: scale,
-        to: scale,
-        keep_databases: true,
-        replace: false,
-        limits: Limits::default(),
-        max: None,
-        grid: None,
-        plan: Plan::default(),
-        series: vec![Series::default()],
-    };
+    let settings = Settings { varied: Varied::Load { at }, plan: Plan::default(), series: vec![Series::default()] };
     begin(settings, typed)
 }
 
@@ -75,22 +64,18 @@ fn warehouses(args: WarehousesArgs) -> Result<Ended, Error> {
     if args.from > args.to {
         return usage("--from is larger than --to");
     }
-    let settings = Settings {
-        sweep: SweepKind::Warehouses,
-        at: Vec::new(),
-        from: args.from,
-        to: args.to,
-        keep_databases: args.places.keep_databases,
-        replace: args.places.replace,
-        limits: Limits { efficiency: args.efficiency, new_order_ms: args.p90.map(|limit| limit.as_secs_f64() * 1e3) },
-        max: None,
-        grid: None,
-        plan: Plan::default(),
-        series: series(&args.places),
-    };
+    let limits = Limits { efficiency: args.efficiency, new_order_ms: args.p90.map(|limit| limit.as_secs_f64() * 1e3) };
+    let settings = search(Goal::Warehouses(limits), args.from, args.to, &args.places);
     let mut plan = Plan::default();
     args.pacing.add_to(&mut plan);
     begin(settings, known(args.common)?.typed(plan)?)
+}
+
+/// The settings of a search, its plan left open.
+fn search(goal: Goal, from: u32, to: u32, places: &Places) -> Settings {
+    let (keep_databases, replace) = (places.keep_databases, places.replace);
+    let varied = Varied::Search(Search { goal, from, to, keep_databases, replace });
+    Settings { varied, plan: Plan::default(), series: series(places) }
 }
 
 /// One for each place and each set of CPUs.
@@ -124,19 +109,7 @@ fn max(args: MaxArgs) -> Result<Ended, Error> {
         _ if args.from > args.to => return usage("--from is larger than --to"),
         _ => {}
     }
-    let settings = Settings {
-        sweep: SweepKind::Max,
-        at: Vec::new(),
-        from: args.from,
-        to: args.to,
-        keep_databases: args.places.keep_databases,
-        replace: args.places.replace,
-        limits: Limits::default(),
-        max: Some(Max { of: args.of, until: args.until }),
-        grid: None,
-        plan: Plan::default(),
-        series: series(&args.places),
-    };
+    let settings = search(Goal::Max(Max { of: args.of, until: args.until }), args.from, args.to, &args.places);
     begin(settings, known(args.common)?.typed(plan)?)
 }
 
@@ -151,19 +124,8 @@ fn grid(args: GridArgs) -> Result<Ended, Error> {
         [] => vec![Series::default()],
         all => all.iter().map(|directory| Series { data_directory: Some(directory.clone()), cpus: None }).collect(),
     };
-    let settings = Settings {
-        sweep: SweepKind::Grid,
-        at: Vec::new(),
-        from: 1,
-        to: 1,
-        keep_databases: args.keep_databases,
-        replace: false,
-        limits: Limits::default(),
-        max: None,
-        grid: Some(grid),
-        plan: Plan::default(),
-        series,
-    };
+    let varied = Varied::Grid { grid, keep_databases: args.keep_databases };
+    let settings = Settings { varied, plan: Plan::default(), series };
     begin(settings, typed)
 }
 
@@ -190,29 +152,28 @@ fn begin(mut settings: Settings, typed: Typed) -> Result<Ended, Error> {
     let there = out.as_deref().map(State::read).transpose()?.flatten();
     let Some((directory, there)) = out.clone().zip(there) else {
         settings.plan = whole(plan, &settings)?;
-        if let Some(grid) = &settings.grid {
+        if let Some(grid) = settings.grid() {
             place::for_grid(&db, grid)?;
         }
         for series in &settings.series {
             let warehouses = settings.first_scale();
             let place = place::Place::of(&db, series, warehouses, Path::new(""))?;
-            if matches!(place, place::Place::Server { .. }) && warehouses.is_some() && !settings.replace {
+            if matches!(place, place::Place::Server { .. })
+                && settings.search().is_some_and(|search| warehouses.is_some() && !search.replace)
+            {
                 return Err(Error::Usage(
                     "on a server that is there this sweep drops the workload's tables for each point: allow it with --replace"
                         .to_owned(),
                 ));
             }
         }
-        let directory = out.unwrap_or_else(|| default_directory(settings.sweep, &db));
+        let directory = out.unwrap_or_else(|| default_directory(settings.kind(), &db));
         if !dry_run {
             settings.plan.seed.get_or_insert_with(random_seed);
         }
         return go(directory, State::new(settings), db, json, dry_run);
     };
     settings.plan = plan.or(there.settings.plan.clone());
-    if settings.sweep == SweepKind::Load && settings.plan.scale == there.settings.plan.scale {
-        (settings.from, settings.to) = (there.settings.from, there.settings.to);
-    }
     if settings != there.settings {
         return Err(Error::Usage(format!(
             "{} holds a sweep with other options: give another --out, or go on with that one by graymark sweep resume",
@@ -258,10 +219,10 @@ fn there(directory: &Path, db: Option<DatabaseUrl>) -> Result<(State, DatabaseUr
 
 /// What all runs have in common, nothing left open that could differ from run to run.
 fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
-    if settings.sweep == SweepKind::Grid {
+    if settings.kind() == SweepKind::Grid {
         return whole_grid(plan);
     }
-    if plan.pace == Some(Pace::None) && settings.sweep != SweepKind::Max {
+    if plan.pace == Some(Pace::None) && settings.kind() != SweepKind::Max {
         return Err(Error::Usage(
             "a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned(),
         ));
@@ -310,7 +271,7 @@ fn dry_run(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, 
     let defaults = settings.defaults();
     let mut plan = crate::run::preview(settings.plan.clone(), &defaults, None)?;
     let mut varied = Vec::new();
-    match (&settings.max, &settings.grid) {
+    match (settings.max(), settings.grid()) {
         (Some(Max { of: Searched::Clients, .. }), _) => varied.push("clients"),
         (Some(_), _) => varied.push("scale"),
         (None, Some(grid)) => {
@@ -326,7 +287,7 @@ fn dry_run(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, 
         (None, None) => {}
     }
     let more = format!("out = {:?}\n{}", directory.display().to_string(), settings.to_lines()?);
-    let path = ["sweep", command(settings.sweep)];
+    let path = ["sweep", command(settings.kind())];
     let show = DryRun { path: &path, defaults, more, varied: &varied };
     Ok(format!("{points}\n{}", show.text(plan)?))
 }

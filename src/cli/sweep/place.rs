@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use super::super::with_engine;
 use super::SWEPT;
 use super::grid::Grid;
-use super::state::Series;
+use super::settings::Series;
 use crate::engine::files;
 use crate::engine::guard::guarded;
 use crate::engine::registry::Visitor;

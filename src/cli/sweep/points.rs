@@ -12,6 +12,7 @@ use super::fill;
 use super::grid::Grid;
 use super::key::PointKey;
 use super::place::Place;
+use super::settings::Varied;
 use super::state::{Database, Entry, Progress, State};
 use crate::engine::Error;
 use crate::engine::server::{affinity, memory};
@@ -56,7 +57,7 @@ impl Points {
         for entry in self.state.points.iter().filter(|entry| entry.state == Progress::Done) {
             self.tidy(entry)?;
         }
-        if let Some(grid) = &self.state.settings.grid {
+        if let Some(grid) = self.state.settings.grid() {
             let most = grid.cpus.iter().max().copied();
             most.map(affinity::first).transpose().map_err(Error::Usage)?;
         }
@@ -70,12 +71,12 @@ impl Points {
             }
             told::write(&self.directory, &study(&self.state))?;
         }
-        if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid.is_some()) {
+        if let Some((last, _)) = self.state.done().last().filter(|_| self.state.settings.grid().is_some()) {
             // A sweep that was killed just after a point was noted as done has its copy still, and a table without it.
             self.place(last.key)?.working(&self.state.copies, &[]).remove()?;
             self.table()?;
         }
-        for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases) {
+        for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases()) {
             let key = PointKey { series: there.series, warehouses: Some(there.warehouses), ..PointKey::default() };
             self.place(key)?.remove()?;
         }
@@ -87,7 +88,7 @@ impl Points {
             say::report(told::text(&study).trim_end());
         }
         tell!("sweep: done, {}; {}", plural(self.state.done().count() as u64, "point", "points"), page.display());
-        let searched = matches!(self.state.settings.sweep, SweepKind::Warehouses | SweepKind::Max);
+        let searched = self.state.settings.search().is_some();
         let passed = self.state.done().any(|(_, point)| point.passed());
         // A search goes on until something breaks, and rests on the points that passed.
         let failures = self.state.done().any(|(_, point)| point.failures) && !(searched && passed);
@@ -111,7 +112,7 @@ impl Points {
         let again = self.state.points.iter().position(|entry| entry.key == key);
         let index = again.unwrap_or(self.state.points.len());
         if again.is_none() {
-            let own_database = key.warehouses.is_some() && self.state.settings.grid.is_none() && database.is_free();
+            let own_database = key.warehouses.is_some() && self.state.settings.grid().is_none() && database.is_free();
             self.state.points.push(Entry {
                 key,
                 state: Progress::Begun,
@@ -161,7 +162,7 @@ impl Points {
         };
         let entry = self.entry(entry, &record, began.elapsed().as_secs_f64())?;
         if let Some(point) = &entry.result {
-            let result = if self.state.settings.grid.is_some() && point.passed() {
+            let result = if self.state.settings.grid().is_some() && point.passed() {
                 point.observation.as_ref().map_or(String::new(), told::hits)
             } else if point.passed() {
                 "passed".to_owned()
@@ -175,7 +176,7 @@ impl Points {
         }
         self.state.write(&self.directory)?;
         self.tidy(&entry)?;
-        if self.state.settings.grid.is_some() {
+        if self.state.settings.grid().is_some() {
             database.working(&self.state.copies, &[]).remove()?;
             self.table()?;
         }
@@ -185,7 +186,7 @@ impl Points {
     /// Where a point works: of a grid on a copy of the database, made anew, by a server with the point's own options,
     /// and why its memory is not bounded if it should be. None if loading the database was interrupted.
     fn copied(&mut self, key: PointKey, database: &Place) -> Result<Option<(Place, Option<String>)>, Error> {
-        let Some(grid) = self.state.settings.grid.clone() else { return Ok(Some((database.clone(), None))) };
+        let Some(grid) = self.state.settings.grid().cloned() else { return Ok(Some((database.clone(), None))) };
         if !self.loaded(key, database)? {
             return Ok(None);
         }
@@ -278,11 +279,11 @@ impl Points {
 
     fn result(&self, entry: &Entry, summary: &Summary, record: &Record) -> Point {
         let settings = &self.state.settings;
-        if let Some(max) = &settings.max {
+        if let Some(max) = settings.max() {
             return Point::within(summary, &max.until);
         }
-        if settings.grid.is_none() {
-            return Point::of(summary, &settings.limits);
+        if settings.grid().is_none() {
+            return Point::of(summary, &settings.limits());
         }
         let key = entry.key;
         let cpus = key.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
@@ -321,7 +322,11 @@ impl Points {
 
     /// Removes the database of a point that is done, if the sweep made it.
     fn tidy(&self, entry: &Entry) -> Result<(), Error> {
-        if entry.own_database && !self.state.settings.keep_databases { self.place(entry.key)?.remove() } else { Ok(()) }
+        if entry.own_database && !self.state.settings.keep_databases() {
+            self.place(entry.key)?.remove()
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -342,15 +347,15 @@ pub(super) fn study(state: &State) -> Study {
             "Directories on one device share that device: compare them only if no other load uses it.".to_owned(),
         );
     }
-    if let Some(grid) = &settings.grid {
+    if let Some(grid) = settings.grid() {
         notes.extend(grid_notes(state, grid));
     }
     Study {
-        sweep: settings.sweep,
+        sweep: settings.kind(),
         engine: state.done().last().map_or_else(|| place_name(state), |(entry, _)| entry.engine.clone()),
         finished: next(state).is_none(),
-        limits: settings.limits,
-        max: settings.max.clone(),
+        limits: settings.limits(),
+        max: settings.max().cloned(),
         series,
         notes,
     }
@@ -382,14 +387,13 @@ fn series(state: &State, index: usize) -> study::Series {
     };
     points.sort_by_key(|measured| (measured.at, measured.point.warehouses, dimensions(measured)));
     let passed = state.passed(index);
-    if settings.grid.is_some() {
+    let Some(of) = settings.search() else {
         return study::Series { finished: remaining(state) == 0, ..described(state, index, points) };
-    }
-    let (largest, finished) = match search::next(settings.from, settings.to, &passed) {
+    };
+    let (largest, finished) = match search::next(of.from, of.to, &passed) {
         Next::Found(largest) => (largest, true),
         Next::Try(_) => (passed.iter().filter(|(_, passed)| **passed).map(|(scale, _)| *scale).max(), false),
     };
-    let finished = if settings.sweep == SweepKind::Load { remaining(state) == 0 } else { finished };
     study::Series { finished, largest, ..described(state, index, points) }
 }
 
@@ -439,31 +443,31 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
 /// The point to be run next; none if the sweep is done.
 fn next(state: &State) -> Option<PointKey> {
     let settings = &state.settings;
-    match settings.sweep {
-        SweepKind::Load => {
-            let keys = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
+    match &settings.varied {
+        Varied::Load { at } => {
+            let keys = at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
             keys.into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
         }
-        SweepKind::Grid => {
+        Varied::Grid { .. } => {
             settings.grid_points().into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
         }
-        SweepKind::Warehouses | SweepKind::Max => (0..settings.series.len()).find_map(|series| {
-            match search::next(settings.from, settings.to, &state.passed(series)) {
-                Next::Try(number) => Some(settings.key(series, number)),
+        Varied::Search(of) => {
+            (0..settings.series.len()).find_map(|series| match search::next(of.from, of.to, &state.passed(series)) {
+                Next::Try(number) => Some(of.key(series, number)),
                 Next::Found(_) => None,
-            }
-        }),
+            })
+        }
     }
 }
 
 /// The most points that are left.
 fn remaining(state: &State) -> u32 {
     let settings = &state.settings;
-    match settings.sweep {
-        SweepKind::Load => (settings.at.len() as u32).saturating_sub(state.done().count() as u32),
-        SweepKind::Grid => (settings.grid_points().len() as u32).saturating_sub(state.done().count() as u32),
-        SweepKind::Warehouses | SweepKind::Max => {
-            let left = |series| search::most_left(settings.from, settings.to, &state.passed(series));
+    match &settings.varied {
+        Varied::Load { at } => (at.len() as u32).saturating_sub(state.done().count() as u32),
+        Varied::Grid { .. } => (settings.grid_points().len() as u32).saturating_sub(state.done().count() as u32),
+        Varied::Search(of) => {
+            let left = |series| search::most_left(of.from, of.to, &state.passed(series));
             (0..settings.series.len()).map(left).sum()
         }
     }
@@ -477,14 +481,14 @@ fn progress(state: &State) -> String {
     let planned = f64::from(plan.ramp_up.unwrap_or_default() + plan.duration.unwrap_or_default());
     let each = if done > 0 { took / done as f64 } else { planned };
     let left = remaining(state);
-    let most = if matches!(state.settings.sweep, SweepKind::Warehouses | SweepKind::Max) { "at most " } else { "" };
+    let most = if state.settings.search().is_some() { "at most " } else { "" };
     let done = plural(done as u64, "point", "points");
     format!("{done} done, {most}{left} left, about {}", seconds((each * f64::from(left)).round()))
 }
 
 /// The point in words.
 fn name(state: &State, key: PointKey) -> String {
-    let load = (state.settings.sweep == SweepKind::Load).then(|| format!("{} % of the load", key.at.unwrap_or(100)));
+    let load = (state.settings.kind() == SweepKind::Load).then(|| format!("{} % of the load", key.at.unwrap_or(100)));
     let parts = [
         load,
         key.warehouses.map(|warehouses| plural(warehouses.into(), "warehouse", "warehouses")),
@@ -507,7 +511,7 @@ fn name(state: &State, key: PointKey) -> String {
 
 fn directory_name(state: &State, key: PointKey) -> String {
     let parts = [
-        (state.settings.sweep == SweepKind::Load).then(|| format!("load{}", key.at.unwrap_or(100))),
+        (state.settings.kind() == SweepKind::Load).then(|| format!("load{}", key.at.unwrap_or(100))),
         key.warehouses.map(|warehouses| format!("w{warehouses}")),
         key.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
         key.cpus.map(|cpus| format!("cpus{cpus}")),
@@ -548,25 +552,24 @@ pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Resu
         text.push_str(&format!("  {}: {}\n", name(state, key), place.url()));
         Ok(())
     };
-    match settings.sweep {
-        SweepKind::Grid => {
+    match &settings.varied {
+        Varied::Grid { .. } => {
             let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
             settings.grid_points().into_iter().filter(|key| !done(key)).try_for_each(&mut line)?;
         }
-        SweepKind::Load => {
+        Varied::Load { at } => {
             let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
-            let keys = settings.at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
+            let keys = at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
             keys.filter(|key| !done(key)).try_for_each(&mut line)?;
         }
-        SweepKind::Warehouses | SweepKind::Max => {
+        Varied::Search(of) => {
             for series in 0..settings.series.len() {
                 let passed = state.passed(series);
-                let key = |number| settings.key(series, number);
-                let Next::Try(next) = search::next(settings.from, settings.to, &passed) else { continue };
+                let key = |number| of.key(series, number);
+                let Next::Try(next) = search::next(of.from, of.to, &passed) else { continue };
                 if passed.values().all(|passed| *passed) {
-                    let further = search::doubling(settings.from, settings.to)
-                        .into_iter()
-                        .filter(|scale| !passed.contains_key(scale));
+                    let further =
+                        search::doubling(of.from, of.to).into_iter().filter(|scale| !passed.contains_key(scale));
                     further.map(key).try_for_each(&mut line)?;
                 } else {
                     line(key(next))?;

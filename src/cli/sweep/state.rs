@@ -5,18 +5,16 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::grid::Grid;
 use super::key::PointKey;
+use super::settings::Settings;
 use crate::engine::Error;
-use crate::plan::{Defaults, Plan};
 use crate::record::writer;
-use crate::study::point::{Limits, Point};
-use crate::study::{Max, Searched, SweepKind};
+use crate::study::point::Point;
 
 /// The file's name.
 pub(super) const FILE: &str = "sweep.toml";
@@ -24,103 +22,6 @@ pub(super) const FILE: &str = "sweep.toml";
 const LOCK: &str = "sweep.lock";
 /// Version of the file's format.
 const FORMAT: u32 = 1;
-
-/// What a sweep is. It never changes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Settings {
-    /// What is varied.
-    pub(super) sweep: SweepKind,
-    /// Percents of the full load, the full one first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) at: Vec<u32>,
-    /// The smallest number of warehouses.
-    pub(super) from: u32,
-    /// The largest number of warehouses.
-    pub(super) to: u32,
-    /// Whether databases stay when their points are done.
-    pub(super) keep_databases: bool,
-    /// Whether tables of a server may be dropped.
-    pub(super) replace: bool,
-    /// What a point must keep.
-    pub(super) limits: Limits,
-    /// What a grid varies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) grid: Option<Grid>,
-    /// What is searched, where the limits are a user's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) max: Option<Max>,
-    /// What all runs have in common; the URL is without its password.
-    pub(super) plan: Plan,
-    /// Places and CPUs.
-    pub(super) series: Vec<Series>,
-}
-
-impl Settings {
-    /// What its runs take where nothing is said.
-    pub(super) fn defaults(&self) -> Defaults {
-        match (self.sweep, &self.max) {
-            (SweepKind::Load, _) => Defaults::SWEEP_LOAD,
-            (SweepKind::Grid, _) => Defaults::GRID,
-            (SweepKind::Max, Some(Max { of: Searched::Clients, .. })) => Defaults::SWEEP_MAX_CLIENTS,
-            (SweepKind::Max, _) => Defaults::SWEEP_MAX_WAREHOUSES,
-            (SweepKind::Warehouses, _) => Defaults::SWEEP_WAREHOUSES,
-        }
-    }
-
-    /// All but the plan, as it stands in the file.
-    ///
-    /// # Errors
-    /// If it cannot be written as TOML.
-    pub(super) fn to_lines(&self) -> Result<String, Error> {
-        let cannot = |error: &dyn std::fmt::Display| Error::Usage(format!("the sweep cannot be shown: {error}"));
-        let mut table = toml::Table::try_from(self).map_err(|error| cannot(&error))?;
-        table.remove("plan");
-        toml::to_string(&table).map_err(|error| cannot(&error))
-    }
-
-    /// A search's point.
-    pub(super) fn key(&self, series: usize, number: u32) -> PointKey {
-        match &self.max {
-            Some(Max { of: Searched::Clients, .. }) => {
-                PointKey { series, clients: Some(number), ..PointKey::default() }
-            }
-            _ => PointKey { series, warehouses: Some(number), ..PointKey::default() },
-        }
-    }
-
-    /// The points of a grid in the order in which they are run.
-    pub(super) fn grid_points(&self) -> Vec<PointKey> {
-        let seed = self.plan.seed.unwrap_or_default();
-        self.grid.as_ref().map_or_else(Vec::new, |grid| grid.points(self.series.len(), seed))
-    }
-
-    /// What a search has varied in a point.
-    fn varied(&self, key: &PointKey) -> Option<u32> {
-        match &self.max {
-            Some(Max { of: Searched::Clients, .. }) => key.clients,
-            _ => key.warehouses,
-        }
-    }
-
-    /// The first scale, where each point has one of its own.
-    pub(super) fn first_scale(&self) -> Option<u32> {
-        let searched = matches!(self.sweep, SweepKind::Warehouses | SweepKind::Max);
-        searched.then(|| self.key(0, self.from)).and_then(|key| key.warehouses)
-    }
-}
-
-/// Where a series has its databases and its server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Series {
-    /// Below this directory; where the URL says if none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) data_directory: Option<PathBuf>,
-    /// Bound to these CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cpus: Option<String>,
-}
 
 /// A loaded database that points begin with, each with a copy of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -212,15 +113,6 @@ impl State {
             return Err(Error::Usage(format!("{} is of a later format: use a newer Graymark", path.display())));
         }
         let series = state.settings.series.len();
-        if state.settings.grid.is_some() != (state.settings.sweep == SweepKind::Grid)
-            || state.settings.max.is_some() != (state.settings.sweep == SweepKind::Max)
-            || state.settings.grid.as_ref().is_some_and(|grid| !grid.is_sound(series))
-            || series == 0
-            || state.settings.from == 0
-            || state.settings.from > state.settings.to
-        {
-            return Err(damaged("its settings make no sense"));
-        }
         if !state.copies.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
             || state.copies.is_empty()
         {
@@ -255,8 +147,9 @@ impl State {
 
     /// Which numbers of warehouses, or clients, of a series have passed and which have not.
     pub(super) fn passed(&self, series: usize) -> BTreeMap<u32, bool> {
+        let Some(search) = self.settings.search() else { return BTreeMap::new() };
         let of_series = self.done().filter(|(entry, _)| entry.key.series == series);
-        of_series.filter_map(|(entry, point)| Some((self.settings.varied(&entry.key)?, point.passed()))).collect()
+        of_series.filter_map(|(entry, point)| Some((search.number(&entry.key)?, point.passed()))).collect()
     }
 }
 

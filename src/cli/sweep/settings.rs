@@ -1,0 +1,291 @@
+//! What a sweep is. It never changes once the sweep has begun.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::grid::Grid;
+use super::key::PointKey;
+use crate::engine::Error;
+use crate::plan::{Defaults, Plan, SCALE};
+use crate::study::point::Limits;
+use crate::study::{Max, Searched, SweepKind};
+
+/// What a sweep is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "File", into = "File")]
+pub(super) struct Settings {
+    /// What is varied.
+    pub(super) varied: Varied,
+    /// What all runs have in common; the URL is without its password.
+    pub(super) plan: Plan,
+    /// Places and CPUs; at least one.
+    pub(super) series: Vec<Series>,
+}
+
+/// What a sweep varies, with all that only such a sweep has.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Varied {
+    /// The load on one database: percents of the full one, the full one first.
+    Load { at: Vec<u32> },
+    /// A number, of which the largest is searched.
+    Search(Search),
+    /// Every combination of some dimensions.
+    Grid {
+        grid: Grid,
+        /// Whether the loaded databases stay when the grid is done.
+        keep_databases: bool,
+    },
+}
+
+/// A search for the largest number.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Search {
+    /// Of what, and what a point must keep.
+    pub(super) goal: Goal,
+    /// The smallest number; at least 1.
+    pub(super) from: u32,
+    /// The largest number; not below the smallest.
+    pub(super) to: u32,
+    /// Whether databases stay when their points are done.
+    pub(super) keep_databases: bool,
+    /// Whether tables of a server may be dropped.
+    pub(super) replace: bool,
+}
+
+/// What is searched, and what a point must keep.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Goal {
+    /// Warehouses, within the limits of the standard.
+    Warehouses(Limits),
+    /// Warehouses or clients, within constraints of the user's own.
+    Max(Max),
+}
+
+impl Search {
+    /// Whether clients are searched, not warehouses.
+    fn of_clients(&self) -> bool {
+        matches!(self.goal, Goal::Max(Max { of: Searched::Clients, .. }))
+    }
+
+    /// A point of the search.
+    pub(super) fn key(&self, series: usize, number: u32) -> PointKey {
+        if self.of_clients() {
+            PointKey { series, clients: Some(number), ..PointKey::default() }
+        } else {
+            PointKey { series, warehouses: Some(number), ..PointKey::default() }
+        }
+    }
+
+    /// What the search has varied in a point.
+    pub(super) fn number(&self, key: &PointKey) -> Option<u32> {
+        if self.of_clients() { key.clients } else { key.warehouses }
+    }
+}
+
+impl Settings {
+    /// What kind of sweep it is.
+    pub(super) fn kind(&self) -> SweepKind {
+        match &self.varied {
+            Varied::Load { .. } => SweepKind::Load,
+            Varied::Search(Search { goal: Goal::Warehouses(_), .. }) => SweepKind::Warehouses,
+            Varied::Search(Search { goal: Goal::Max(_), .. }) => SweepKind::Max,
+            Varied::Grid { .. } => SweepKind::Grid,
+        }
+    }
+
+    /// What its runs take where nothing is said.
+    pub(super) fn defaults(&self) -> Defaults {
+        match &self.varied {
+            Varied::Load { .. } => Defaults::SWEEP_LOAD,
+            Varied::Grid { .. } => Defaults::GRID,
+            Varied::Search(Search { goal: Goal::Warehouses(_), .. }) => Defaults::SWEEP_WAREHOUSES,
+            Varied::Search(search) if search.of_clients() => Defaults::SWEEP_MAX_CLIENTS,
+            Varied::Search(_) => Defaults::SWEEP_MAX_WAREHOUSES,
+        }
+    }
+
+    /// The points of a grid in the order in which they are run.
+    pub(super) fn grid_points(&self) -> Vec<PointKey> {
+        let seed = self.plan.seed.unwrap_or_default();
+        self.grid().map_or_else(Vec::new, |grid| grid.points(self.series.len(), seed))
+    }
+
+    /// What is searched, if anything is.
+    pub(super) fn search(&self) -> Option<&Search> {
+        if let Varied::Search(search) = &self.varied { Some(search) } else { None }
+    }
+
+    /// What a grid varies, if this is one.
+    pub(super) fn grid(&self) -> Option<&Grid> {
+        if let Varied::Grid { grid, .. } = &self.varied { Some(grid) } else { None }
+    }
+
+    /// The user's own constraints, if the search has some.
+    pub(super) fn max(&self) -> Option<&Max> {
+        match &self.varied {
+            Varied::Search(Search { goal: Goal::Max(max), .. }) => Some(max),
+            _ => None,
+        }
+    }
+
+    /// The limits of the standard that a point must keep, where it must keep them.
+    pub(super) fn limits(&self) -> Limits {
+        match &self.varied {
+            Varied::Search(Search { goal: Goal::Warehouses(limits), .. }) => *limits,
+            _ => Limits::default(),
+        }
+    }
+
+    /// Whether databases that the sweep has loaded stay.
+    pub(super) fn keep_databases(&self) -> bool {
+        match &self.varied {
+            Varied::Load { .. } => true,
+            Varied::Search(Search { keep_databases, .. }) | Varied::Grid { keep_databases, .. } => *keep_databases,
+        }
+    }
+
+    /// The first scale, where each point has one of its own.
+    pub(super) fn first_scale(&self) -> Option<u32> {
+        self.search().and_then(|search| search.key(0, search.from).warehouses)
+    }
+
+    /// All but the plan, as it stands in the file.
+    ///
+    /// # Errors
+    /// If it cannot be written as TOML.
+    pub(super) fn to_lines(&self) -> Result<String, Error> {
+        let cannot = |error: &dyn std::fmt::Display| Error::Usage(format!("the sweep cannot be shown: {error}"));
+        let mut table = toml::Table::try_from(self).map_err(|error| cannot(&error))?;
+        table.remove("plan");
+        toml::to_string(&table).map_err(|error| cannot(&error))
+    }
+}
+
+/// Where a series has its databases and its server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Series {
+    /// Below this directory; where the URL says if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) data_directory: Option<PathBuf>,
+    /// Bound to these CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cpus: Option<String>,
+}
+
+/// Settings as they stand in `sweep.toml`: one table for all kinds, in which a mix may stand that makes no sense.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    sweep: SweepKind,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    at: Vec<u32>,
+    from: u32,
+    to: u32,
+    keep_databases: bool,
+    replace: bool,
+    limits: Limits,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grid: Option<Grid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max: Option<Max>,
+    plan: Plan,
+    series: Vec<Series>,
+}
+
+impl TryFrom<File> for Settings {
+    type Error = &'static str;
+
+    fn try_from(file: File) -> Result<Settings, &'static str> {
+        let File { sweep, at, from, to, keep_databases, replace, limits, grid, max, plan, series } = file;
+        let senseless = Err("its settings make no sense");
+        if series.is_empty() || from == 0 || from > to {
+            return senseless;
+        }
+        let search = |goal| Varied::Search(Search { goal, from, to, keep_databases, replace });
+        let varied = match (sweep, max, grid) {
+            (SweepKind::Load, None, None) => Varied::Load { at },
+            (SweepKind::Warehouses, None, None) => search(Goal::Warehouses(limits)),
+            (SweepKind::Max, Some(max), None) => search(Goal::Max(max)),
+            (SweepKind::Grid, None, Some(grid)) if grid.is_sound(series.len()) => Varied::Grid { grid, keep_databases },
+            _ => return senseless,
+        };
+        Ok(Settings { varied, plan, series })
+    }
+}
+
+impl From<Settings> for File {
+    fn from(settings: Settings) -> File {
+        let (sweep, limits, keep_databases) = (settings.kind(), settings.limits(), settings.keep_databases());
+        let Settings { varied, plan, series } = settings;
+        let scale = if sweep == SweepKind::Load { plan.scale.unwrap_or(SCALE) } else { 1 };
+        let file = File {
+            sweep,
+            at: Vec::new(),
+            from: scale,
+            to: scale,
+            keep_databases,
+            replace: false,
+            limits,
+            grid: None,
+            max: None,
+            plan,
+            series,
+        };
+        match varied {
+            Varied::Load { at } => File { at, ..file },
+            Varied::Grid { grid, .. } => File { grid: Some(grid), ..file },
+            Varied::Search(Search { goal, from, to, replace, .. }) => {
+                let max = if let Goal::Max(max) = goal { Some(max) } else { None };
+                File { from, to, replace, max, ..file }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What version 3dd8c0c has written.
+    const KEPT: [&str; 5] = [
+        include_str!("../../../tests/records/3dd8c0c/sweeps/load/sweep.toml"),
+        include_str!("../../../tests/records/3dd8c0c/sweeps/warehouses/sweep.toml"),
+        include_str!("../../../tests/records/3dd8c0c/sweeps/max-warehouses/sweep.toml"),
+        include_str!("../../../tests/records/3dd8c0c/sweeps/max-clients/sweep.toml"),
+        include_str!("../../../tests/records/3dd8c0c/sweeps/grid/sweep.toml"),
+    ];
+
+    fn settings(file: &str) -> toml::Table {
+        file.parse::<toml::Table>().unwrap().remove("settings").unwrap().try_into().unwrap()
+    }
+
+    #[test]
+    fn settings_of_earlier_versions_are_read_and_written_the_same() {
+        for file in KEPT {
+            let written = settings(file);
+            let read: Settings = written.clone().try_into().unwrap();
+            assert_eq!(toml::Table::try_from(&read).unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn mixes_that_make_no_sense_are_refused() {
+        type Change = fn(&mut toml::Table);
+        let changes: [(&str, Change); 7] = [
+            ("from above to", |table| drop(table.insert("from".to_owned(), 9.into()))),
+            ("from nothing", |table| drop(table.insert("from".to_owned(), 0.into()))),
+            ("no series", |table| drop(table.insert("series".to_owned(), toml::Value::Array(Vec::new())))),
+            ("a load with constraints", |table| drop(table.insert("sweep".to_owned(), "load".into()))),
+            ("a grid without dimensions", |table| drop(table.insert("sweep".to_owned(), "grid".into()))),
+            ("a maximum without constraints", |table| drop(table.remove("max"))),
+            ("what nobody knows", |table| drop(table.insert("colour".to_owned(), "red".into()))),
+        ];
+        for (what, change) in changes {
+            let mut table = settings(KEPT[3]);
+            change(&mut table);
+            assert!(Settings::deserialize(table).is_err(), "{what}");
+        }
+    }
+}
