@@ -537,7 +537,7 @@ fn whole(directory: &Path) -> Option<Record> {
 fn remove(directory: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::Usage(format!("cannot remove the partial record {}: {error}", directory.display())))
+            Err(Error::Output(format!("cannot remove the partial record {}: {error}", directory.display())))
         }
         _ => Ok(()),
     }

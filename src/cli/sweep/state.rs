@@ -163,7 +163,7 @@ fn ending() -> String {
 /// Keeps other processes out of a sweep's directory, as long as it lives.
 pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join(LOCK);
-    let failed = |error: &io::Error| Error::Usage(format!("cannot lock {}: {error}", path.display()));
+    let failed = |error: &io::Error| Error::Output(format!("cannot lock {}: {error}", path.display()));
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|error| failed(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
