@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use graymark::drive::wheel::Wheel;
-use graymark::engine::postgres::copy::CopyRows;
+use graymark::engine::wire::postgres::bulk::CopyRows;
 use graymark::measure::{Measured, note};
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::population::Population;

@@ -20,7 +20,7 @@ use std::time::Instant;
 use graymark::drive::{self, Controllers, Load, Schedule, Stages, Stop};
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sql::{self, Arg, Call, Counts, script};
-use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, Writer};
+use graymark::engine::wire::sqlite::{Connection, Sqlite, SqliteOptions, Synchronous, Writer};
 use graymark::engine::{Engine, Failure, Session};
 use graymark::measure::process::{Usage, usage};
 use graymark::plan::Factor;
@@ -94,7 +94,7 @@ impl Bench<'_> {
         for _ in 0..rounds {
             let file = self.file("loaded.db");
             let _ = fs::remove_file(&file);
-            let engine = Sqlite::open(Options::new(&file))?;
+            let engine = Sqlite::open(SqliteOptions::new(&file))?;
             let population = Population::new(1, SEED, Timestamp(0));
             let manifest = manifest();
             let load = Engine::<Tpcc>::load(&engine, &manifest, &population, 1, &|_| {});
@@ -145,14 +145,14 @@ impl Bench<'_> {
 }
 
 fn connect(file: &Path, synchronous: Synchronous) -> Result<Connection> {
-    let options = Options { synchronous, ..Options::new(file) };
+    let options = SqliteOptions { synchronous, ..SqliteOptions::new(file) };
     let statements = Statement::load(TPCC_STATEMENTS)?.into_iter().map(Cow::Borrowed).collect();
     Ok(Connection::open(&options, false, Writer::default(), statements)?)
 }
 
 /// Each transaction of a run of the whole driver with one client.
 fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spent> {
-    let engine = Arc::new(Sqlite::open(Options { synchronous, ..Options::new(file) })?);
+    let engine = Arc::new(Sqlite::open(SqliteOptions { synchronous, ..SqliteOptions::new(file) })?);
     let terminals = Tpcc::terminals(1, &manifest().parameters, SEED)?;
     let schedule = Schedule {
         load: Load::ClosedLoop,

@@ -38,7 +38,7 @@ use args::{Database, Group, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, S
 use dry_run::DryRun;
 pub use help::command;
 
-use crate::engine::Options;
+use crate::engine::ConnectOptions;
 use crate::engine::registry::{Visitor, WorkloadName};
 use crate::engine::{Engine, Error};
 use crate::plan::{Defaults, Plan};
@@ -316,7 +316,7 @@ impl Target {
         plan
     }
 
-    fn options(self, workload: WorkloadName) -> Options {
+    fn options(self, workload: WorkloadName) -> ConnectOptions {
         options(workload, &self.plan(workload))
     }
 
@@ -408,7 +408,7 @@ fn parse_terminal(text: &str) -> Result<(u32, u32), String> {
 }
 
 /// Opens the database of `options` for a workload and hands it to `visitor`.
-fn with_engine<V: Visitor>(workload: WorkloadName, options: Options, visitor: V) -> Result<V::Output, Error> {
+fn with_engine<V: Visitor>(workload: WorkloadName, options: ConnectOptions, visitor: V) -> Result<V::Output, Error> {
     open(workload, options, Warned(visitor))
 }
 

@@ -9,23 +9,17 @@ pub mod failure;
 pub mod files;
 pub mod guard;
 mod load;
-pub mod mysql;
 pub mod observe;
-#[cfg(feature = "odbc")]
-pub mod odbc;
 pub mod options;
 mod ownership;
-pub mod postgres;
 pub mod registry;
 pub mod scan;
 pub mod seed;
 pub mod server;
 pub mod simulated;
 pub mod sql;
-pub mod sqlite;
-#[cfg(feature = "odbc")]
-pub mod virtuoso;
 pub mod warm;
+pub mod wire;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -33,7 +27,7 @@ use std::path::PathBuf;
 
 pub use failure::{Error, ErrorKind, Failure, RetryReason};
 pub use observe::{Observer, Unobserved};
-pub use options::Options;
+pub use options::ConnectOptions;
 
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};

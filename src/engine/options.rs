@@ -8,7 +8,7 @@ use crate::url::DatabaseUrl;
 
 /// What an engine is opened with.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ConnectOptions {
     /// Where it is.
     pub url: DatabaseUrl,
     /// How transactions are to be spoken; none lets the engine choose its fastest way.

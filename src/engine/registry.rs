@@ -7,16 +7,16 @@ use tokio::runtime::Runtime;
 
 use super::dialect::{Dialect, Wire};
 use super::guard::guarded;
-use super::mysql::Mysql;
-#[cfg(feature = "odbc")]
-use super::odbc::Odbc;
-use super::postgres::Postgres;
 use super::simulated::{self, Simulated};
 use super::sql::SqlWorkload;
-use super::sqlite::{self, Sqlite};
+use super::wire::mysql::Mysql;
 #[cfg(feature = "odbc")]
-use super::virtuoso::Virtuoso;
-use super::{Engine, Error, Options};
+use super::wire::odbc::Odbc;
+use super::wire::postgres::Postgres;
+use super::wire::sqlite::{self, Sqlite};
+#[cfg(feature = "odbc")]
+use super::wire::virtuoso::Virtuoso;
+use super::{ConnectOptions, Engine, Error};
 use crate::workload::Workload;
 use crate::workload::debitcredit::DebitCredit;
 use crate::workload::tpcc::Tpcc;
@@ -52,9 +52,9 @@ impl WorkloadName {
 }
 
 /// A workload that every engine can run, as far as its SQL is there.
-pub trait Ported: SqlWorkload + simulated::Port {}
+pub trait Ported: SqlWorkload + simulated::Simulate {}
 
-impl<W: SqlWorkload + simulated::Port> Ported for W {}
+impl<W: SqlWorkload + simulated::Simulate> Ported for W {}
 
 /// Does something with an engine of any kind.
 pub trait Visitor {
@@ -68,7 +68,7 @@ pub trait Visitor {
 pub fn open<V: Visitor>(
     runtime: &Runtime,
     workload: WorkloadName,
-    options: Options,
+    options: ConnectOptions,
     visitor: V,
 ) -> Result<V::Output, Error> {
     workload.visit(Open { runtime, options, visitor })
@@ -76,7 +76,7 @@ pub fn open<V: Visitor>(
 
 struct Open<'a, V> {
     runtime: &'a Runtime,
-    options: Options,
+    options: ConnectOptions,
     visitor: V,
 }
 
@@ -89,7 +89,7 @@ impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
         tracing::info!(workload = W::NAME, url = %options.url, "opening the database");
         match scheme.as_str() {
             "sqlite" => {
-                let options = sqlite::Options::parse(options.url.reveal())?;
+                let options = sqlite::SqliteOptions::parse(options.url.reveal())?;
                 visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(options)?))
             }
             "postgres" | "postgresql" => {

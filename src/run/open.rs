@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 use crate::engine::registry::{self, Visitor, WorkloadName};
-use crate::engine::{Engine, Error, Options, server};
+use crate::engine::{Engine, Error, ConnectOptions, server};
 use crate::plan::{ISOLATION, Plan};
 use crate::workload::Workload;
 
@@ -14,8 +14,8 @@ use crate::workload::Workload;
 const LINGERING: Duration = Duration::from_secs(1);
 
 /// What an engine is opened with for a plan.
-pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> Options {
-    Options {
+pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
+    ConnectOptions {
         url: plan.db(workload),
         via: plan.via,
         scale: plan.scale,
@@ -34,7 +34,7 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
 }
 
 /// Opens the database of `options` for a workload, hands it to `visitor`, and ends what was started for it.
-pub(crate) fn open<V: Visitor>(workload: WorkloadName, options: Options, visitor: V) -> Result<V::Output, Error> {
+pub(crate) fn open<V: Visitor>(workload: WorkloadName, options: ConnectOptions, visitor: V) -> Result<V::Output, Error> {
     registry::open(&runtime()?, workload, options, Ending(visitor))
 }
 

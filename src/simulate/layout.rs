@@ -66,7 +66,7 @@ pub(crate) mod index {
 }
 
 impl Layout {
-    /// PostgreSQL: heaps and B-trees of the schema in `engine/postgres/tpcc`, as `schema.sql` and `keys.sql` declare
+    /// PostgreSQL: heaps and B-trees of the schema in `engine/dialect/postgres/tpcc`, as `schema.sql` and `keys.sql` declare
     /// them.
     ///
     /// A row has a header of 24 bytes and a pointer of 4, an entry has 8 and 4; both are padded to 8 bytes. The means

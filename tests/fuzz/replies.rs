@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use graymark::engine::guard::guarded;
 use graymark::engine::registry::{Visitor, WorkloadName, open};
-use graymark::engine::{Engine, Error, Failure, Observer, Options, Session};
+use graymark::engine::{ConnectOptions, Engine, Error, Failure, Observer, Session};
 use graymark::measure::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, Via};
 use graymark::workload::value::Timestamp;
@@ -197,7 +197,7 @@ fn ask(runtime: &Runtime, url: &str, asked: &str) -> bool {
         _ => WorkloadName::Tpcc,
     };
     let via = if words.next() == Some("statements") { Via::Statements } else { Via::Procedures };
-    let options = Options {
+    let options = ConnectOptions {
         url: url.parse().unwrap(),
         via: Some(via),
         scale: None,

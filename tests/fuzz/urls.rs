@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use graymark::engine::{mysql, postgres, sqlite};
+use graymark::engine::wire::{mysql, postgres, sqlite};
 use graymark::url::DatabaseUrl;
 
 use crate::edit::edited;
@@ -112,7 +112,7 @@ fn urls() {
             let shown = mysql::local::url(&options);
             assert!(matches!(mysql::local::parse(&shown), Ok(Some(_))), "{shown}");
         }
-        if let Ok(options) = sqlite::Options::parse(url) {
+        if let Ok(options) = sqlite::SqliteOptions::parse(url) {
             taken = true;
             assert!(options.file != PathBuf::new());
         }
@@ -123,8 +123,8 @@ fn urls() {
 /// The engines over ODBC.
 #[cfg(feature = "odbc")]
 fn others(url: &str) -> bool {
-    use graymark::engine::{odbc, virtuoso};
-    let mut taken = odbc::target::Target::parse(url, &|_| None)
+    use graymark::engine::wire::{odbc, virtuoso};
+    let mut taken = odbc::connect::Target::parse(url, &|_| None)
         .is_ok_and(|target| url.starts_with("odbc:") && !target.shown().is_empty());
     if let Ok(target) = virtuoso::Target::parse(url, &|_| None) {
         taken = !target.url().is_empty();

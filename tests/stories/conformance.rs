@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex};
 
 use graymark::engine::dialect::{Dialect, Wire};
-use graymark::engine::mysql::Mysql;
-use graymark::engine::postgres::Postgres;
-use graymark::engine::postgres::connect::Target;
 use graymark::engine::sql::WorkloadSql;
 use graymark::engine::sql::tpcc::{Statement, Statements};
-use graymark::engine::sqlite::{Connection, Options, Sqlite, Synchronous, Writer};
+use graymark::engine::wire::mysql::Mysql;
+use graymark::engine::wire::postgres::Postgres;
+use graymark::engine::wire::postgres::connect::Target;
+use graymark::engine::wire::sqlite::{Connection, Sqlite, SqliteOptions, Synchronous, Writer};
 use graymark::engine::{DatabaseState, Engine, Error, Failure, Session};
 use graymark::result::{Manifest, Via};
 use graymark::workload::debitcredit::DebitCredit;
@@ -43,7 +43,7 @@ fn statements(wire: Wire) -> &'static str {
 static LOADED: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("loaded.db");
-    let engine = Sqlite::open(Options::new(&file)).unwrap();
+    let engine = Sqlite::open(SqliteOptions::new(&file)).unwrap();
     block_on(Engine::<Tpcc>::load(&engine, &manifest(), &population(), 1, &|_| {})).unwrap();
     (directory, file)
 });
@@ -67,11 +67,11 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 /// A fresh copy of the loaded database. Nothing of it needs to outlive the test, so commits do not wait for the disk.
-fn fresh() -> (TempDir, Options) {
+fn fresh() -> (TempDir, SqliteOptions) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("tpcc.db");
     std::fs::copy(&LOADED.1, &file).unwrap();
-    (directory, Options { synchronous: Synchronous::Off, ..Options::new(file) })
+    (directory, SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::new(file) })
 }
 
 /// Holds whatever a user of the checks would see.
@@ -171,8 +171,8 @@ async fn plain_conforms<E: Engine<Tpcc>>(
 }
 
 /// The usual options, whatever the dialect speaks by.
-fn any_way(url: String) -> graymark::engine::Options {
-    graymark::engine::Options { via: None, ..support::options(&url, Via::Statements) }
+fn any_way(url: String) -> graymark::engine::ConnectOptions {
+    graymark::engine::ConnectOptions { via: None, ..support::options(&url, Via::Statements) }
 }
 
 #[test]
@@ -247,7 +247,7 @@ async fn odbc_conforms(
     dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
     sql: impl AsyncFnMut(&str),
 ) {
-    let engine = graymark::engine::odbc::Odbc::open(support::options(url, Via::Statements)).unwrap();
+    let engine = graymark::engine::wire::odbc::Odbc::open(support::options(url, Via::Statements)).unwrap();
     if load {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
     }
@@ -361,7 +361,7 @@ fn a_wrong_statement_does_not_pass() {
 #[cfg(feature = "odbc")]
 #[test]
 fn a_wrong_plain_statement_does_not_pass() {
-    use graymark::engine::odbc::Odbc;
+    use graymark::engine::wire::odbc::Odbc;
     let wrong: &[(&str, &str, Step, &str)] = &[
         (
             "c_last = ?5 ORDER BY c_first, c_id",

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::support::command::{graymark, loaded, start, succeed};
 use crate::support::{require_postgres, small_server};
-use graymark::engine::server::postgres::{Options, Server};
+use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::counters::{Counter, Sample};
 use graymark::record::Record;
 use graymark::record::reader::SeriesRow;
@@ -108,10 +108,10 @@ fn sqlite_names_what_its_settings_leave_uncounted() {
 #[test]
 fn postgresql_counts_what_its_clients_do() {
     let Some(()) = require_postgres() else { return };
-    let server = Server::start(&Options {
+    let server = Server::start(&PostgresServerOptions {
         settings: vec![("shared_buffers".into(), "64MB".into())],
         tcp: true,
-        ..Options::default()
+        ..PostgresServerOptions::default()
     })
     .unwrap();
     let url = server.tcp_url();

@@ -101,7 +101,7 @@ fn a_private_server_is_restarted_for_the_cold_read() {
 
     // The same files by a server that is not Graymark's to restart.
     let settings = vec![("fsync".to_owned(), "off".to_owned())];
-    let options = server::postgres::Options { data: Some(data), settings, ..Default::default() };
+    let options = server::postgres::PostgresServerOptions { data: Some(data), settings, ..Default::default() };
     let server = server::postgres::Server::start(&options).unwrap();
     let scan = scanned(&succeed(place.path(), &["scan", "--db", &server.url(), "--json"]), "first");
     assert!(scan["caches"]["how"].as_str().unwrap().contains("restart it before"), "{scan}");

@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::support::{mysql_checksums, mysql_client, open_mysql, options, require_mariadb, small_mariadb};
-use graymark::engine::mysql::Mysql;
-use graymark::engine::mysql::connect::Target;
-use graymark::engine::server::mariadb::{Options, Server};
+use graymark::engine::server::mariadb::{MariadbServerOptions, Server};
+use graymark::engine::wire::mysql::Mysql;
+use graymark::engine::wire::mysql::connect::Target;
 use graymark::engine::{DatabaseState, Engine, Error, Failure, MaintenanceOutcome, RetryReason, Session};
 use graymark::measure::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, LoadStep, Manifest, Via};
@@ -99,7 +99,12 @@ fn no_one_else_gets_into_a_private_server() {
         ("innodb_log_file_size".to_owned(), "16M".to_owned()),
     ];
     let start = |data: &std::path::Path, tcp| {
-        Server::start(&Options { data: Some(data.to_owned()), tcp, settings: settings.clone(), ..Default::default() })
+        Server::start(&MariadbServerOptions {
+            data: Some(data.to_owned()),
+            tcp,
+            settings: settings.clone(),
+            ..Default::default()
+        })
     };
     let first = start(&place.data(), false).unwrap();
     assert!(TcpStream::connect(("127.0.0.1", first.port())).is_err(), "nobody asked for TCP");
@@ -195,9 +200,9 @@ fn a_private_server_keeps_what_it_is_told_to_keep_and_leaves_nothing_else() {
         assert_eq!(Engine::<Tpcc>::data_directory(&neighbour).is_some(), cfg!(target_os = "linux"));
     });
     std::fs::write(place.path().join("something"), "else").unwrap();
-    let occupied = Options { data: Some(place.path().to_owned()), ..Default::default() };
+    let occupied = MariadbServerOptions { data: Some(place.path().to_owned()), ..Default::default() };
     assert!(matches!(Server::start(&occupied), Err(Error::Usage(_))));
-    let wrong = Options {
+    let wrong = MariadbServerOptions {
         data: Some(data),
         settings: vec![("innodb_page_count".to_owned(), "1".to_owned())],
         ..Default::default()
@@ -337,7 +342,7 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
         assert!(!format!("{ann:?}").contains("secret") && !Engine::<Tpcc>::identity(&ann).url.contains("secret"));
         let denied = load(&ann, &manifest(false).0).await.unwrap_err().to_string();
         assert!(denied.contains("GRANT ALL") && !denied.contains('\n'), "{denied}");
-        let settings = graymark::engine::Options {
+        let settings = graymark::engine::ConnectOptions {
             settings: [("sync_binlog".to_owned(), "0".to_owned())].into(),
             ..options(&server.url(), Via::Procedures)
         };
@@ -483,7 +488,7 @@ fn what_a_database_refuses_is_told_apart() {
 
             // A row was changed since the snapshot of the transaction.
             user.query_drop("SET GLOBAL innodb_snapshot_isolation = ON").await.unwrap();
-            let strict = graymark::engine::Options { isolation: Isolation::RepeatableRead, ..options(&url, via) };
+            let strict = graymark::engine::ConnectOptions { isolation: Isolation::RepeatableRead, ..options(&url, via) };
             let strict = Mysql::open(strict).await.unwrap();
             let mut strict = Engine::<Tpcc>::open_session(&strict).await.unwrap();
             user.query_drop("UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 2").await.unwrap();

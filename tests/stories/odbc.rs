@@ -6,11 +6,12 @@ use crate::support;
 use crate::support::odbc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use graymark::engine::odbc::Odbc;
-use graymark::engine::odbc::connection::Connection;
-use graymark::engine::odbc::parameter::Param;
-use graymark::engine::odbc::target::Target;
-use graymark::engine::{Engine, Error, Failure, Session, sqlite};
+use graymark::engine::wire::odbc::Odbc;
+use graymark::engine::wire::odbc::connect::Target;
+use graymark::engine::wire::odbc::driver::Connection;
+use graymark::engine::wire::odbc::parameter::Param;
+use graymark::engine::wire::sqlite;
+use graymark::engine::{Engine, Error, Failure, Session};
 use graymark::result::{Isolation, LoadStep, Manifest, Via};
 use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
@@ -40,7 +41,7 @@ fn values_come_back(place: &Place, time: &str) {
     let long = "x".repeat(599);
     let date = Timestamp(1_000_000_000_123_000);
     // Once one by one, once as an array whose texts grow while it is filled.
-    let put = |insert: &mut graymark::engine::odbc::statement::Statement, set: usize, i: i32| {
+    let put = |insert: &mut graymark::engine::wire::odbc::statement::Statement, set: usize, i: i32| {
         let text = &long[..(i.unsigned_abs() as usize * 7) % 599];
         let values = [
             Param::Int(i),
@@ -211,7 +212,7 @@ fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
             session.execute(&terminal.next_input()).await.unwrap();
         }
         drop(session);
-        let own = sqlite::Sqlite::open(sqlite::Options::new(&file)).unwrap();
+        let own = sqlite::Sqlite::open(sqlite::SqliteOptions::new(&file)).unwrap();
         let findings = Engine::<Tpcc>::check(&own, &mut |_| {}).await.unwrap();
         assert!(findings.iter().all(|finding| finding.held()), "{findings:#?}");
         drop(own);

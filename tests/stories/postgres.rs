@@ -10,11 +10,11 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use crate::support::{checksums, client, guarded, open, options, require_postgres, small_server};
-use graymark::engine::postgres::connect::Target;
-use graymark::engine::postgres::{Connection, Postgres};
-use graymark::engine::server::postgres::{Options, Server};
+use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::engine::sql::script;
 use graymark::engine::sql::{SqlWorkload, WorkloadSql};
+use graymark::engine::wire::postgres::connect::Target;
+use graymark::engine::wire::postgres::{Connection, Postgres};
 use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
 use graymark::result::Isolation;
 use graymark::result::{LoadStep, Manifest, Via};
@@ -88,7 +88,7 @@ fn is_closed(server: &Server) {
 fn no_one_else_gets_into_a_private_server() {
     let Some(()) = require_postgres() else { return };
     let place = stranger::Plant::new();
-    let start = |tcp| Server::start(&Options { data: Some(place.data()), tcp, ..Default::default() });
+    let start = |tcp| Server::start(&PostgresServerOptions { data: Some(place.data()), tcp, ..Default::default() });
     let first = start(false).unwrap();
     assert!(TcpStream::connect(("127.0.0.1", first.port())).is_err(), "nobody asked for TCP");
     is_closed(&first);
@@ -125,7 +125,7 @@ fn no_one_else_gets_into_a_private_server() {
     drop(second);
     assert_eq!(std::fs::read_to_string(file("graymark.password")).unwrap().trim_end(), password);
     place.is_never_followed(&["graymark.log", "graymark.password"], |data| {
-        Server::start(&Options { data: Some(data.to_owned()), ..Default::default() })
+        Server::start(&PostgresServerOptions { data: Some(data.to_owned()), ..Default::default() })
     });
 }
 
@@ -187,9 +187,12 @@ fn a_data_directory_is_kept_and_used_again() {
         assert!(wrong.to_string().contains(&format!("version={}", version.trim())), "{wrong}");
     });
     std::fs::write(place.path().join("something"), "else").unwrap();
-    let occupied = Options { data: Some(place.path().to_owned()), ..Default::default() };
+    let occupied = PostgresServerOptions { data: Some(place.path().to_owned()), ..Default::default() };
     assert!(matches!(Server::start(&occupied), Err(Error::Usage(_))));
-    let broken = Options { settings: vec![("shared_buffers".to_owned(), "little".to_owned())], ..Default::default() };
+    let broken = PostgresServerOptions {
+        settings: vec![("shared_buffers".to_owned(), "little".to_owned())],
+        ..Default::default()
+    };
     let error = Server::start(&broken).unwrap_err().to_string();
     assert!(error.contains("shared_buffers") && !error.contains('\n'), "{error}");
 }
@@ -466,7 +469,7 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
     }
     let through = format!("{}&pooler=on", server.url());
     let stricter =
-        graymark::engine::Options { isolation: Isolation::Serializable, ..options(&through, Via::Procedures) };
+        graymark::engine::ConnectOptions { isolation: Isolation::Serializable, ..options(&through, Via::Procedures) };
     let error = runtime().block_on(Postgres::open(stricter)).unwrap_err();
     assert!(matches!(&error, Error::Usage(text) if text.contains("default_transaction_isolation")), "{error}");
 }
@@ -672,7 +675,8 @@ fn what_a_database_refuses_is_told_apart() {
             user.batch_execute(&format!("ALTER DATABASE postgres RESET lock_timeout; {hold}")).await.unwrap();
             assert_eq!(reason(impatient.execute(&payment).await), RetryReason::LockTimeout);
 
-            let serializable = graymark::engine::Options { isolation: Isolation::Serializable, ..options(&url, via) };
+            let serializable =
+                graymark::engine::ConnectOptions { isolation: Isolation::Serializable, ..options(&url, via) };
             let serializable = Postgres::open(serializable).await.unwrap();
             let mut strict = Engine::<Tpcc>::open_session(&serializable).await.unwrap();
             let change = async {
@@ -738,7 +742,7 @@ fn a_database_that_may_not_be_written_says_so() {
         assert_eq!(Engine::<Tpcc>::database_state(&engine).await.unwrap(), DatabaseState::Nothing);
         // A server that is there tells its CPU time if it is on this machine.
         assert_eq!(Engine::<Tpcc>::server_cpu_seconds(&engine).is_some(), cfg!(target_os = "linux"));
-        let settings = graymark::engine::Options {
+        let settings = graymark::engine::ConnectOptions {
             settings: [("fsync".to_owned(), "off".to_owned())].into(),
             ..options(&server.url(), Via::Procedures)
         };

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
-use graymark::engine::sqlite::{Journal, Options, Sqlite, Synchronous};
+use graymark::engine::wire::sqlite::{Journal, Sqlite, SqliteOptions, Synchronous};
 use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
 use graymark::result::{Finding, LoadReport, LoadStep, Manifest};
 use graymark::workload::Workload;
@@ -37,7 +37,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-fn open(options: &Options) -> Sqlite {
+fn open(options: &SqliteOptions) -> Sqlite {
     Sqlite::open(options.clone()).unwrap()
 }
 
@@ -62,16 +62,17 @@ static LOADED: LazyLock<(TempDir, PathBuf, LoadReport, Vec<LoadStep>)> = LazyLoc
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("loaded.db");
     let steps = Mutex::new(Vec::new());
-    let report = load(&open(&Options::new(&file)), &manifest(true), &|step| steps.lock().unwrap().push(step)).unwrap();
+    let report =
+        load(&open(&SqliteOptions::new(&file)), &manifest(true), &|step| steps.lock().unwrap().push(step)).unwrap();
     (directory, file, report, steps.into_inner().unwrap())
 });
 
 /// A copy of it.
-fn loaded() -> (TempDir, Options) {
+fn loaded() -> (TempDir, SqliteOptions) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("tpcc.db");
     std::fs::copy(&LOADED.1, &file).unwrap();
-    (directory, Options { synchronous: Synchronous::Off, ..Options::new(file) })
+    (directory, SqliteOptions { synchronous: Synchronous::Off, ..SqliteOptions::new(file) })
 }
 
 fn an_order() -> NewOrder {
@@ -114,16 +115,16 @@ fn a_load_tells_its_steps_and_leaves_a_complete_database() {
 #[test]
 fn settings_say_what_a_session_has() {
     let (_directory, options) = loaded();
-    let of = |options: Options| block_on(Engine::<Tpcc>::settings(&open(&options))).unwrap();
-    let by_default = of(Options::new(&options.file));
+    let of = |options: SqliteOptions| block_on(Engine::<Tpcc>::settings(&open(&options))).unwrap();
+    let by_default = of(SqliteOptions::new(&options.file));
     assert_eq!((by_default["journal_mode"].as_str(), by_default["synchronous"].as_str()), ("wal", "full"));
     assert_eq!(by_default["foreign_keys"], "1");
-    let other = of(Options { journal: Journal::Delete, cache_mib: Some(64), ..options.clone() });
+    let other = of(SqliteOptions { journal: Journal::Delete, cache_mib: Some(64), ..options.clone() });
     assert_eq!((other["journal_mode"].as_str(), other["synchronous"].as_str()), ("delete", "off"));
     assert_eq!(other["cache_size"], "-65536");
     for input in one_of_each() {
         execute(&open(&options), input.clone()).unwrap();
-        execute(&open(&Options { journal: Journal::Delete, ..options.clone() }), input).unwrap();
+        execute(&open(&SqliteOptions { journal: Journal::Delete, ..options.clone() }), input).unwrap();
     }
 }
 
@@ -143,7 +144,7 @@ fn what_is_loaded_is_not_loaded_over() {
 #[ignore = "the body of a process that another test starts and kills"]
 fn a_load_to_be_killed() {
     let file = std::env::var("GRAYMARK_TEST_FILE").expect("the test that starts this one names a file");
-    load(&open(&Options::new(file)), &manifest(false), &|step| println!("told {step:?}")).unwrap();
+    load(&open(&SqliteOptions::new(file)), &manifest(false), &|step| println!("told {step:?}")).unwrap();
 }
 
 /// Starts a load and kills it once it has told `step` `count` times.
@@ -164,7 +165,7 @@ fn kill_load(file: &Path, step: &str, count: usize) {
 #[test]
 fn a_killed_load_goes_on_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options::new(directory.path().join("killed.db"));
+    let options = SqliteOptions::new(directory.path().join("killed.db"));
     for (step, count) in [("Phase(\"rows\")", 1), ("resumed: false", 3), ("resumed: false", 10), ("Phase(\"keys\")", 1)]
     {
         kill_load(&options.file, step, count);
@@ -269,7 +270,7 @@ fn a_missing_row_leaves_nothing_behind() {
 #[test]
 fn a_lock_of_another_process_is_worth_another_try() {
     let (_directory, options) = loaded();
-    let engine = open(&Options { busy_timeout: Duration::from_millis(20), ..options.clone() });
+    let engine = open(&SqliteOptions { busy_timeout: Duration::from_millis(20), ..options.clone() });
     let other = rusqlite::Connection::open(&options.file).unwrap();
     block_on(async {
         let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
@@ -287,7 +288,7 @@ fn what_cannot_be_used_is_refused_in_one_line_that_says_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let refused = |file: PathBuf, told: &str| {
-        let options = Options { busy_timeout: Duration::from_millis(20), ..Options::new(file) };
+        let options = SqliteOptions { busy_timeout: Duration::from_millis(20), ..SqliteOptions::new(file) };
         let outcome = Sqlite::open(options).and_then(|engine| block_on(Engine::<Tpcc>::check(&engine, &mut |_| {})));
         let Err(Error::Database(why)) = outcome else { panic!("{outcome:?} instead of: {told}") };
         assert!(why.contains(told) && !why.contains('\n'), "{why}");
@@ -311,7 +312,7 @@ fn what_cannot_be_used_is_refused_in_one_line_that_says_what_to_do() {
 #[test]
 fn tables_of_somebody_else_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
-    let options = Options::new(directory.path().join("foreign.db"));
+    let options = SqliteOptions::new(directory.path().join("foreign.db"));
     rusqlite::Connection::open(&options.file)
         .unwrap()
         .execute_batch("CREATE TABLE stock (x); CREATE TABLE t (x)")

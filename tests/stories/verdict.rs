@@ -712,7 +712,7 @@ fn postgresql_that_does_not_wait_for_the_disk_is_told() {
         let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
         let settings =
             settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        postgres::Server::start(&postgres::Options { settings, ..Default::default() }).unwrap()
+        postgres::Server::start(&postgres::PostgresServerOptions { settings, ..Default::default() }).unwrap()
     };
     let server = start(&[]);
     let (place, url) = (TempDir::new().unwrap(), server.url());

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use crate::support::command::{json_file, new_record, open_directory, run, succeed};
 use crate::support::options;
-use graymark::engine::odbc::connection::Connection;
-use graymark::engine::virtuoso::{Target, Virtuoso};
+use graymark::engine::wire::odbc::driver::Connection;
+use graymark::engine::wire::virtuoso::{Target, Virtuoso};
 use graymark::engine::{Engine, Failure, Session as _};
 use graymark::result::{Isolation, Via};
 use graymark::workload::tpcc::Tpcc;

@@ -23,7 +23,7 @@ const CLOSE: &str = include_str!("mariadb.sql");
 
 /// What server is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct MariadbServerOptions {
     /// Data directory to keep and use again; a temporary one, removed at the end, if none.
     pub data: Option<PathBuf>,
     /// CPUs that it is bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
@@ -53,7 +53,7 @@ impl Server {
     ///
     /// # Errors
     /// If the options make no sense, there are no server programs, or the server does not start.
-    pub fn start(options: &Options) -> Result<Server, Error> {
+    pub fn start(options: &MariadbServerOptions) -> Result<Server, Error> {
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs()?;
         let data = options.data.as_deref();

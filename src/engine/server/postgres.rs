@@ -24,7 +24,7 @@ const ENCRYPTION: &str = "password_encryption=scram-sha-256";
 
 /// What server is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct PostgresServerOptions {
     /// Major version, such as `15`; the highest found if none.
     pub version: Option<String>,
     /// Data directory to keep and use again; a temporary one, removed at the end, if none.
@@ -56,7 +56,7 @@ impl Server {
     ///
     /// # Errors
     /// If the options make no sense, there are no server programs, or the server does not start.
-    pub fn start(options: &Options) -> Result<Server, Error> {
+    pub fn start(options: &PostgresServerOptions) -> Result<Server, Error> {
         let kept_version = options.data.as_deref().and_then(cluster_version);
         if let (Some(kept), Some(asked)) = (&kept_version, &options.version)
             && kept != asked

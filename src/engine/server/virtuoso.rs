@@ -12,9 +12,9 @@ use nix::sys::signal::Signal;
 use super::process::{Process, failed};
 use super::{Ending, Home, Kind, home, memory, overridden, owner, password};
 use crate::engine::Error;
-use crate::engine::odbc::connection::Connection;
-use crate::engine::odbc::diagnostic::Diagnostic;
-use crate::engine::odbc::target::Target;
+use crate::engine::wire::odbc::connect::Target;
+use crate::engine::wire::odbc::driver::Connection;
+use crate::engine::wire::odbc::failure::Diagnostic;
 use crate::url::Password;
 
 /// The administrator of a private server.
@@ -39,7 +39,7 @@ const SEGMENT_MIB: u32 = 256;
 
 /// What server is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct VirtuosoServerOptions {
     /// Data directory to keep and use again; a temporary one, removed at the end, if none.
     pub data: Option<PathBuf>,
     /// CPUs that it is bound to, as a list such as `0,2-3`; all that Graymark itself may use if none.
@@ -58,7 +58,7 @@ pub struct Options {
     pub settings: Vec<(String, String)>,
 }
 
-impl Options {
+impl VirtuosoServerOptions {
     /// Buffers, as they will be.
     pub fn buffers(&self) -> u32 {
         let usual =
@@ -125,7 +125,7 @@ impl Options {
 #[derive(Debug)]
 pub struct Virtuoso {
     program: PathBuf,
-    options: Options,
+    options: VirtuosoServerOptions,
 }
 
 /// A running private Virtuoso. When it is started again, what its log holds is worked again: ask for a checkpoint
@@ -138,7 +138,7 @@ impl Server {
     ///
     /// # Errors
     /// If the options make no sense, there is no server program, or the server does not start.
-    pub fn start(options: &Options) -> Result<Server, Error> {
+    pub fn start(options: &VirtuosoServerOptions) -> Result<Server, Error> {
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let program = find_program()?;
         let data = options.data.as_deref();
@@ -208,7 +208,7 @@ impl Server {
     }
 
     /// What it was started with.
-    pub fn options(&self) -> &Options {
+    pub fn options(&self) -> &VirtuosoServerOptions {
         &self.kind.options
     }
 }
@@ -279,8 +279,13 @@ mod tests {
     #[test]
     fn the_ini_file_says_what_was_asked_for() {
         let settings = vec![("ServerThreads".to_owned(), "20".to_owned()), ("O_DIRECT".to_owned(), "1".to_owned())];
-        let options =
-            Options { buffers: Some(1_000), checkpoint: Some(20), stripes: Some(3), settings, ..Options::default() };
+        let options = VirtuosoServerOptions {
+            buffers: Some(1_000),
+            checkpoint: Some(20),
+            stripes: Some(3),
+            settings,
+            ..VirtuosoServerOptions::default()
+        };
         let ini = options.ini(Path::new("/d"), 1_111);
         let lines: Vec<&str> = ini.lines().collect();
         for line in [
@@ -298,6 +303,6 @@ mod tests {
         assert_eq!(lines.iter().filter(|line| line.starts_with("ServerThreads")).count(), 1);
         // The section of the web server, even an empty one, would open a port to everyone.
         assert!(!ini.contains("HTTP"));
-        assert!(!Options::default().ini(Path::new("/d"), 1).contains("[Striping]"));
+        assert!(!VirtuosoServerOptions::default().ini(Path::new("/d"), 1).contains("[Striping]"));
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::Options;
+use super::ConnectOptions;
 use super::{
     DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
     Observer, RestoreReport, Session, Unobserved, Via,
@@ -56,7 +56,7 @@ const USAGE: &str =
 
 impl Simulated {
     /// From `simulated:service=5ms[&distribution=constant|exponential][&stall=10s&every=60s]`.
-    pub fn open(options: Options) -> Result<Simulated, Error> {
+    pub fn open(options: ConnectOptions) -> Result<Simulated, Error> {
         let wrong = |what: String| Error::Usage(format!("{what}: {USAGE}"));
         let (mut service, mut exponential, mut stall, mut every) =
             (Duration::ZERO, false, None, Duration::from_secs(60));
@@ -96,12 +96,12 @@ impl Simulated {
 }
 
 /// Makes the answer that a database would have given, as far as counting is concerned.
-pub trait Port: Workload {
+pub trait Simulate: Workload {
     /// An output that fits the input; a failure if the input cannot be read.
     fn answer(input: &Self::Input) -> Result<Self::Output, Failure>;
 }
 
-impl<W: Port> Engine<W> for Simulated {
+impl<W: Simulate> Engine<W> for Simulated {
     type Session = Idle<W>;
 
     fn identity(&self) -> &Identity {
@@ -239,7 +239,7 @@ impl<W> Idle<W> {
     }
 }
 
-impl<W: Port> Session<W> for Idle<W> {
+impl<W: Simulate> Session<W> for Idle<W> {
     async fn execute(&mut self, input: &W::Input) -> Result<W::Output, Failure> {
         if let Some(left) = self.stalled() {
             tokio::time::sleep(left).await;
@@ -266,7 +266,7 @@ mod tests {
     use crate::result::Isolation;
 
     fn open(url: &str) -> Result<Simulated, Error> {
-        let options = Options {
+        let options = ConnectOptions {
             url: url.into(),
             via: None,
             scale: None,

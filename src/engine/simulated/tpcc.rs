@@ -2,7 +2,7 @@
 
 use arrayvec::{ArrayString, ArrayVec};
 
-use super::Port;
+use super::Simulate;
 use crate::engine::Failure;
 use crate::workload::tpcc::input::{Customer, Input};
 use crate::workload::tpcc::output::{self, Address, Output, Placed};
@@ -26,7 +26,7 @@ fn number(customer: &Customer) -> i32 {
     }
 }
 
-impl Port for Tpcc {
+impl Simulate for Tpcc {
     fn answer(input: &Input) -> Result<Output, Failure> {
         Ok(match input {
             Input::NewOrder(order) => {

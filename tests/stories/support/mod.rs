@@ -15,12 +15,12 @@ pub mod suite;
 pub mod virtuoso;
 pub mod wire;
 
+use graymark::engine::ConnectOptions;
 use graymark::engine::Error;
-use graymark::engine::Options;
-use graymark::engine::mysql::{self, Mysql};
-use graymark::engine::postgres::Postgres;
-use graymark::engine::postgres::connect::Target;
 use graymark::engine::server;
+use graymark::engine::wire::mysql::{self, Mysql};
+use graymark::engine::wire::postgres::Postgres;
+use graymark::engine::wire::postgres::connect::Target;
 use graymark::result::Isolation;
 use graymark::result::Via;
 use graymark::workload::Workload;
@@ -46,9 +46,9 @@ pub fn found<T>(what: Result<T, String>) -> Option<T> {
     }
 }
 
-/// Options for a URL, all else by default.
-pub fn options(url: &str, via: Via) -> Options {
-    Options {
+/// ConnectOptions for a URL, all else by default.
+pub fn options(url: &str, via: Via) -> ConnectOptions {
+    ConnectOptions {
         url: url.into(),
         via: Some(via),
         isolation: Isolation::ReadCommitted,
@@ -62,7 +62,7 @@ pub fn options(url: &str, via: Via) -> Options {
 pub fn small_server() -> server::postgres::Server {
     let settings = [("shared_buffers", "64MB"), ("fsync", "off"), ("max_connections", "40")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let options = server::postgres::Options { settings, tcp: true, ..Default::default() };
+    let options = server::postgres::PostgresServerOptions { settings, tcp: true, ..Default::default() };
     server::postgres::Server::start(&options).expect("a private PostgreSQL starts")
 }
 
@@ -121,7 +121,7 @@ pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
         ("max_connections", "60"),
     ];
     let settings = small.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let options = server::mariadb::Options { settings, tcp: true, ..Default::default() };
+    let options = server::mariadb::MariadbServerOptions { settings, tcp: true, ..Default::default() };
     server::mariadb::Server::start(&options).expect("a private MariaDB starts")
 }
 

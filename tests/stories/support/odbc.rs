@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use graymark::engine::odbc::connection::Connection;
-use graymark::engine::odbc::row::Row;
-use graymark::engine::odbc::target::Target;
 use graymark::engine::server::{mariadb, postgres};
+use graymark::engine::wire::odbc::connect::Target;
+use graymark::engine::wire::odbc::driver::Connection;
+use graymark::engine::wire::odbc::reply::OdbcRow;
 use tempfile::TempDir;
 
 use crate::support;
@@ -100,8 +100,8 @@ pub fn books(connection: &Connection, url: &str) -> Books {
     let schema = if url.contains("PostgreSQL") { "debitcredit." } else { "" };
     let all =
         |columns: &str, table: &str| connection.query(&format!("SELECT {columns} FROM {schema}{table}")).unwrap().rows;
-    let int = |row: &Row, at: usize| row.int(at).unwrap();
-    let cents = |row: &Row, at: usize| if integers { row.long(at).unwrap() } else { row.money(at).unwrap().0 };
+    let int = |row: &OdbcRow, at: usize| row.int(at).unwrap();
+    let cents = |row: &OdbcRow, at: usize| if integers { row.long(at).unwrap() } else { row.money(at).unwrap().0 };
     let branch = all("branch_id, branch_balance", "branch").iter().map(|row| (int(row, 0), cents(row, 1))).collect();
     let of_branch = |name: &str| {
         let rows = all(&format!("{name}_id, branch_id, {name}_balance"), name);

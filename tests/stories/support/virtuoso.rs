@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use graymark::engine::odbc::connection::Connection;
 use graymark::engine::server;
-use graymark::engine::virtuoso::Virtuoso;
+use graymark::engine::wire::odbc::driver::Connection;
+use graymark::engine::wire::virtuoso::Virtuoso;
 use graymark::result::Via;
 use graymark::workload::value::{RowSink, Value};
 use graymark::workload::{ColumnKind, Table};

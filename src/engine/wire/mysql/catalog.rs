@@ -1,0 +1,181 @@
+//! What a database holds of a workload, as the server's catalog and Graymark's own tables say.
+
+use std::collections::{BTreeMap, HashSet};
+
+use mysql_async::Conn;
+use mysql_async::prelude::Queryable;
+
+use super::failure::of_command;
+use super::query::Read;
+use crate::engine::sql::{WorkloadSql, script};
+use crate::engine::{DatabaseState, Error, ownership};
+use crate::result::Manifest;
+
+/// The tables of Graymark's own in a workload's database.
+pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
+const METADATA_SQL: &str = include_str!("metadata.sql");
+/// The query of what else in a server hangs on tables of a database, in the dialect's folder.
+const DEPENDENTS: &str = "dependents.sql";
+const FORMAT: u32 = 1;
+/// The comment of the manifest's table where Graymark also made the database.
+const OWN_DATABASE: &str = "in a database that Graymark made";
+
+/// What a database holds. The connection need not be to that database, which need not exist.
+pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
+    let failed = |error| of_command("cannot look at the database", &error);
+    let query = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
+    let there: BTreeMap<String, String> =
+        conn.rows_of::<(String, String)>(query, (database,)).await.map_err(failed)?.into_iter().collect();
+    let foreign = |what: String| {
+        let look = format!("SHOW TABLES FROM {database} and SHOW PROCEDURE STATUS");
+        Ok(ownership::foreign(
+            &format!("the database {database}: {what}"),
+            &look,
+            "a database of its own: mysql://USER@HOST/NAME",
+        ))
+    };
+    let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "BASE TABLE");
+    if !is_table(METADATA[0]) {
+        let made = script::statements(sql.procedures());
+        let query = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND routine_type = 'PROCEDURE'";
+        let procedures: Vec<String> = conn.rows_of(query, (database,)).await.map_err(failed)?;
+        // Names of procedures are compared without their case.
+        let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
+        let names = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
+        let names: Vec<&str> = names.chain(made.iter().map(|made| made.name).filter(|name| is_there(name))).collect();
+        return if names.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&names)) };
+    }
+    let columns = columns(conn, database).await.map_err(failed)?;
+    let has = |table: &str, column: &str| columns.contains(&(table.to_owned(), column.to_owned()));
+    if !["workload", "manifest", "state"].iter().all(|column| has(METADATA[0], column)) {
+        return foreign(format!("its {} is none of Graymark's", METADATA[0]));
+    }
+    let query = format!("SELECT workload, manifest, state FROM `{database}`.graymark_manifest");
+    let rows: Vec<(Option<String>, Option<String>, Option<String>)> = conn.rows(query).await.map_err(failed)?;
+    // A load that was killed before its first word.
+    if rows.is_empty() && !sql.tables.iter().any(|table| there.contains_key(table.name)) {
+        return Ok(DatabaseState::Nothing);
+    }
+    let [(Some(workload), manifest, state)] = rows.as_slice() else {
+        return foreign(format!("its {} has {} rows instead of one that names a workload", METADATA[0], rows.len()));
+    };
+    if workload != sql.name {
+        return Ok(DatabaseState::Other { workload: workload.clone() });
+    }
+    let manifest = match serde_json::from_str::<Manifest>(manifest.as_deref().unwrap_or_default()) {
+        Ok(manifest) if manifest.format == FORMAT => manifest,
+        Ok(manifest) => {
+            return foreign(format!(
+                "it was loaded by another Graymark (format {}), which may remove it",
+                manifest.format
+            ));
+        }
+        Err(error) => return foreign(format!("its {} cannot be read: {error}", METADATA[0])),
+    };
+    let mut missing = METADATA.into_iter().find(|name| !is_table(name));
+    for table in sql.tables {
+        match there.get(table.name).map(String::as_str) {
+            None => missing = missing.or(Some(table.name)),
+            Some("BASE TABLE") => {
+                if let Some(column) = table.columns.iter().find(|column| !has(table.name, column.name)) {
+                    let (table, column) = (table.name, column.name);
+                    return foreign(format!(
+                        "the table {table} has no column {column}, so that it is none that was loaded"
+                    ));
+                }
+            }
+            Some(kind) => return foreign(format!("{} is no table, but a {kind}", table.name)),
+        }
+    }
+    Ok(match missing {
+        Some(missing) if state.as_deref() == Some("complete") => {
+            DatabaseState::Damaged { why: format!("database {database} has tables of the workload, but no {missing}") }
+        }
+        None if state.as_deref() == Some("complete") => DatabaseState::Complete(manifest),
+        _ => DatabaseState::Unfinished(manifest),
+    })
+}
+
+/// The columns of all tables, as table and column.
+async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, String)>, mysql_async::Error> {
+    let sql = "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE table_schema = ?";
+    Ok(conn.rows_of::<(String, String)>(sql, (database,)).await?.into_iter().collect())
+}
+
+/// What else would be broken if `tables` of the connection's database were gone, as far as this user may see it.
+pub async fn dependents(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<String>, Error> {
+    let text = sql.dialect.own_text(DEPENDENTS).unwrap_or_default();
+    let tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
+    let query =
+        script::select(text, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
+    let found: Result<Vec<(String, String, String)>, _> = conn.rows(query[0]).await;
+    let found = found.map_err(|error| of_command("cannot see what hangs on the tables", &error))?;
+    Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), &tables))
+}
+
+/// Notes with the tables that Graymark made the database for them.
+pub async fn note_own_database(conn: &mut Conn) -> Result<(), Error> {
+    let note = format!("ALTER TABLE {} COMMENT = '{OWN_DATABASE}'", METADATA[0]);
+    conn.query_drop(note).await.map_err(|error| of_command("cannot create the tables", &error))
+}
+
+/// Whether Graymark made the database.
+pub async fn is_own_database(conn: &mut Conn, database: &str) -> Result<bool, mysql_async::Error> {
+    let sql =
+        "SELECT CAST(table_comment AS CHAR) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?";
+    let comment: Option<String> = conn.first_of(sql, (database, METADATA[0])).await?;
+    Ok(comment.as_deref() == Some(OWN_DATABASE))
+}
+
+/// Creates the workload's tables and Graymark's own, empty, so far as they are not there. Each statement is a
+/// transaction of its own, and the manifest comes first: what was interrupted here is an unfinished load.
+pub async fn create(conn: &mut Conn, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
+    let json = serde_json::to_string(manifest)
+        .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
+    let create = async || {
+        for table in script::statements(METADATA_SQL) {
+            conn.query_drop(table.sql).await?;
+        }
+        let insert = "INSERT IGNORE INTO graymark_manifest (workload, manifest, state) VALUES (?, ?, 'loading')";
+        conn.exec_drop(insert, (sql.name, json)).await?;
+        for table in script::statements(sql.schema(manifest)) {
+            conn.query_drop(table.sql).await?;
+        }
+        Ok(())
+    };
+    create().await.map_err(|error| of_command("cannot create the tables", &error))
+}
+
+/// Marks the load as ended.
+pub async fn complete(conn: &mut Conn) -> Result<(), Error> {
+    let done = conn.query_drop("UPDATE graymark_manifest SET state = 'complete'").await;
+    done.map_err(|error| of_command("cannot end the load", &error))
+}
+
+/// Parts of the population that are loaded: table, number, rows.
+pub async fn parts(conn: &mut Conn) -> Result<Vec<(String, u32, u64)>, Error> {
+    let parts = conn.rows("SELECT table_name, number, row_count FROM graymark_parts").await;
+    parts.map_err(|error| of_command("cannot read what is loaded already", &error))
+}
+
+/// Bytes of all tables and indexes of the database, as the storage engine estimates them.
+pub async fn bytes(conn: &mut Conn) -> Result<Option<u64>, Error> {
+    let sql = "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
+    let bytes: Option<Option<u64>> =
+        conn.first(sql).await.map_err(|error| of_command("cannot measure the tables", &error))?;
+    Ok(bytes.flatten())
+}
+
+/// Whether an index of this name is in the connection's database.
+pub async fn has_index(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
+    let sql = "SELECT count(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = ?";
+    let found: Option<u64> = conn.first_of(sql, (name,)).await?;
+    Ok(found.is_some_and(|found| found > 0))
+}
+
+/// Whether a constraint of this name is in the connection's database.
+pub async fn has_constraint(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
+    let sql = "SELECT count(*) FROM information_schema.table_constraints WHERE constraint_schema = DATABASE() AND constraint_name = ?";
+    let found: Option<u64> = conn.first_of(sql, (name,)).await?;
+    Ok(found.is_some_and(|found| found > 0))
+}

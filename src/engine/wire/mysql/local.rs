@@ -1,0 +1,119 @@
+//! The URL of a private server: `mysql:local[?data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&dialect=NAME&NAME=VALUE…]`.
+
+use std::path::PathBuf;
+
+use crate::engine::Error;
+use crate::engine::dialect::{Dialect, Wire};
+use crate::engine::server::mariadb::MariadbServerOptions;
+use crate::engine::server::url;
+
+/// A private server, and what is said there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MysqlLocal {
+    /// The server.
+    pub options: MariadbServerOptions,
+    /// The dialect.
+    pub dialect: &'static Dialect,
+}
+
+/// What private server a URL asks for; none if it names a server that is there.
+pub fn parse(url: &str) -> Result<Option<MysqlLocal>, Error> {
+    let Some(values) = url::values(url, &["mysql", "mariadb"])? else { return Ok(None) };
+    let (mut options, mut dialect) = (MariadbServerOptions::default(), None);
+    for (name, value) in values {
+        match &*name {
+            "cpus" if !value.is_empty() => options.cpus = Some(value),
+            "tcp" => options.tcp = url::switch("tcp", &value)?,
+            "memory" => options.memory = Some(url::bytes("memory", &value)?),
+            "buffers" => {
+                options
+                    .settings
+                    .push(("innodb_buffer_pool_size".to_owned(), url::bytes("buffers", &value)?.to_string()));
+            }
+            "dialect" => dialect = Some(value),
+            "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
+            name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
+            name => {
+                return Err(Error::Usage(format!(
+                    "`{name}` in mysql:local is neither data=, cpus=, tcp=, memory=, buffers=, dialect= nor a system variable with a value"
+                )));
+            }
+        }
+    }
+    let dialect = Dialect::choose(Wire::Mysql, dialect.as_deref())?;
+    Ok(Some(MysqlLocal { options, dialect }))
+}
+
+/// The URL that starts the same server again.
+pub fn url(wanted: &MysqlLocal) -> String {
+    let MysqlLocal { options, dialect } = wanted;
+    let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
+    let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
+    let dialect = dialect.in_url().map(|name| ("dialect".to_owned(), name.to_owned()));
+    url::of("mysql", tcp.into_iter().chain(common).chain(dialect))
+}
+
+/// Where a private server listens, who may enter and which files it touches is Graymark's matter.
+const CLOSED: [&str; 14] = [
+    "bind_address",
+    "port",
+    "extra_port",
+    "socket",
+    "skip_networking",
+    "skip_grant_tables",
+    "init_file",
+    "secure_file_priv",
+    "datadir",
+    "pid_file",
+    "log_error",
+    "plugin_load",
+    "plugin_load_add",
+    "user",
+];
+
+/// A system variable's name, as `SHOW VARIABLES` writes it; not one whose value could hold a password, for settings are
+/// recorded, nor one that opens the server to others.
+pub fn is_setting(name: &str) -> bool {
+    let secret = name.contains("password") || name.contains("key") || name.contains("auth");
+    !secret
+        && !CLOSED.contains(&name)
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_server_is_asked_for_with_its_settings() {
+        assert_eq!(parse("mysql://localhost/local"), Ok(None));
+        let dialect = Dialect::choose(Wire::Mysql, None).unwrap();
+        assert_eq!(parse("mariadb:local"), Ok(Some(MysqlLocal { options: MariadbServerOptions::default(), dialect })));
+        let wanted =
+            parse("mysql:local?data=/var/bench%20data&cpus=0,2-3&innodb_buffer_pool_size=1G").unwrap().unwrap();
+        let options = &wanted.options;
+        assert_eq!(options.data, Some(PathBuf::from("/var/bench data")));
+        assert_eq!(options.cpus.as_deref(), Some("0,2-3"));
+        assert_eq!(options.settings, [("innodb_buffer_pool_size".to_owned(), "1G".to_owned())]);
+        assert_eq!(parse(&url(&wanted)), Ok(Some(wanted)));
+        let open = parse("mysql:local?tcp=on").unwrap().unwrap();
+        assert!(open.options.tcp && url(&open) == "mysql:local?tcp=on");
+        let bounded = parse("mysql:local?memory=1GB&buffers=64MB").unwrap().unwrap();
+        assert_eq!(bounded.options.memory, Some(1 << 30));
+        assert_eq!(bounded.options.settings, [("innodb_buffer_pool_size".to_owned(), (64 << 20).to_string())]);
+        assert_eq!(parse(&url(&bounded)), Ok(Some(bounded)));
+        for wrong in [
+            "mysql:local?buffers=many",
+            "mysql:local:3306",
+            "mysql:local?--port=1",
+            "mysql:local?ssl_key=x",
+            "mysql:local?bind_address=*",
+            "mysql:local?skip_grant_tables=ON",
+            "mysql:local?tcp=1",
+            "mysql:local?sync_binlog=",
+        ] {
+            assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! MySQL's protocol: a MariaDB or MySQL server that is there, or a private MariaDB that Graymark starts. Tables are
+//! InnoDB's.
+
+mod bulk;
+mod catalog;
+mod check;
+pub mod connect;
+mod connection;
+mod failure;
+mod load;
+pub mod local;
+mod maintain;
+mod observe;
+mod option_file;
+mod procedures;
+mod query;
+mod read;
+mod removal;
+mod reply;
+mod restore;
+mod scan;
+mod tls;
+mod value;
+mod warm;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use connection::Connection;
+use mysql_async::Conn;
+use query::Read;
+
+use crate::engine::ConnectOptions;
+use crate::engine::address;
+use crate::engine::dialect::Dialect;
+use crate::engine::options::private_settings;
+use crate::engine::seed::Reading;
+use crate::engine::server::{self, cpu};
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::result::Isolation;
+use crate::result::Procedures;
+use crate::result::scan::{CacheState, Scanned};
+use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::url::DatabaseUrl;
+use crate::workload::trace::Trace;
+use crate::workload::value::RowSink;
+use crate::workload::{Table, Workload};
+
+/// A MySQL or MariaDB database.
+#[derive(Debug)]
+pub struct Mysql {
+    target: connect::Target,
+    server: Option<server::mariadb::Server>,
+    /// The server's process and data directory, if it runs on this machine and is not ours.
+    neighbour: Option<(u32, PathBuf)>,
+    identity: Identity,
+    dialect: &'static Dialect,
+    via: Via,
+    isolation: Isolation,
+}
+
+impl Mysql {
+    /// Opens `mysql://…`, or starts a private server for `mysql:local[?data=DIR&NAME=VALUE…]`. Nothing is written to
+    /// the database.
+    pub async fn open(options: ConnectOptions) -> Result<Mysql, Error> {
+        let (server, shown, url, asked) = match local::parse(options.url.reveal())? {
+            Some(mut wanted) => {
+                let shown = local::url(&wanted);
+                wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
+                let server = server::mariadb::Server::start(&wanted.options)?;
+                let url = DatabaseUrl::from(server.url());
+                (Some(server), Some(shown), url, Some(wanted.dialect))
+            }
+            None if options.settings.is_empty() => (None, None, options.url, None),
+            None => {
+                return Err(Error::Usage(
+                    "settings can be given to a private server only (mysql:local): set them at the server that is there".to_owned(),
+                ));
+            }
+        };
+        // A private server is told nothing by the environment that is meant for others.
+        let target = match &server {
+            Some(_) => connect::Target::parse(url.reveal(), &|_| None)?,
+            None => connect::Target::parse(url.reveal(), &address::environment)?,
+        };
+        let dialect = asked.unwrap_or(target.dialect);
+        let via = WorkloadSql::via(dialect, options.via)?;
+        let isolation = dialect.isolation.unwrap_or(options.isolation);
+        let mut conn = target.connect(None, &[]).await?;
+        let about = target.in_time(async {
+            about(&mut conn).await.map_err(|error| failure::of_command("cannot ask for the server's version", &error))
+        });
+        let about = about.await?;
+        let neighbour = match &server {
+            None if target.is_local() => neighbour(&about),
+            _ => None,
+        };
+        let name = if about.version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        let version = about.version.split_once("-MariaDB").map_or(about.version.as_str(), |(version, _)| version);
+        let identity =
+            Identity { name: name.to_owned(), version: version.to_owned(), url: shown.unwrap_or_else(|| target.url()) };
+        Ok(Mysql { target, server, neighbour, identity, dialect, via, isolation })
+    }
+
+    /// The private server, if this is one.
+    pub fn server(&self) -> Option<&server::mariadb::Server> {
+        self.server.as_ref()
+    }
+
+    fn target(&self) -> &connect::Target {
+        &self.target
+    }
+
+    /// The server's process, if it runs on this machine.
+    fn main_process(&self) -> Option<u32> {
+        match &self.server {
+            Some(server) => server.pid(),
+            None => self.neighbour.as_ref().map(|(pid, _)| *pid),
+        }
+    }
+
+    /// The workload's SQL in this database's dialect.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
+    }
+
+    /// A connection to the workload's database.
+    async fn conn<W: Workload>(&self) -> Result<Conn, Error> {
+        self.target.connect(Some(self.target.database(W::NAME)), &[]).await
+    }
+}
+
+struct About {
+    version: String,
+    data: Option<String>,
+    pid_file: Option<String>,
+}
+
+async fn about(conn: &mut Conn) -> Result<About, mysql_async::Error> {
+    let row: Option<(String, Option<String>, Option<String>)> =
+        conn.first("SELECT VERSION(), @@datadir, @@pid_file").await?;
+    let (version, data, pid_file) = row.unwrap_or_default();
+    Ok(About { version, data, pid_file })
+}
+
+/// The server's process by its PID file, which is named from its data directory.
+fn neighbour(about: &About) -> Option<(u32, PathBuf)> {
+    let data = PathBuf::from(about.data.as_ref()?);
+    let pid = std::fs::read_to_string(data.join(about.pid_file.as_ref()?)).ok()?.trim().parse().ok()?;
+    let here = ["mariadbd", "mysqld"].iter().any(|name| cpu::parent_of(pid, name).is_some());
+    here.then_some((pid, data))
+}
+
+impl<W: SqlWorkload> Engine<W> for Mysql {
+    type Session = W::Session<Connection>;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.target.warnings
+    }
+
+    fn via(&self) -> Via {
+        self.via
+    }
+
+    fn isolation(&self) -> &str {
+        self.isolation.words()
+    }
+
+    fn blocking(&self) -> bool {
+        false
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        match &self.server {
+            Some(server) => Some(server.data().to_owned()),
+            None => self.neighbour.as_ref().map(|(_, data)| data.clone()),
+        }
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let level = format!("TRANSACTION ISOLATION LEVEL {}", self.isolation.words());
+        let mut conn = self.target.connect(None, &[&level]).await?;
+        let mut settings = check::settings(&mut conn, self.target.database(W::NAME), &self.sql::<W>()).await?;
+        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        Ok(settings)
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        match &self.server {
+            Some(server) => server.cpu_seconds(),
+            None => self.main_process().and_then(cpu::seconds),
+        }
+    }
+
+    fn server_ended(&self) -> Option<String> {
+        self.server.as_ref().and_then(|server| server.ended())
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self, self.target.database(W::NAME))
+    }
+
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
+        let mut conn = self.target.connect(None, &[]).await?;
+        catalog::database_state(&mut conn, self.target.database(W::NAME), &self.sql::<W>()).await
+    }
+
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told).await
+    }
+
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        match self.via {
+            Via::Statements => Ok(Procedures::Unused),
+            Via::Procedures => procedures::compare(&mut self.conn::<W>().await?, &self.sql::<W>()).await,
+        }
+    }
+
+    async fn renew_procedures(&self) -> Result<(), Error> {
+        let guard = load::claim(&self.target, self.target.database(W::NAME)).await?;
+        procedures::create(&mut self.conn::<W>().await?, &self.sql::<W>()).await?;
+        load::release(guard).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore(&self.target, &self.sql::<W>(), manifest, population, told).await
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        removal::drop_tables(&self.target, &self.sql::<W>()).await
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check(&mut self.conn::<W>().await?, &self.sql::<W>(), told).await
+    }
+
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        load::count(&mut self.conn::<W>().await?, table).await.map(Some)
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects(&mut self.conn::<W>().await?, &self.sql::<W>()).await
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(&mut self.conn::<W>().await?, traces).await
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
+        maintain::maintain(&mut self.conn::<W>().await?, &self.sql::<W>(), kind).await
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<MaintenanceOutcome, Error> {
+        warm::at_random::<W>(&mut self.conn::<W>().await?, population, seed, told).await
+    }
+
+    async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
+        scan::empty_caches(self, all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        scan::scan(&mut self.conn::<W>().await?, table).await
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        read::read(&mut self.conn::<W>().await?, reading, sink).await.map(|()| true)
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        scan::table_bytes(&mut self.conn::<W>().await?, W::TABLES).await
+    }
+
+    async fn answers(&self) -> bool {
+        self.target.answers().await
+    }
+
+    fn abandon(&self) {
+        self.server.iter().for_each(server::Server::abandon);
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let commands = self.sql::<W>().commands(self.via)?;
+        let (database, isolation) = (self.target.database(W::NAME), self.isolation.words());
+        let connection = Connection::open(&self.target, database, self.dialect, &commands, isolation).await?;
+        Ok(W::session(connection, self.via))
+    }
+}

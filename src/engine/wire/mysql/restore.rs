@@ -1,0 +1,158 @@
+//! Takes back what transactions did to a loaded population, in one transaction; then has the tables analyzed and
+//! verified.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use futures_util::future::try_join_all;
+use mysql_async::Conn;
+use mysql_async::prelude::Queryable;
+
+use super::bulk::{self, TextRows};
+use super::connect::Target;
+use super::failure::{self, LOCK_WAIT_TIMEOUT, of_command};
+use super::load::{self, claim, release};
+use super::query::Read;
+use super::{catalog, check};
+use crate::engine::Error;
+use crate::engine::load::side_by_side;
+use crate::engine::sql::WorkloadSql;
+use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
+use crate::engine::sql::script::Named;
+use crate::result::{LoadStep, Manifest, RestoreReport};
+use crate::workload::{Population, Rows};
+
+/// Keys that are fetched at once.
+const BATCH: u64 = 20_000;
+
+/// Tables that are counted, and conditions that are verified, at the same time.
+const SIDE_BY_SIDE: usize = 4;
+
+/// Without autocommit, locked tables stay locked through the transaction. Others who write are not waited for long.
+const SETTINGS: [&str; 3] = ["autocommit = 0", "lock_wait_timeout = 5", "innodb_lock_wait_timeout = 5"];
+
+/// Restores the population of `manifest`.
+pub async fn restore<P: Population>(
+    target: &Target,
+    sql: &WorkloadSql,
+    manifest: &Manifest,
+    population: &P,
+    told: &(dyn Fn(LoadStep) + Send + Sync),
+) -> Result<RestoreReport, Error> {
+    let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
+    let database = target.database(sql.name);
+    let guard = claim(target, database).await?;
+    let mut conn = target.connect(Some(database), &SETTINGS).await?;
+    restorable(&catalog::database_state(&mut conn, database, sql).await?, manifest)?;
+    // What was read of the catalog is a transaction by now.
+    conn.query_drop("COMMIT").await.map_err(|error| refused(&error))?;
+    let parts = Parts::of(population);
+    let mut progress = Progress::new(sql.tables, told);
+
+    undo(&mut conn, &script, &parts, population, &mut progress).await.map_err(|error| refused(&error))?;
+    drop(conn);
+    progress.phase("undo");
+
+    let mut conns = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(Some(database), &[]))).await?;
+    progress.step("analyze");
+    let mut tables: Vec<usize> = (0..sql.tables.len()).collect();
+    tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
+    side_by_side(&mut conns, &tables, async |conn: &mut Conn, table: &usize| {
+        load::analyze(conn, sql.dialect, sql.tables[*table].name).await
+    })
+    .await?;
+    progress.phase("analyze");
+
+    progress.step("verify");
+    let began = Instant::now();
+    let counted = Mutex::new(vec![0; sql.tables.len()]);
+    let count = async |conn: &mut Conn, table: &usize| {
+        let rows = load::count(conn, sql.tables[*table].name).await?;
+        if let Some(counted) = counted.lock().unwrap_or_else(PoisonError::into_inner).get_mut(*table) {
+            *counted = rows;
+        }
+        Ok(())
+    };
+    side_by_side(&mut conns, &tables, count).await?;
+    let counted = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    progress.found(parts.cardinality(sql.tables, &counted, began.elapsed().as_secs_f64()));
+    let found = Mutex::new(std::collections::BTreeMap::new());
+    let conditions: Vec<_> = script.conditions.iter().enumerate().collect();
+    let check = async |conn: &mut Conn, (place, condition): &(usize, &Named<'static>)| {
+        let finding = check::condition_holds(conn, condition).await?;
+        found.lock().unwrap_or_else(PoisonError::into_inner).insert(*place, finding);
+        Ok(())
+    };
+    side_by_side(&mut conns, &conditions, check).await?;
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.into_values().for_each(|finding| progress.found(finding));
+    progress.phase("verify");
+    release(guard).await?;
+    Ok(progress.end())
+}
+
+fn refused(error: &mysql_async::Error) -> Error {
+    if failure::code(error) == Some(LOCK_WAIT_TIMEOUT) {
+        return Error::Database(
+            "someone is writing to the tables: end the run that is going on, then restore".to_owned(),
+        );
+    }
+    of_command("cannot restore", error)
+}
+
+async fn undo<P: Population>(
+    conn: &mut Conn,
+    script: &Script,
+    parts: &Parts,
+    population: &P,
+    progress: &mut Progress<'_>,
+) -> Result<(), mysql_async::Error> {
+    let mut rows = population.rows();
+    for (statement, step) in &script.steps {
+        progress.step(statement.name);
+        match step {
+            // Of several statements, all are worked.
+            Step::Prepare => conn.query_drop(statement.sql).await?,
+            Step::Undo(table) => {
+                conn.query_drop(statement.sql).await?;
+                progress.undone(*table, conn.affected_rows());
+            }
+            Step::Generate(made) => generate(conn, statement.sql, made, parts, &mut rows).await?,
+        }
+    }
+    progress.step("commit");
+    conn.query_drop("COMMIT").await?;
+    conn.query_drop("UNLOCK TABLES").await
+}
+
+/// Loads the generated rows for the keys that a query returns, a batch at a time: there may be more keys than memory.
+async fn generate(
+    conn: &mut Conn,
+    sql: &str,
+    made: &Generated,
+    parts: &Parts,
+    rows: &mut impl Rows,
+) -> Result<(), mysql_async::Error> {
+    let wanted =
+        "CREATE TEMPORARY TABLE wanted (number bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, part int, unit int)";
+    conn.query_drop(wanted).await?;
+    conn.query_drop(format!("INSERT INTO wanted (part, unit) {sql}")).await?;
+    let statement = bulk::statement(&made.into, &made.columns);
+    let mut after = 0_u64;
+    loop {
+        let next = "SELECT number, part, unit FROM wanted WHERE number > ? ORDER BY number LIMIT ?";
+        let keys: Vec<(u64, i32, i32)> = conn.rows_of(next, (after, BATCH)).await?;
+        let Some((last, _, _)) = keys.last() else { return conn.query_drop("DROP TEMPORARY TABLE wanted").await };
+        after = *last;
+        let mut text = TextRows::default();
+        let mut chunks = Vec::new();
+        for (_, part, unit) in &keys {
+            let Some((part, unit)) = parts.find(made.table, *part, *unit) else { continue };
+            rows.write(part, unit, &mut made.pick(&mut text));
+            chunks.extend(text.chunk());
+        }
+        chunks.push(text.rest());
+        load::send(conn, &statement, chunks.into_iter(), &Arc::new(AtomicBool::new(false))).await?;
+    }
+}

@@ -1,0 +1,204 @@
+//! What a database holds of a workload, and Graymark's own tables in it.
+
+use std::collections::BTreeMap;
+
+use super::dialect::Dialect;
+use super::driver::Connection;
+use super::failure::{Diagnostic, Meaning};
+use super::parameter::Param;
+use super::program;
+use super::statement::Reply;
+use crate::engine::dialect::Texts;
+use crate::engine::sql::WorkloadSql;
+use crate::engine::sql::script;
+use crate::engine::{DatabaseState, Error, ownership};
+use crate::result::Manifest;
+
+/// The version of [`Manifest`] that this program writes and understands.
+const FORMAT: u32 = 1;
+
+/// Files of the dialect's folders with Graymark's own tables and questions.
+const CATALOGS: [&str; 2] = ["catalog.sql", "dependents.sql"];
+
+/// Graymark's own tables.
+pub(super) const TABLES: [&str; 2] = ["graymark_manifest", "graymark_parts"];
+
+/// A loaded part of the population.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Loaded {
+    pub rows: u64,
+    pub bytes: u64,
+}
+
+/// An error of a command: what it could not do, and what the database says.
+pub(super) fn failed(what: &str, error: &Diagnostic) -> Error {
+    Error::Database(format!("{what}: {error}"))
+}
+
+/// The steps of a statement of the dialect's catalog; none if it has none of this name.
+fn steps(dialect: Dialect, name: &str) -> Vec<program::Step> {
+    let texts = CATALOGS.iter().flat_map(|file| dialect.whole.own_texts(file));
+    let found = texts.flat_map(script::statements).find(|statement| statement.name == name);
+    found.map(|statement| program::steps(&dialect.words(statement.sql))).unwrap_or_default()
+}
+
+/// Executes a statement of the dialect's catalog.
+fn execute(connection: &Connection, dialect: Dialect, name: &str, parameters: &[Param<'_>]) -> Result<(), Diagnostic> {
+    for step in steps(dialect, name) {
+        let mut statement = connection.prepare(&step.sql)?;
+        for (position, place) in step.places.iter().enumerate() {
+            if let Some(value) = parameters.get(*place) {
+                statement.set(0, position, *value)?;
+            }
+        }
+        statement.execute(1)?;
+        statement.close()?;
+    }
+    Ok(())
+}
+
+/// The rows of a question of the dialect's catalog; none if it does not ask it.
+pub(super) fn ask(connection: &Connection, dialect: Dialect, name: &str) -> Result<Option<Reply>, Diagnostic> {
+    steps(dialect, name).first().map(|step| connection.query(&step.sql)).transpose()
+}
+
+/// Makes Graymark's tables.
+pub(super) fn write(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    dialect: Dialect,
+    manifest: &Manifest,
+) -> Result<(), Error> {
+    let json = serde_json::to_string(manifest)
+        .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
+    let write = || {
+        // A load that was killed right here left them behind, where a table is a transaction of its own.
+        for name in ["create manifest", "create parts"] {
+            match execute(connection, dialect, name, &[]) {
+                Err(error) if is_there(&error) => {}
+                done => done?,
+            }
+        }
+        execute(connection, dialect, "write manifest", &[Param::Text(sql.name), Param::Text(&json)])
+    };
+    write().map_err(|error| failed("cannot make Graymark's own tables", &error))
+}
+
+/// All of the population is there.
+pub(super) fn complete(connection: &Connection, dialect: Dialect) -> Result<(), Error> {
+    execute(connection, dialect, "complete", &[]).map_err(|error| failed("cannot end the load", &error))
+}
+
+/// A part's rows are there.
+pub(super) fn add_part(
+    connection: &Connection,
+    dialect: Dialect,
+    table: &str,
+    number: u32,
+    loaded: Loaded,
+) -> Result<(), Diagnostic> {
+    let count = |count: u64| Param::Long(i64::try_from(count).unwrap_or(i64::MAX));
+    let number = Param::Int(i32::try_from(number).unwrap_or(i32::MAX));
+    execute(connection, dialect, "write part", &[Param::Text(table), number, count(loaded.rows), count(loaded.bytes)])
+}
+
+/// The loaded parts by table and number.
+pub(super) fn parts(connection: &Connection, dialect: Dialect) -> Result<BTreeMap<(String, u32), Loaded>, Error> {
+    let what = "cannot read what is loaded already";
+    let reply = ask(connection, dialect, "read parts").map_err(|error| failed(what, &error))?.unwrap_or_default();
+    let unreadable = |why: crate::engine::Failure| Error::Database(format!("{what}: {why}"));
+    let part = |row: &super::reply::OdbcRow| {
+        let number = u32::try_from(row.long(1)?).unwrap_or_default();
+        let loaded = Loaded { rows: row.long(2)?.unsigned_abs(), bytes: row.long(3)?.unsigned_abs() };
+        Ok(((row.text(0)?.to_owned(), number), loaded))
+    };
+    reply.rows.iter().map(part).collect::<Result<_, _>>().map_err(unreadable)
+}
+
+/// Whether an error says that a table is not there.
+pub(super) fn is_missing(error: &Diagnostic) -> bool {
+    matches!(error.state(), "42S02" | "42P01" | "3F000") || error.message().contains("no such table")
+}
+
+/// Whether an error says that what is to be made is there already.
+pub(super) fn is_there(error: &Diagnostic) -> bool {
+    let said = ["already exists", "Duplicate key name", "multiple primary keys", "Duplicate foreign key", "errno: 121"];
+    said.iter().any(|said| error.message().contains(said))
+}
+
+/// What the database holds of the workload.
+pub(super) fn database_state(
+    sql: &WorkloadSql,
+    connection: &Connection,
+    dialect: Dialect,
+) -> Result<DatabaseState, Error> {
+    let look = |error: &Diagnostic| failed("cannot look at the database", error);
+    let foreign = |what: String| Ok(ownership::foreign(&what, "the database's own client", "a database of its own"));
+    let reply = match ask(connection, dialect, "read manifest") {
+        Ok(reply) => reply.unwrap_or_default(),
+        Err(error) if is_missing(&error) => {
+            let unproven = there(sql, connection)?;
+            return if unproven.is_empty() {
+                Ok(DatabaseState::Nothing)
+            } else {
+                foreign(ownership::unproven(&unproven))
+            };
+        }
+        Err(error) if error.meaning() == Meaning::Lost => return Err(look(&error)),
+        Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
+    };
+    // A load that was killed before its first word.
+    let there = there(sql, connection)?;
+    if reply.rows.is_empty() && !sql.tables.iter().any(|table| there.contains(&table.name)) {
+        return Ok(DatabaseState::Nothing);
+    }
+    let [row] = &reply.rows[..] else {
+        return foreign(format!("its graymark_manifest has {} rows instead of one", reply.rows.len()));
+    };
+    let read = |column| row.optional_text(column).map_err(|why| Error::Database(format!("graymark_manifest: {why}")));
+    let read = |column| read(column).map(Option::unwrap_or_default);
+    let (workload, text, complete) = (read(0)?, read(1)?, read(2)?);
+    if workload != sql.name {
+        return Ok(DatabaseState::Other { workload: workload.to_owned() });
+    }
+    let manifest: Manifest = match serde_json::from_str(text) {
+        Ok(manifest) => manifest,
+        Err(error) => return foreign(format!("its graymark_manifest cannot be read: {error}")),
+    };
+    if manifest.format != FORMAT {
+        return foreign(format!(
+            "its manifest has format {}, and this program understands format {FORMAT}",
+            manifest.format
+        ));
+    }
+    for table in sql.tables.iter().filter(|table| there.contains(&table.name)) {
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        match connection.query(&format!("SELECT {} FROM {} WHERE 1 = 0", columns.join(", "), table.name)) {
+            Ok(_) => {}
+            Err(error) if error.meaning() == Meaning::Lost => return Err(look(&error)),
+            Err(error) => return foreign(format!("the table {} is none that was loaded ({error})", table.name)),
+        }
+    }
+    let missing = sql.tables.iter().map(|table| table.name).chain(TABLES).find(|name| !there.contains(name));
+    Ok(match missing {
+        // Where each table is a transaction of its own, an interrupted load may not have made them all.
+        Some(table) if complete == "1" || dialect.texts != Texts::Plain => {
+            DatabaseState::Damaged { why: format!("the table {table} is missing") }
+        }
+        None if complete == "1" => DatabaseState::Complete(manifest),
+        _ => DatabaseState::Unfinished(manifest),
+    })
+}
+
+/// The tables of the workload's and of Graymark's names that are there.
+pub(super) fn there(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<&'static str>, Error> {
+    let mut there = Vec::new();
+    for table in sql.tables.iter().map(|table| table.name).chain(TABLES) {
+        match connection.query(&format!("SELECT 1 FROM {table} WHERE 1 = 0")) {
+            Ok(_) => there.push(table),
+            Err(error) if is_missing(&error) => {}
+            Err(error) => return Err(failed("cannot look at the database", &error)),
+        }
+    }
+    Ok(there)
+}

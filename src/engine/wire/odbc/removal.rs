@@ -1,0 +1,61 @@
+//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and nothing that hangs on them.
+
+use super::catalog::{TABLES, ask, database_state, failed, there};
+use super::dialect::Dialect;
+use super::driver::Connection;
+use super::failure::Diagnostic;
+use super::reply::OdbcRow;
+use super::{begin, commit, program, rollback, schema};
+use crate::engine::dialect::Texts;
+use crate::engine::sql::WorkloadSql;
+use crate::engine::{Error, ownership};
+
+/// Removes the workload's tables and Graymark's own, if the manifest proves that they are.
+pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: Dialect) -> Result<(), Error> {
+    if !ownership::droppable(database_state(sql, connection, dialect)?)? {
+        return Ok(());
+    }
+    let cannot = |error: Diagnostic| failed("cannot remove the tables", &error);
+    let there = there(sql, connection)?;
+    let reply = ask(connection, dialect, "dependents").map_err(cannot)?.unwrap_or_default();
+    let text = |row: &OdbcRow, at| row.text(at).map(str::to_owned).unwrap_or_default();
+    let all: Vec<[String; 3]> = reply.rows.iter().map(|row| [text(row, 0), text(row, 1), text(row, 2)]).collect();
+    let dependents =
+        ownership::dependents(all.iter().map(|[kind, name, needed]| (&**kind, &**name, &**needed)), &there);
+    if !dependents.is_empty() {
+        return Err(ownership::needed_by(&dependents.join(", ")));
+    }
+    for sql in dialect.before_drop {
+        connection.execute(sql).map_err(cannot)?;
+    }
+    begin(connection, dialect).map_err(cannot)?;
+    match remove(sql, connection, dialect, &there) {
+        Ok(()) => commit(connection, dialect).map_err(cannot),
+        Err(error) => {
+            // The first error is the one to tell.
+            let _ = rollback(connection, dialect);
+            // Dependent objects still exist.
+            Err(if error.state() == "2BP01" { ownership::needed_by(&error.to_string()) } else { cannot(error) })
+        }
+    }
+}
+
+fn remove(sql: &WorkloadSql, connection: &Connection, dialect: Dialect, there: &[&str]) -> Result<(), Diagnostic> {
+    let prefix = dialect.prefix.replace("{schema}", sql.name);
+    // What proves the others to be Graymark's goes last.
+    let order = schema::children_first(sql).into_iter().chain(TABLES.into_iter().rev());
+    let tables: Vec<String> = order.filter(|name| there.contains(name)).map(|name| format!("{prefix}{name}")).collect();
+    if dialect.drop.contains("{tables}") {
+        connection.execute(&dialect.drop.replace("{tables}", &tables.join(", ")))?;
+    } else {
+        for table in &tables {
+            connection.execute(&dialect.drop.replace("{table}", table))?;
+        }
+    }
+    if dialect.texts == Texts::Postgres {
+        for step in program::steps(sql.drop_procedures()) {
+            connection.execute(&step.sql)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! What a database holds of a workload, as its catalog and Graymark's own tables say.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::failure::of_command;
+use super::procedures;
+use super::schema::Schema;
+use crate::engine::sql::WorkloadSql;
+use crate::engine::{DatabaseState, Error, ownership};
+use crate::result::Manifest;
+
+/// The tables of Graymark's own in a workload's schema.
+pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
+const METADATA_SQL: &str = include_str!("metadata.sql");
+const FORMAT: u32 = 1;
+/// The comment of a schema that Graymark made.
+const OWN_SCHEMA: &str = "made by Graymark";
+
+/// A row of `graymark_manifest`. Older loads do not name their workload: they are in a schema of its name.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    workload: Option<String>,
+    #[serde(flatten)]
+    manifest: Manifest,
+}
+
+/// What the workload's schema holds.
+pub async fn database_state(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
+    let failed = |error| of_command("cannot look at the database", &error);
+    let there = relations(client, schema).await.map_err(failed)?;
+    let foreign = |what: String| {
+        let look = format!("`\\d {schema}.*` in psql");
+        let own = "a schema of its own: ?schema=NAME in the URL";
+        Ok(ownership::foreign(&format!("the schema {}: {what}", schema.name()), &look, own))
+    };
+    if !there.get(METADATA[0]).is_some_and(|relation| relation.is_table) {
+        let routines = routines(client, schema).await.map_err(failed)?;
+        let tables = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
+        let made = procedures::routines(sql.procedures()).into_iter().map(|made| made.name);
+        let unproven: Vec<&str> = tables.chain(made.filter(|name| routines.contains(*name))).collect();
+        return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+    }
+    let lacks = |table: &str, columns: &[&'static str]| {
+        let relation = there.get(table)?;
+        columns.iter().find(|column| !relation.columns.contains(**column)).copied()
+    };
+    if lacks(METADATA[0], &["manifest", "state"]).is_some() {
+        return foreign(format!("its {} is none of Graymark's", METADATA[0]));
+    }
+    let query = format!("SELECT manifest::text, state::text FROM {schema}.graymark_manifest");
+    let rows = client.query_typed(&query, &[]).await.map_err(failed)?;
+    let [row] = rows.as_slice() else {
+        return foreign(format!("its {} has {} rows instead of one", METADATA[0], rows.len()));
+    };
+    let text = |column| row.try_get::<_, Option<&str>>(column).map(Option::unwrap_or_default).map_err(failed);
+    let (manifest, state) = (text(0)?, text(1)?);
+    let Kept { workload, manifest } = match serde_json::from_str::<Kept>(manifest) {
+        Ok(kept) => kept,
+        Err(error) => return foreign(format!("its {} cannot be read: {error}", METADATA[0])),
+    };
+    let workload = workload.unwrap_or_else(|| schema.name().to_owned());
+    if workload != sql.name {
+        return Ok(DatabaseState::Other { workload });
+    }
+    if manifest.format != FORMAT {
+        return foreign(format!("it was loaded by another Graymark (format {}), which may remove it", manifest.format));
+    }
+    for table in sql.tables.iter().filter(|table| there.contains_key(table.name)) {
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        if let Some(column) = lacks(table.name, &columns) {
+            return foreign(format!(
+                "the table {} has no column {column}, so that it is none that was loaded",
+                table.name
+            ));
+        }
+        if !there.get(table.name).is_some_and(|relation| relation.is_table) {
+            return foreign(format!("{} is no table", table.name));
+        }
+    }
+    let missing = sql.tables.iter().map(|table| table.name).chain(METADATA).find(|name| !there.contains_key(*name));
+    Ok(match missing {
+        Some(missing) => DatabaseState::Damaged {
+            why: format!("schema {} has tables of the workload, but no {missing}", schema.name()),
+        },
+        None if state == "complete" => DatabaseState::Complete(manifest),
+        None => DatabaseState::Unfinished(manifest),
+    })
+}
+
+/// A table, view or the like.
+#[derive(Default)]
+struct Relation {
+    is_table: bool,
+    columns: HashSet<String>,
+}
+
+/// What has rows and columns in a schema, by name.
+async fn relations(client: &Client, schema: &Schema) -> Result<HashMap<String, Relation>, tokio_postgres::Error> {
+    let sql = "SELECT relname::text, relkind IN ('r', 'p'), attname::text \
+               FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace \
+               LEFT JOIN pg_catalog.pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped \
+               WHERE nspname = $1 AND relkind IN ('r', 'p', 'v', 'm', 'f')";
+    let mut found: HashMap<String, Relation> = HashMap::new();
+    for row in client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await? {
+        let relation = found.entry(row.try_get(0)?).or_default();
+        relation.is_table = row.try_get(1)?;
+        relation.columns.extend(row.try_get::<_, Option<String>>(2)?);
+    }
+    Ok(found)
+}
+
+/// The names of the functions and procedures in a schema.
+async fn routines(client: &Client, schema: &Schema) -> Result<HashSet<String>, tokio_postgres::Error> {
+    let sql = "SELECT proname::text FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = pronamespace \
+               WHERE nspname = $1";
+    let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await?;
+    rows.iter().map(|row| row.try_get(0)).collect()
+}
+
+/// Creates the workload's tables and Graymark's own, empty, in one transaction; the schema too, unless it is there.
+pub async fn create(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
+    let kept = Kept { workload: Some(sql.name.to_owned()), manifest: manifest.clone() };
+    let json = serde_json::to_string(&kept)
+        .map_err(|error| Error::Usage(format!("the manifest cannot be written: {error}")))?;
+    let create = async || {
+        client.batch_execute("BEGIN").await?;
+        let query = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
+        let rows = client.query_typed(query, &[(&schema.name(), Type::TEXT)]).await?;
+        if !rows.first().map_or(Ok(false), |row| row.try_get(0))? {
+            let make = format!("CREATE SCHEMA {schema}; COMMENT ON SCHEMA {schema} IS '{OWN_SCHEMA}'");
+            client.batch_execute(&make).await?;
+        }
+        client
+            .batch_execute(&format!(
+                "{}\nSET LOCAL search_path TO {schema};\n{METADATA_SQL}",
+                schema.sql(sql.schema(manifest))
+            ))
+            .await?;
+        let insert = "INSERT INTO graymark_manifest (manifest, state) VALUES ($1, 'loading')";
+        client.execute_typed(insert, &[(&json, Type::TEXT)]).await?;
+        client.batch_execute("COMMIT").await
+    };
+    create().await.map_err(|error| of_command("cannot create the tables", &error))
+}
+
+/// Whether Graymark made the schema.
+pub async fn is_own_schema(client: &Client, schema: &Schema) -> Result<bool, tokio_postgres::Error> {
+    let sql = "SELECT obj_description(oid, 'pg_namespace') = $2 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+    let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT), (&OWN_SCHEMA, Type::TEXT)]).await?;
+    Ok(rows.first().map_or(Ok(None), |row| row.try_get::<_, Option<bool>>(0))?.unwrap_or(false))
+}
+
+/// Marks the load as ended.
+pub async fn complete(client: &Client, schema: &Schema) -> Result<(), Error> {
+    let sql = format!("UPDATE {schema}.graymark_manifest SET state = 'complete'");
+    client.execute_typed(&sql, &[]).await.map(|_| ()).map_err(|error| of_command("cannot end the load", &error))
+}
+
+/// Parts of the population that are loaded: table, number, rows.
+pub async fn parts(client: &Client, schema: &Schema) -> Result<Vec<(String, u32, u64)>, Error> {
+    let failed = |error| of_command("cannot read what is loaded already", &error);
+    let sql = format!("SELECT table_name, number, rows FROM {schema}.graymark_parts");
+    let rows = client.query_typed(&sql, &[]).await.map_err(failed)?;
+    let part = |row: &tokio_postgres::Row| {
+        let (number, count): (i32, i64) = (row.try_get(1)?, row.try_get(2)?);
+        Ok((row.try_get(0)?, number.unsigned_abs(), count.unsigned_abs()))
+    };
+    rows.iter().map(part).collect::<Result<_, _>>().map_err(failed)
+}
+
+/// Bytes of all tables and indexes of the workload's schema.
+pub async fn bytes(client: &Client, schema: &Schema) -> Result<Option<u64>, Error> {
+    let failed = |error| of_command("cannot measure the tables", &error);
+    let sql = "SELECT sum(pg_total_relation_size(pg_class.oid))::bigint FROM pg_catalog.pg_class \
+               JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = $1 AND relkind = 'r'";
+    let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await.map_err(failed)?;
+    let bytes = rows.first().map(|row| row.try_get::<_, Option<i64>>(0)).transpose().map_err(failed)?;
+    Ok(bytes.flatten().map(i64::unsigned_abs))
+}
+
+/// Whether an index of this name is in the schema.
+pub async fn has_index(client: &Client, schema: &str, name: &str) -> Result<bool, tokio_postgres::Error> {
+    let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_indexes WHERE schemaname = $1 AND indexname = $2)";
+    exists(client, sql, schema, name).await
+}
+
+/// Whether a constraint of this name is in the schema.
+pub async fn has_constraint(client: &Client, schema: &str, name: &str) -> Result<bool, tokio_postgres::Error> {
+    let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint JOIN pg_catalog.pg_namespace ON pg_namespace.oid = connamespace \
+               WHERE nspname = $1 AND conname = $2)";
+    exists(client, sql, schema, name).await
+}
+
+async fn exists(client: &Client, sql: &str, schema: &str, name: &str) -> Result<bool, tokio_postgres::Error> {
+    let rows = client.query_typed(sql, &[(&schema, Type::TEXT), (&name, Type::TEXT)]).await?;
+    rows.first().map_or(Ok(false), |row| row.try_get(0))
+}

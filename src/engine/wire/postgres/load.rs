@@ -1,0 +1,358 @@
+//! Loads a population: parallel binary copies, then keys, statistics and a count of every table.
+//!
+//! Each part of the population is one transaction that first notes the part, so that an interrupted load goes on where
+//! it was, and no part comes twice. Two advisory locks keep loads apart: one is held by the loading process, the other
+//! is shared by each of its writing transactions, which may outlive it at the server for a while. Where a dialect has
+//! no such locks, the loading process holds a row that it has not committed, and its successor's notes wait for those
+//! that outlive it.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::SinkExt;
+use futures_util::future::try_join_all;
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::bulk::{self, CopyRows};
+use super::catalog;
+use super::connect::Target;
+use super::failure::of_command;
+use super::procedures;
+use super::schema::Schema;
+use crate::engine::Error;
+use crate::engine::dialect::{Dialect, Guard};
+use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables, side_by_side};
+use crate::engine::sql::WorkloadSql;
+use crate::engine::sql::script::Named;
+use crate::result::{LoadReport, Manifest, Procedures};
+use crate::workload::{Part, Population, Rows, Table};
+
+/// Creates and fills the tables, or goes on with an interrupted load of the same manifest.
+pub async fn load<P: Population>(
+    target: &Target,
+    sql: &WorkloadSql,
+    manifest: &Manifest,
+    population: &P,
+    jobs: usize,
+    told: LoadObserver<'_>,
+) -> Result<LoadReport, Error> {
+    let jobs = jobs.max(1);
+    let mut phases = Phases::new(told);
+    let guard = target.connect(&[]).await?;
+    let (schema, dialect) = (target.schema(sql.name), sql.dialect);
+    let claimed = claim(&guard, &schema, dialect).await?;
+    let client = target.connect(&[]).await?;
+
+    phases.begin("schema");
+    // Transactions of a load that was killed may still be at work.
+    step(&client, &schema, dialect, Lock::Alone, "cannot begin to load", async || Ok(())).await?;
+    prepare(&client, &schema, sql, manifest).await?;
+    if !claimed {
+        claim(&guard, &schema, dialect).await?;
+    }
+
+    let parts = population.parts();
+    let open = phases.open_parts(sql.tables, &parts, &catalog::parts(&client, &schema).await?)?;
+    phases.begin("rows");
+    let (to, name, from) = (target.clone(), sql.name, population.clone());
+    phases.bring(open, jobs, async move |share: &Share| copy_parts(&to, name, dialect, &from, share).await).await?;
+
+    phases.begin("keys");
+    let mut clients = try_join_all((0..jobs).map(|_| target.connect(&[]))).await?;
+    let keys = sql.keys();
+    let make =
+        async |client: &mut Client, key: &Named<'_>| declare(client, &schema, dialect, key, Declared::Index).await;
+    side_by_side(&mut clients, &keys, make).await?;
+    if manifest.foreign_keys {
+        phases.begin("foreign keys");
+        // Each locks two tables, so side by side they would only get in each other's way.
+        for key in &sql.foreign_keys() {
+            declare(&client, &schema, dialect, key, Declared::Constraint).await?;
+        }
+    }
+    if dialect.procedures {
+        phases.begin("procedures");
+        let create = async || client.batch_execute(&schema.sql(sql.procedures())).await;
+        step(&client, &schema, dialect, Lock::Shared, "cannot create the procedures", create).await?;
+    }
+
+    phases.begin("statistics");
+    let analyze = async |client: &mut Client, (_, table): &(usize, &str)| {
+        let done = client.batch_execute(&statistics(dialect, &schema, table)).await;
+        done.map_err(|error| of_command(&format!("cannot analyze {table}"), &error))
+    };
+    let expected = rows_of_tables(&parts);
+    let expected = |table: usize| expected.get(&table).copied().unwrap_or(0);
+    let mut tables: Vec<(usize, &str)> = sql.tables.iter().map(|table| table.name).enumerate().collect();
+    tables.sort_by_key(|(number, _)| std::cmp::Reverse(expected(*number)));
+    side_by_side(&mut clients, &tables, analyze).await?;
+
+    phases.begin("verify");
+    for (number, table) in sql.tables.iter().enumerate() {
+        let rows = count(&client, &schema, table.name).await?;
+        counted_among_others(table.name, rows, expected(number))?;
+        phases.report.tables.push((table.name.to_owned(), rows));
+    }
+    phases.report.database_bytes = catalog::bytes(&client, &schema).await?;
+    catalog::complete(&client, &schema).await?;
+    release(&guard).await?;
+    Ok(phases.end())
+}
+
+/// Makes this process the one that loads or restores, for as long as the client lives. The lock is a transaction's, not
+/// a session's, so that a pooler keeps it too; the transaction has no snapshot and holds nothing else back.
+///
+/// Whether it was: where a row of Graymark's own tables is the guard, there is none as long as there are no tables.
+pub(super) async fn claim(guard: &Client, schema: &Schema, dialect: &Dialect) -> Result<bool, Error> {
+    let failed = |error| of_command("cannot begin", &error);
+    // A loader that has just ended may hold it for a moment.
+    let settings = "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL lock_timeout = '1s'";
+    guard.batch_execute(&format!("BEGIN; {settings}")).await.map_err(failed)?;
+    let lock = match dialect.guard {
+        Guard::AdvisoryLock => {
+            format!("SELECT pg_advisory_xact_lock(hashtext('graymark load'), hashtext({}))", schema.literal())
+        }
+        Guard::Row => {
+            format!("INSERT INTO {schema}.graymark_parts (table_name, number, rows) VALUES ('graymark guard', 0, 0)")
+        }
+    };
+    match guard.batch_execute(&lock).await {
+        Ok(()) => Ok(true),
+        Err(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => Err(Error::Database(format!(
+            "another load or restore of {} is running in this database: wait for it or stop it",
+            schema.name()
+        ))),
+        Err(error)
+            if dialect.guard == Guard::Row
+                && [SqlState::UNDEFINED_TABLE, SqlState::INVALID_SCHEMA_NAME]
+                    .iter()
+                    .any(|missing| error.code() == Some(missing)) =>
+        {
+            guard.batch_execute("ROLLBACK").await.map(|()| false).map_err(failed)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// Has the server look at a table for its plans.
+pub(super) fn statistics(dialect: &Dialect, schema: &Schema, table: &str) -> String {
+    dialect.statistics.replace("{table}", &format!("{schema}.{table}"))
+}
+
+/// Lets others load or restore, before the client is gone.
+pub(super) async fn release(guard: &Client) -> Result<(), Error> {
+    guard.batch_execute("ROLLBACK").await.map_err(|error| of_command("cannot end", &error))
+}
+
+/// How a transaction holds the lock of a load's steps.
+#[derive(Clone, Copy)]
+pub(super) enum Lock {
+    /// As one of the steps.
+    Shared,
+    /// When all of them have ended.
+    Alone,
+}
+
+/// Begins a transaction that holds the lock of a load's steps.
+pub(super) async fn begin(
+    client: &Client,
+    schema: &Schema,
+    dialect: &Dialect,
+    lock: Lock,
+) -> Result<(), tokio_postgres::Error> {
+    if dialect.guard == Guard::Row {
+        return client.batch_execute("BEGIN").await;
+    }
+    let function = match lock {
+        Lock::Shared => "pg_advisory_xact_lock_shared",
+        Lock::Alone => "pg_advisory_xact_lock",
+    };
+    client
+        .batch_execute(&format!("BEGIN; SELECT {function}(hashtext('graymark step'), hashtext({}))", schema.literal()))
+        .await
+}
+
+/// Does something in a transaction that holds the lock of a load's steps. `what` it cannot do is said in the error.
+pub(super) async fn step(
+    client: &Client,
+    schema: &Schema,
+    dialect: &Dialect,
+    lock: Lock,
+    what: &str,
+    work: impl AsyncFnOnce() -> Result<(), tokio_postgres::Error>,
+) -> Result<(), Error> {
+    let whole = async || {
+        begin(client, schema, dialect, lock).await?;
+        work().await?;
+        client.batch_execute("COMMIT").await
+    };
+    whole().await.map_err(|error| of_command(what, &error))
+}
+
+/// Creates the tables, or sees that what is there is of the same manifest and unfinished.
+async fn prepare(client: &Client, schema: &Schema, sql: &WorkloadSql, manifest: &Manifest) -> Result<(), Error> {
+    if goes_on(catalog::database_state(client, schema, sql).await?, manifest)? {
+        return Ok(());
+    }
+    catalog::create(client, schema, sql, manifest).await
+}
+
+/// Copies parts of the population until there are no more, or the load is stopped.
+async fn copy_parts<P: Population>(
+    target: &Target,
+    workload: &'static str,
+    dialect: &Dialect,
+    population: &P,
+    share: &Share,
+) -> Result<(), Error> {
+    let client = target.connect(&[]).await?;
+    let schema = target.schema(workload);
+    let (mut rows, tables) = (population.rows(), population.tables());
+    while let Some(part) = share.take() {
+        let to = Copying { client: &client, schema: &schema, dialect, table: &tables[part.table], stop: &share.stop };
+        match to.part(&mut rows, part).await? {
+            Copied::Now { bytes } => share.brought(part, bytes),
+            Copied::Before => share.resumed(part),
+            Copied::Stopped => break,
+        }
+    }
+    Ok(())
+}
+
+/// What came of a part.
+enum Copied {
+    /// This load brought it.
+    Now { bytes: u64 },
+    /// One that was killed brought it, and its transaction ended just now.
+    Before,
+    /// The load was stopped.
+    Stopped,
+}
+
+/// Where the rows of a part go.
+struct Copying<'a> {
+    client: &'a Client,
+    schema: &'a Schema,
+    dialect: &'a Dialect,
+    table: &'a Table,
+    stop: &'a AtomicBool,
+}
+
+impl Copying<'_> {
+    /// Copies one part in one transaction, which notes it first.
+    async fn part(&self, rows: &mut impl Rows, part: &Part) -> Result<Copied, Error> {
+        let name = self.table.name;
+        let failed = |error| of_command(&format!("cannot load {name}"), &error);
+        let noted = self.note(part).await.map_err(failed)?;
+        if !noted {
+            return Ok(Copied::Before);
+        }
+        let sent = self.send_rows(rows, part).await.map_err(failed)?;
+        let whole = sent.is_some_and(|(_, rows)| rows == part.rows);
+        self.client.batch_execute(if whole { "COMMIT" } else { "ROLLBACK" }).await.map_err(failed)?;
+        match sent {
+            None => Ok(Copied::Stopped),
+            Some((bytes, _)) if whole => Ok(Copied::Now { bytes }),
+            Some((_, rows)) => Err(Error::Database(format!(
+                "part {} of {name} came to {rows} rows instead of {}",
+                part.number, part.rows
+            ))),
+        }
+    }
+
+    /// Begins a transaction with the note of a part. False, and no transaction, if the part is noted already.
+    async fn note(&self, part: &Part) -> Result<bool, tokio_postgres::Error> {
+        begin(self.client, self.schema, self.dialect, Lock::Shared).await?;
+        let note = format!("INSERT INTO {}.graymark_parts (table_name, number, rows) VALUES ($1, $2, $3)", self.schema);
+        let (name, number, rows) = (self.table.name, part.number.cast_signed(), part.rows.cast_signed());
+        let values: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&name, Type::TEXT), (&number, Type::INT4), (&rows, Type::INT8)];
+        match self.client.execute_typed(&note, &values).await {
+            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+                self.client.batch_execute("ROLLBACK").await.map(|()| false)
+            }
+            done => done.map(|_| true),
+        }
+    }
+
+    /// Sends the rows of a part. Bytes sent and rows taken, or none if the load was stopped, which aborts the copy.
+    async fn send_rows(&self, rows: &mut impl Rows, part: &Part) -> Result<Option<(u64, u64)>, tokio_postgres::Error> {
+        let mut bytes = 0;
+        let mut encoder = CopyRows::new(self.table.columns.len());
+        let mut sink = pin!(self.client.copy_in(&bulk::statement(self.schema, self.table)).await?);
+        for unit in 0..part.units {
+            rows.write(part, unit, &mut encoder);
+            if let Some(chunk) = encoder.chunk() {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Ok(None);
+                }
+                bytes += chunk.len() as u64;
+                sink.feed(chunk).await?;
+            }
+        }
+        let last = encoder.finish();
+        bytes += last.len() as u64;
+        sink.feed(last).await?;
+        Ok(Some((bytes, sink.finish().await?)))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Declared {
+    Index,
+    Constraint,
+}
+
+/// Makes a key, unless it is there already.
+async fn declare(
+    client: &Client,
+    schema: &Schema,
+    dialect: &Dialect,
+    key: &Named<'_>,
+    kind: Declared,
+) -> Result<(), Error> {
+    let failed = |error| of_command(&format!("cannot declare {}", key.name), &error);
+    let is_there = async || match kind {
+        Declared::Index => catalog::has_index(client, schema.name(), key.name).await,
+        Declared::Constraint => catalog::has_constraint(client, schema.name(), key.name).await,
+    };
+    if is_there().await.map_err(failed)? {
+        return Ok(());
+    }
+    let make = async || {
+        client.batch_execute(dialect.before_index).await?;
+        client.batch_execute(&schema.sql(key.sql)).await
+    };
+    step(client, schema, dialect, Lock::Shared, &format!("cannot declare {}", key.name), make).await
+}
+
+/// Rows of a table, counted.
+pub(super) async fn count(client: &Client, schema: &Schema, table: &str) -> Result<u64, Error> {
+    let failed = |error| of_command(&format!("cannot count {table}"), &error);
+    let rows = client.query_typed(&format!("SELECT count(*) FROM {schema}.{table}"), &[]).await.map_err(failed)?;
+    let count: Option<i64> = rows.first().map(|row| row.try_get(0)).transpose().map_err(failed)?;
+    Ok(count.unwrap_or(0).unsigned_abs())
+}
+
+/// Makes the procedures of a complete load anew, in one transaction. They are dropped first, for one that returns
+/// something else cannot be replaced.
+pub async fn renew_procedures(target: &Target, sql: &WorkloadSql) -> Result<(), Error> {
+    let (schema, dialect) = (target.schema(sql.name), sql.dialect);
+    let guard = target.connect(&[]).await?;
+    claim(&guard, &schema, dialect).await?;
+    let client = target.connect(&[]).await?;
+    let text = format!("{}\n{}", schema.sql(sql.drop_procedures()), schema.sql(sql.procedures()));
+    let renew = async || client.batch_execute(&text).await;
+    step(&client, &schema, dialect, Lock::Alone, "cannot make the procedures anew", renew).await?;
+    release(&guard).await?;
+    match procedures::compare(&client, &schema, sql).await? {
+        Procedures::Other(names) => Err(Error::Database(format!(
+            "Graymark's procedures are there, and others of the same names beside them ({}), which might be called instead: look at \
+             `\\df {schema}.*` in psql, and remove or rename those",
+            names.join(", ")
+        ))),
+        _ => Ok(()),
+    }
+}

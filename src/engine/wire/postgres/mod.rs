@@ -1,0 +1,301 @@
+//! PostgreSQL: one that is there, or a private one that Graymark starts.
+
+pub mod bulk;
+mod catalog;
+mod check;
+pub mod connect;
+mod connection;
+mod failure;
+mod load;
+pub mod local;
+mod maintain;
+mod numeric;
+mod observe;
+mod pgpass;
+pub mod procedures;
+mod read;
+mod removal;
+mod reply;
+mod restore;
+mod scan;
+pub mod schema;
+mod tls;
+mod warm;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+pub use connection::Connection;
+use schema::Schema;
+use tokio_postgres::Client;
+
+use crate::engine::ConnectOptions;
+use crate::engine::address;
+use crate::engine::dialect::Dialect;
+use crate::engine::options::private_settings;
+use crate::engine::seed::Reading;
+use crate::engine::server::{self, cpu};
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::result::Isolation;
+use crate::result::Procedures;
+use crate::result::scan::{CacheState, Scanned};
+use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::url::DatabaseUrl;
+use crate::workload::trace::Trace;
+use crate::workload::value::RowSink;
+use crate::workload::{Table, Workload};
+
+/// A PostgreSQL database.
+#[derive(Debug)]
+pub struct Postgres {
+    target: connect::Target,
+    server: Option<server::postgres::Server>,
+    /// The server's main process, if it runs on this machine and is not ours.
+    postmaster: Option<u32>,
+    identity: Identity,
+    dialect: &'static Dialect,
+    via: Via,
+    isolation: Isolation,
+}
+
+impl Postgres {
+    /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing
+    /// is written to the database.
+    pub async fn open(options: ConnectOptions) -> Result<Postgres, Error> {
+        let (server, shown, url, schema, asked) = match local::parse(options.url.reveal())? {
+            Some(mut wanted) => {
+                let shown = local::url(&wanted);
+                wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
+                let server = server::postgres::Server::start(&wanted.options)?;
+                let url = DatabaseUrl::from(server.url());
+                (Some(server), Some(shown), url, wanted.schema, Some(wanted.dialect))
+            }
+            None if options.settings.is_empty() => (None, None, options.url, None, None),
+            None => {
+                return Err(Error::Usage(
+                    "settings can be given to a private server only (postgres:local): set them at the server that is there"
+                        .to_owned(),
+                ));
+            }
+        };
+        // A private server is told nothing by the environment that is meant for others.
+        let target = match &server {
+            Some(_) => connect::Target::parse(url.reveal(), &|_| None)?.in_schema(schema),
+            None => connect::Target::parse(url.reveal(), &address::environment)?,
+        };
+        let dialect = asked.unwrap_or(target.dialect);
+        let via = WorkloadSql::via(dialect, options.via)?;
+        let isolation = dialect.isolation.unwrap_or(options.isolation);
+        if target.pooler && isolation != Isolation::ReadCommitted {
+            return Err(Error::Usage(
+                "through a pooler (pooler=on) sessions keep the server's isolation level: leave the level out and set \
+                 default_transaction_isolation at the database"
+                    .to_owned(),
+            ));
+        }
+        let client = target.connect(&[]).await?;
+        let (version, backend) = target.in_time(about(&client)).await?;
+        let postmaster = match &server {
+            None if target.is_local() => {
+                u32::try_from(backend).ok().and_then(|backend| cpu::parent_of(backend, "postgres"))
+            }
+            _ => None,
+        };
+        let identity = Identity { name: "PostgreSQL".to_owned(), version, url: shown.unwrap_or_else(|| target.url()) };
+        Ok(Postgres { target, server, postmaster, identity, dialect, via, isolation })
+    }
+
+    /// The private server, if this is one.
+    pub fn server(&self) -> Option<&server::postgres::Server> {
+        self.server.as_ref()
+    }
+
+    /// The server's main process, if it runs on this machine.
+    fn main_process(&self) -> Option<u32> {
+        match &self.server {
+            Some(server) => server.pid(),
+            None => self.postmaster,
+        }
+    }
+
+    async fn client(&self) -> Result<Client, Error> {
+        self.target.connect(&[]).await
+    }
+
+    /// The workload's SQL in this database's dialect.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
+    }
+
+    /// The schema of a workload's tables.
+    fn schema<W: Workload>(&self) -> Schema {
+        self.target.schema(W::NAME)
+    }
+}
+
+/// The server's version and the process that serves this client.
+async fn about(client: &Client) -> Result<(String, i32), Error> {
+    let failed = |error| failure::of_command("cannot ask for the server's version", &error);
+    let sql = "SELECT current_setting('server_version'), pg_backend_pid()";
+    let rows = client.query_typed(sql, &[]).await.map_err(failed)?;
+    let row = rows.first().ok_or_else(|| Error::Database("the server does not tell its version".to_owned()))?;
+    Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?))
+}
+
+impl<W: SqlWorkload> Engine<W> for Postgres {
+    type Session = W::Session<Connection>;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.target.warnings
+    }
+
+    fn via(&self) -> Via {
+        self.via
+    }
+
+    fn isolation(&self) -> &str {
+        self.isolation.words()
+    }
+
+    fn blocking(&self) -> bool {
+        false
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        match &self.server {
+            Some(server) => Some(server.data().to_owned()),
+            // A postmaster works in its data directory.
+            None => std::fs::read_link(format!("/proc/{}/cwd", self.postmaster?)).ok(),
+        }
+    }
+
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Postgres as Engine<W>>::data_directory(self).map(|data| data.join("pg_wal"))
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let client = self.target.connect(&[("default_transaction_isolation", self.isolation.words())]).await?;
+        let mut settings = check::settings(&client, &self.schema::<W>(), &self.sql::<W>()).await?;
+        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        Ok(settings)
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        match &self.server {
+            Some(server) => server.cpu_seconds(),
+            None => self.postmaster.and_then(cpu::seconds),
+        }
+    }
+
+    fn server_ended(&self) -> Option<String> {
+        self.server.as_ref().and_then(|server| server.ended())
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self, self.schema::<W>())
+    }
+
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
+        catalog::database_state(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await
+    }
+
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told).await
+    }
+
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        match self.via {
+            Via::Statements => Ok(Procedures::Unused),
+            Via::Procedures => procedures::compare(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await,
+        }
+    }
+
+    async fn renew_procedures(&self) -> Result<(), Error> {
+        load::renew_procedures(&self.target, &self.sql::<W>()).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore(&self.target, &self.sql::<W>(), manifest, population, told).await
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        removal::drop_tables(&self.target, &self.sql::<W>()).await
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), told).await
+    }
+
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        load::count(&self.client().await?, &self.schema::<W>(), table).await.map(Some)
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(&self.client().await?, &self.schema::<W>(), traces).await
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
+        maintain::maintain(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), kind).await
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<MaintenanceOutcome, Error> {
+        warm::at_random::<W>(&self.client().await?, &self.schema::<W>(), population, seed, told).await
+    }
+
+    async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
+        scan::empty_caches(self, all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        scan::scan(&self.client().await?, &self.schema::<W>(), table).await
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        read::read(&self.client().await?, &self.schema::<W>(), reading, sink).await.map(|()| true)
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        scan::table_bytes(&self.client().await?, &self.schema::<W>(), W::TABLES).await
+    }
+
+    async fn answers(&self) -> bool {
+        self.target.answers().await
+    }
+
+    fn abandon(&self) {
+        self.server.iter().for_each(server::Server::abandon);
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let commands = self.sql::<W>().commands(self.via)?;
+        let (schema, isolation) = (self.schema::<W>(), self.isolation.words());
+        let connection = Connection::open(&self.target, &schema, self.dialect, &commands, isolation).await?;
+        Ok(W::session(connection, self.via))
+    }
+}

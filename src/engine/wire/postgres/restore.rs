@@ -1,0 +1,162 @@
+//! Takes back what transactions did to a loaded population, in one transaction; then leaves the tables as a load leaves
+//! them, vacuumed and analyzed; then verifies.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::time::Instant;
+
+use futures_util::SinkExt;
+use futures_util::future::try_join_all;
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+use super::bulk::CopyRows;
+use super::connect::Target;
+use super::failure::of_command;
+use super::load::{self, Lock, claim, release};
+use super::schema::Schema;
+use super::{catalog, check};
+use crate::engine::Error;
+use crate::engine::dialect::Dialect;
+use crate::engine::load::side_by_side;
+use crate::engine::sql::WorkloadSql;
+use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
+use crate::engine::sql::script::Named;
+use crate::result::{LoadStep, Manifest, RestoreReport};
+use crate::workload::{Population, Rows};
+
+/// Keys that are fetched at once.
+const BATCH: usize = 20_000;
+
+/// Tables that are vacuumed, and conditions that are verified, at the same time.
+const SIDE_BY_SIDE: usize = 4;
+
+/// What holds for the transaction: others who write are not waited for long, sorts and temporary tables have some
+/// memory, and plans with costs in the millions are not compiled.
+const SETTINGS: &str =
+    "SET LOCAL lock_timeout = '5s'; SET LOCAL work_mem = '64MB'; SET LOCAL temp_buffers = '64MB'; SET LOCAL jit = off";
+
+/// Restores the population of `manifest`.
+pub async fn restore<P: Population>(
+    target: &Target,
+    sql: &WorkloadSql,
+    manifest: &Manifest,
+    population: &P,
+    told: &(dyn Fn(LoadStep) + Send + Sync),
+) -> Result<RestoreReport, Error> {
+    let script = Script::of(sql.tables, sql.restore()?, sql.consistency())?;
+    let guard = target.connect(&[]).await?;
+    let schema = target.schema(sql.name);
+    claim(&guard, &schema, sql.dialect).await?;
+    let client = target.connect(&[]).await?;
+    restorable(&catalog::database_state(&client, &schema, sql).await?, manifest)?;
+    let parts = Parts::of(population);
+    let mut progress = Progress::new(sql.tables, told);
+
+    undo(&client, &schema, sql.dialect, &script, &parts, &mut population.rows(), &mut progress)
+        .await
+        .map_err(|error| refused(&error))?;
+    progress.phase("undo");
+
+    let mut clients = try_join_all((0..SIDE_BY_SIDE).map(|_| target.connect(&[]))).await?;
+    // Also if nothing was undone: transactions that were rolled back, or a restore that was killed here, leave dead
+    // rows behind.
+    progress.step("vacuum");
+    let mut tables: Vec<usize> = (0..sql.tables.len()).collect();
+    tables.sort_by_key(|table| std::cmp::Reverse(parts.rows(*table)));
+    let vacuum = async |client: &mut Client, table: &usize| {
+        let name = sql.tables[*table].name;
+        let done = client.batch_execute(&load::statistics(sql.dialect, &schema, name)).await;
+        done.map_err(|error| of_command(&format!("cannot vacuum {name}"), &error))
+    };
+    side_by_side(&mut clients, &tables, vacuum).await?;
+    progress.phase("vacuum");
+
+    progress.step("verify");
+    let began = Instant::now();
+    let counted = RefCell::new(vec![0; sql.tables.len()]);
+    let count = async |client: &mut Client, table: &usize| {
+        let rows = load::count(client, &schema, sql.tables[*table].name).await?;
+        counted.borrow_mut()[*table] = rows;
+        Ok(())
+    };
+    side_by_side(&mut clients, &tables, count).await?;
+    progress.found(parts.cardinality(sql.tables, &counted.borrow(), began.elapsed().as_secs_f64()));
+    let found = RefCell::new(BTreeMap::new());
+    let conditions: Vec<_> = script.conditions.iter().enumerate().collect();
+    let check = async |client: &mut Client, (place, condition): &(usize, &Named<'static>)| {
+        let finding = check::condition_holds(client, &schema, condition).await?;
+        found.borrow_mut().insert(*place, finding);
+        Ok(())
+    };
+    side_by_side(&mut clients, &conditions, check).await?;
+    found.into_inner().into_values().for_each(|finding| progress.found(finding));
+    progress.phase("verify");
+    release(&guard).await?;
+    Ok(progress.end())
+}
+
+fn refused(error: &tokio_postgres::Error) -> Error {
+    if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+        return Error::Database(
+            "someone is writing to the tables: end the run that is going on, then restore".to_owned(),
+        );
+    }
+    of_command("cannot restore", error)
+}
+
+async fn undo(
+    client: &Client,
+    schema: &Schema,
+    dialect: &Dialect,
+    script: &Script,
+    parts: &Parts,
+    rows: &mut impl Rows,
+    progress: &mut Progress<'_>,
+) -> Result<(), tokio_postgres::Error> {
+    // The server may still be at work on the transaction of a restore that was killed.
+    load::begin(client, schema, dialect, Lock::Alone).await?;
+    client.batch_execute(SETTINGS).await?;
+    for (statement, step) in &script.steps {
+        progress.step(statement.name);
+        let sql = schema.sql(statement.sql);
+        match step {
+            Step::Prepare => client.batch_execute(&sql).await?,
+            Step::Undo(table) => progress.undone(*table, client.execute_typed(&sql, &[]).await?),
+            Step::Generate(made) => generate(client, &sql, made, parts, rows).await?,
+        }
+    }
+    progress.step("commit");
+    client.batch_execute("COMMIT").await
+}
+
+/// Copies the generated rows for the keys that a query returns, a batch at a time: there may be more keys than memory.
+async fn generate(
+    client: &Client,
+    sql: &str,
+    made: &Generated,
+    parts: &Parts,
+    rows: &mut impl Rows,
+) -> Result<(), tokio_postgres::Error> {
+    let columns = made.columns.join(", ");
+    let copy = format!("COPY pg_temp.{} ({columns}) FROM STDIN (FORMAT binary)", made.into);
+    client.batch_execute(&format!("DECLARE wanted NO SCROLL CURSOR FOR {sql}")).await?;
+    loop {
+        let keys = client.query_typed(&format!("FETCH {BATCH} FROM wanted"), &[]).await?;
+        if keys.is_empty() {
+            return client.batch_execute("CLOSE wanted").await;
+        }
+        let mut encoder = CopyRows::new(made.columns.len());
+        let mut sink = pin!(client.copy_in(&copy).await?);
+        for key in &keys {
+            let Some((part, unit)) = parts.find(made.table, key.try_get(0)?, key.try_get(1)?) else { continue };
+            rows.write(part, unit, &mut made.pick(&mut encoder));
+            if let Some(chunk) = encoder.chunk() {
+                sink.feed(chunk).await?;
+            }
+        }
+        sink.feed(encoder.finish()).await?;
+        sink.finish().await?;
+    }
+}

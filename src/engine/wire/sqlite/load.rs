@@ -1,0 +1,253 @@
+//! Loading a population: one writer, a transaction a part, resumable after an end at any moment.
+//!
+//! While it loads, the file has a rollback journal and is this program's alone. New pages are then written once, where
+//! a write-ahead log would write them twice; and whatever kills the program, the next one rolls back the part that was
+//! under way. The journal that was asked for is set at the end.
+
+use std::path::Path;
+use std::sync::mpsc::Receiver;
+
+use rusqlite::{CachedStatement, Connection};
+
+use super::Sqlite;
+use super::bulk::{self, Batch};
+use super::catalog::{self, Loaded};
+use super::connection::{self, Bound};
+use crate::engine::Error;
+use crate::engine::load::{LoadObserver, Phases, counted, goes_on_or_name, rows_of_tables};
+use crate::engine::sql::WorkloadSql;
+use crate::engine::sql::script::{self, Named};
+use crate::result::{LoadReport, Manifest};
+use crate::workload::value::{RowSink, Value};
+use crate::workload::{Part, Population, Table};
+
+/// Page cache while loading, in KiB. Rows come in the order of their keys, so a large one would only hold what is
+/// written once; indexes are sorted in as much memory again.
+const CACHE_KIB: i64 = 16 * 1_024;
+
+/// Rows of each index that the statistics look at: enough for the planner at any scale.
+const ANALYSIS_LIMIT: i64 = 1_000;
+
+/// Marks the lines of a schema that stand only if foreign keys are asked for.
+const FOREIGN_KEY_LINE: &str = "-- only with foreign keys";
+
+/// Why a load cannot go on.
+enum Stop {
+    Sqlite(rusqlite::Error),
+    Said(Error),
+}
+
+impl From<rusqlite::Error> for Stop {
+    fn from(error: rusqlite::Error) -> Self {
+        Stop::Sqlite(error)
+    }
+}
+
+/// Loads a population into a file, or goes on with one that was interrupted.
+pub(super) async fn load(
+    sql: &WorkloadSql,
+    sqlite: &Sqlite,
+    manifest: &Manifest,
+    population: &impl Population,
+    told: LoadObserver<'_>,
+) -> Result<LoadReport, Error> {
+    let connection = connection::create(&sqlite.options)?;
+    let mut load = Load { connection: &connection, file: &sqlite.options.file, phases: Phases::new(told) };
+    let done = load.run(sql, manifest, population).await;
+    let report = load.phases.end();
+    // Closing gives the file free again.
+    let closed = connection.close().map_err(|(_, error)| Stop::from(error));
+    match done.and(closed) {
+        Ok(()) => {}
+        Err(Stop::Said(Error::Usage(why))) => {
+            return Err(Error::Usage(format!("{}: {why}", sqlite.options.file.display())));
+        }
+        Err(Stop::Said(Error::Database(why))) => {
+            return Err(Error::Database(format!("{}: {why}", sqlite.options.file.display())));
+        }
+        Err(Stop::Said(error)) => return Err(error),
+        Err(Stop::Sqlite(error)) => return Err(sqlite.explain(error)),
+    }
+    connection::configure(&connection::open(&sqlite.options)?, &sqlite.options, manifest.foreign_keys)?;
+    Ok(report)
+}
+
+struct Load<'a> {
+    connection: &'a Connection,
+    file: &'a Path,
+    phases: Phases<'a>,
+}
+
+impl Load<'_> {
+    async fn run(&mut self, sql: &WorkloadSql, manifest: &Manifest, population: &impl Population) -> Result<(), Stop> {
+        let database_state = catalog::database_state(sql, self.connection, self.file)?;
+        let resumes = goes_on_or_name(&database_state, manifest, "another file").map_err(Stop::Said)?;
+        self.connection.pragma_update_and_check(None, "journal_mode", "truncate", |_| Ok(()))?;
+        self.connection.pragma_update_and_check(None, "locking_mode", "exclusive", |_| Ok(()))?;
+        self.connection.pragma_update(None, "synchronous", "full")?;
+        self.connection.pragma_update(None, "foreign_keys", false)?;
+        self.connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+
+        let (tables, keys): (Vec<_>, Vec<_>) = script::statements(sql.schema(manifest))
+            .into_iter()
+            .partition(|statement| !statement.notes.contains_key("phase"));
+        if !resumes {
+            self.phases.begin("schema");
+            self.create(sql, &tables, manifest)?;
+        }
+        self.phases.begin("rows");
+        self.parts(sql, population).await?;
+        self.phases.begin("keys");
+        self.keys(&keys)?;
+        if manifest.foreign_keys {
+            self.phases.begin("foreign keys");
+            self.foreign_keys()?;
+        }
+        self.phases.begin("statistics");
+        self.statistics()?;
+        self.phases.begin("verify");
+        self.verify(sql, population)?;
+        self.phases.finish();
+        Ok(catalog::complete(self.connection)?)
+    }
+
+    fn create(&mut self, sql: &WorkloadSql, tables: &[Named<'_>], manifest: &Manifest) -> Result<(), Stop> {
+        let transaction = self.connection.unchecked_transaction()?;
+        for table in tables {
+            let kept = |line: &&str| manifest.foreign_keys || !line.contains(FOREIGN_KEY_LINE);
+            let sql: Vec<&str> = table.sql.lines().filter(kept).collect();
+            transaction.execute_batch(&sql.join("\n"))?;
+        }
+        catalog::write(sql, &transaction, manifest)?;
+        Ok(transaction.commit()?)
+    }
+
+    async fn parts(&mut self, sql: &WorkloadSql, population: &impl Population) -> Result<(), Stop> {
+        let loaded = catalog::parts(self.connection)?;
+        self.phases.resumed(loaded.values().map(|part| part.rows).sum(), loaded.values().map(|part| part.bytes).sum());
+        let is_open = |part: &Part| {
+            let table = table(sql, population.tables(), part.table)?;
+            Ok::<_, Stop>((!loaded.contains_key(&(table.name.to_owned(), part.number))).then_some((table, *part)))
+        };
+        let open: Vec<(&Table, Part)> =
+            population.parts().iter().filter_map(|part| is_open(part).transpose()).collect::<Result<_, _>>()?;
+        let made = bulk::start(population, open.iter().map(|(_, part)| *part).collect()).map_err(Stop::Said)?;
+        for (table, part) in &open {
+            let Loaded { rows, bytes } = self.part(table, part, &made).await?;
+            self.phases.brought(rows, bytes);
+        }
+        Ok(())
+    }
+
+    async fn part(&self, table: &Table, part: &Part, made: &Receiver<Batch>) -> Result<Loaded, Stop> {
+        let transaction = self.connection.unchecked_transaction()?;
+        let mut sink = Insert::new(self.connection.prepare_cached(&insert(table))?);
+        loop {
+            let gone = |_| Stop::Said(Error::Database("the thread that makes rows has ended: load again".to_owned()));
+            let batch = made.recv().map_err(gone)?;
+            batch.pour(&mut sink);
+            if let Some(error) = sink.failed.take() {
+                return Err(error.into());
+            }
+            if batch.is_last {
+                break;
+            }
+            // Others on this thread, such as an interrupt, get their turn.
+            tokio::task::yield_now().await;
+        }
+        let loaded = sink.loaded;
+        drop(sink);
+        catalog::add_part(self.connection, table.name, part.number, loaded)?;
+        transaction.commit()?;
+        Ok(loaded)
+    }
+
+    fn keys(&mut self, keys: &[Named<'_>]) -> Result<(), Stop> {
+        for key in keys {
+            let there = self.connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?1")?.exists([key.name])?;
+            if !there {
+                self.connection.execute_batch(key.sql)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn foreign_keys(&mut self) -> Result<(), Stop> {
+        let mut check = self.connection.prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")?;
+        let mut broken = check.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        match broken.next().transpose()? {
+            None => Ok(()),
+            Some((child, parent)) => Err(Stop::Said(Error::Database(format!(
+                "a row of {child} refers to a row of {parent} that is not there: drop the tables and load again"
+            )))),
+        }
+    }
+
+    fn statistics(&mut self) -> Result<(), Stop> {
+        self.connection.pragma_update_and_check(None, "analysis_limit", ANALYSIS_LIMIT, |_| Ok(()))?;
+        Ok(self.connection.execute_batch("ANALYZE")?)
+    }
+
+    fn verify(&mut self, sql: &WorkloadSql, population: &impl Population) -> Result<(), Stop> {
+        for (number, wanted) in rows_of_tables(&population.parts()) {
+            let table = table(sql, population.tables(), number)?;
+            let sql = format!("SELECT count(*) FROM {}", table.name);
+            let found = self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0))? as u64;
+            counted(table.name, found, wanted).map_err(Stop::Said)?;
+            self.phases.report.tables.push((table.name.to_owned(), found));
+        }
+        let pages: i64 = self.connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+        let page_size: i64 = self.connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        self.phases.report.database_bytes = Some((pages * page_size) as u64);
+        Ok(())
+    }
+}
+
+fn table(sql: &WorkloadSql, tables: &'static [Table], number: usize) -> Result<&'static Table, Stop> {
+    let why = || {
+        Stop::Said(Error::Database(format!(
+            "the population has rows for table {number}, which {} does not have",
+            sql.name
+        )))
+    };
+    tables.get(number).ok_or_else(why)
+}
+
+fn insert(table: &Table) -> String {
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
+    format!("INSERT INTO {} ({}) VALUES ({})", table.name, columns.join(", "), places.join(", "))
+}
+
+/// Writes rows through an `INSERT`. After a failure it takes nothing more.
+pub(super) struct Insert<'a> {
+    statement: CachedStatement<'a>,
+    column: usize,
+    loaded: Loaded,
+    pub(super) failed: Option<rusqlite::Error>,
+}
+
+impl<'a> Insert<'a> {
+    /// Over a statement with a parameter for each column.
+    pub(super) fn new(statement: CachedStatement<'a>) -> Self {
+        Insert { statement, column: 0, loaded: Loaded { rows: 0, bytes: 0 }, failed: None }
+    }
+}
+
+impl RowSink for Insert<'_> {
+    fn put(&mut self, value: Value<'_>) {
+        self.column += 1;
+        self.loaded.bytes += value.bytes();
+        if self.failed.is_none() {
+            self.failed = self.statement.raw_bind_parameter(self.column, Bound(value)).err();
+        }
+    }
+
+    fn end_row(&mut self) {
+        self.column = 0;
+        self.loaded.rows += 1;
+        if self.failed.is_none() {
+            self.failed = self.statement.raw_execute().err();
+        }
+    }
+}

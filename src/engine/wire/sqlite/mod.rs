@@ -1,0 +1,239 @@
+//! SQLite, in process: one connection a session, one writer at a time.
+
+mod bulk;
+mod catalog;
+mod check;
+mod connect;
+mod connection;
+mod failure;
+mod load;
+mod maintain;
+mod observe;
+mod read;
+mod removal;
+mod restore;
+mod scan;
+mod warm;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub use connect::{Journal, SqliteOptions, Synchronous};
+pub use connection::{Connection, Writer};
+
+use crate::engine::dialect::{Dialect, Wire};
+use crate::engine::seed::Reading;
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::result::scan::{CacheState, Scanned};
+use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::workload::Table;
+use crate::workload::trace::Trace;
+use crate::workload::value::RowSink;
+
+/// A SQLite database file.
+#[derive(Debug)]
+pub struct Sqlite {
+    options: SqliteOptions,
+    identity: Identity,
+    writer: Writer,
+    dialect: &'static Dialect,
+}
+
+impl Sqlite {
+    /// A file that is a database, or that can become one. Nothing is written yet.
+    pub fn open(options: SqliteOptions) -> Result<Sqlite, Error> {
+        if is_there(&options) {
+            connection::open(&options)?;
+        } else {
+            failure::check_directory(&options.file)?;
+        }
+        let identity =
+            Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
+        let dialect = Dialect::choose(Wire::Sqlite, None)?;
+        Ok(Sqlite { options, identity, writer: Writer::default(), dialect })
+    }
+
+    /// The workload's SQL.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
+    }
+
+    /// A connection to a file that must be there: opening it would otherwise make an empty one.
+    fn connect(&self) -> Result<rusqlite::Connection, Error> {
+        if !is_there(&self.options) {
+            let file = self.options.file.display();
+            return Err(Error::Database(format!("there is no database {file}: load it first, or name another file")));
+        }
+        connection::open(&self.options)
+    }
+
+    /// Whether sessions are to watch over foreign keys; they need not where none are declared.
+    fn foreign_keys(&self, sql: &WorkloadSql, connection: &rusqlite::Connection) -> Result<bool, Error> {
+        match catalog::database_state(sql, connection, &self.options.file).map_err(|error| self.explain(error))? {
+            DatabaseState::Complete(manifest) => Ok(manifest.foreign_keys),
+            DatabaseState::Nothing => Err(self.not_loaded("it holds nothing of the workload: load it first")),
+            DatabaseState::Unfinished(_) => {
+                Err(self.not_loaded("its load has not ended: load it again with the same parameters to go on"))
+            }
+            DatabaseState::Other { workload } => {
+                Err(self.not_loaded(&format!("it holds the workload {workload}: name another file")))
+            }
+            DatabaseState::Damaged { why } => {
+                Err(self.not_loaded(&format!("{why}; remove the tables with graymark drop and load again")))
+            }
+            DatabaseState::Foreign { why } => Err(self.not_loaded(&why)),
+        }
+    }
+
+    fn not_loaded(&self, why: &str) -> Error {
+        Error::Database(format!("{}: {why}", self.options.file.display()))
+    }
+
+    fn explain(&self, error: rusqlite::Error) -> Error {
+        failure::error(&self.options.file, &error)
+    }
+}
+
+fn is_there(options: &SqliteOptions) -> bool {
+    // A file that cannot even be looked at is taken to be there; opening it then says why it cannot be used.
+    options.file.try_exists().unwrap_or(true)
+}
+
+impl<W: SqlWorkload> Engine<W> for Sqlite {
+    type Session = W::Session<Connection>;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn via(&self) -> Via {
+        Via::Statements
+    }
+
+    fn isolation(&self) -> &str {
+        "serializable"
+    }
+
+    fn blocking(&self) -> bool {
+        true
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        std::path::absolute(&self.options.file).ok()?.parent().map(Path::to_owned)
+    }
+
+    /// The log is a file beside the data.
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Sqlite as Engine<W>>::data_directory(self)
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let connection = self.connect()?;
+        connection::configure(&connection, &self.options, self.foreign_keys(&self.sql::<W>(), &connection)?)?;
+        check::settings(&connection).map_err(|error| self.explain(error))
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        None
+    }
+
+    fn observer(&self) -> impl Observer {
+        observe::Watch::new(self)
+    }
+
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
+        if !is_there(&self.options) {
+            return Ok(DatabaseState::Nothing);
+        }
+        catalog::database_state(&self.sql::<W>(), &self.connect()?, &self.options.file)
+            .map_err(|error| self.explain(error))
+    }
+
+    /// SQLite has one writer, so `jobs` makes no difference.
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        _jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load(&self.sql::<W>(), self, manifest, population, told).await
+    }
+
+    async fn restore(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        restore::restore(&self.sql::<W>(), self, manifest, population, told).await
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        if !is_there(&self.options) {
+            return Ok(());
+        }
+        removal::drop_tables(&self.sql::<W>(), self, &self.connect()?)
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.sql::<W>(), self, told)
+    }
+
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let rows = self.connect()?.query_row(&sql, [], |row| row.get::<_, i64>(0));
+        rows.map(|rows| Some(rows.unsigned_abs())).map_err(|error| self.explain(error))
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects(&self.sql::<W>(), self)
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(self, traces)
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
+        maintain::maintain(&self.sql::<W>(), &self.connect()?, self.options.journal, kind)
+            .map_err(|error| self.explain(error))
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<MaintenanceOutcome, Error> {
+        warm::at_random::<W>(self, population, seed, told).await
+    }
+
+    async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
+        scan::empty_caches(&self.options.file, all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        scan::scan(&self.connect()?, table).map_err(|error| self.explain(error))
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        read::read(&self.connect()?, reading, sink).await.map(|()| true).map_err(|error| self.explain(error))
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        scan::table_bytes(&self.sql::<W>(), &self.connect()?).map_err(|error| self.explain(error))
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let statements = self.sql::<W>().commands(Via::Statements)?;
+        // The journal mode can change only while nobody writes.
+        let _writer = self.writer.lock().await;
+        let foreign_keys = self.foreign_keys(&self.sql::<W>(), &self.connect()?)?;
+        let statements = statements.into_iter().flatten().map(|command| Cow::Borrowed(command.sql)).collect();
+        let connection = Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements)?;
+        Ok(W::session(connection, Via::Statements))
+    }
+}

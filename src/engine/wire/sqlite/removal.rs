@@ -1,0 +1,71 @@
+//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and only if nothing else in
+//! the file hangs on them.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::Sqlite;
+use super::catalog::{self, TABLES, There};
+use crate::engine::sql::WorkloadSql;
+use crate::engine::{Error, ownership};
+
+/// Removes the workload's tables, their indexes and Graymark's own tables, in one transaction; then gives the space
+/// back if nothing else is in the file.
+pub(super) fn drop_tables(sql: &WorkloadSql, sqlite: &Sqlite, connection: &Connection) -> Result<(), Error> {
+    let explain = |error| sqlite.explain(error);
+    // Else the rows that refer to dropped ones would be changed as the keys say.
+    connection.pragma_update(None, "foreign_keys", false).map_err(explain)?;
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(explain)?;
+    let database_state = catalog::database_state(sql, &transaction, &sqlite.options.file).map_err(explain)?;
+    let named = |error: Error| match error {
+        Error::Database(why) => sqlite.not_loaded(&why),
+        Error::Usage(why) => Error::Usage(format!("{}: {why}", sqlite.options.file.display())),
+        other => other,
+    };
+    if !ownership::droppable(database_state).map_err(named)? {
+        return Ok(());
+    }
+    let there = catalog::there(&transaction).map_err(explain)?;
+    let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).chain(TABLES).collect();
+    let sound: Vec<&str> = views(&there).filter(|view| can_be_read(&transaction, view)).collect();
+    let mut dependents = referring(&transaction, &ours).map_err(explain)?;
+    for name in &ours {
+        transaction.execute_batch(&format!("DROP TABLE IF EXISTS {name}")).map_err(explain)?;
+    }
+    dependents
+        .extend(sound.iter().filter(|view| !can_be_read(&transaction, view)).map(|view| format!("the view {view}")));
+    if !dependents.is_empty() {
+        transaction.rollback().map_err(explain)?;
+        return Err(named(ownership::needed_by(&dependents.join(", "))));
+    }
+    transaction.commit().map_err(explain)?;
+    give_space_back(connection).map_err(explain)
+}
+
+fn views(there: &There) -> impl Iterator<Item = &str> {
+    there.iter().filter(|(_, kind)| *kind == "view").map(|(name, _)| name.as_str())
+}
+
+/// Whether SQLite finds all that a view speaks of.
+fn can_be_read(connection: &Connection, view: &str) -> bool {
+    connection.prepare(&format!("SELECT * FROM \"{}\"", view.replace('"', "\"\""))).is_ok()
+}
+
+/// Tables of others whose foreign keys refer to one of `ours`.
+fn referring(connection: &Connection, ours: &[&str]) -> rusqlite::Result<Vec<String>> {
+    let sql =
+        "SELECT s.name, k.\"table\" FROM sqlite_schema s JOIN pragma_foreign_key_list(s.name) k WHERE s.type = 'table'";
+    let mut keys = connection.prepare(sql)?;
+    let keys: Vec<(String, String)> =
+        keys.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    Ok(ownership::dependents(keys.iter().map(|(table, parent)| ("table", &**table, &**parent)), ours))
+}
+
+fn give_space_back(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    let left: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    if left == 0 {
+        connection.execute_batch("VACUUM")?;
+        connection.pragma_update_and_check(None, "wal_checkpoint", "truncate", |_| Ok(()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,139 @@
+//! What Graymark keeps in a database about the workload that it loaded there, and what it finds there.
+
+use std::collections::HashSet;
+
+use super::connect::QueryError;
+use crate::engine::server::virtuoso::PAGE;
+use crate::engine::sql::{WorkloadSql, script};
+use crate::engine::wire::odbc::driver::Connection;
+use crate::engine::wire::odbc::failure::Diagnostic;
+use crate::engine::wire::odbc::parameter::Param;
+use crate::engine::{DatabaseState, ownership};
+use crate::result::Manifest;
+
+/// The version of [`Manifest`] that this program writes and understands.
+const FORMAT: u32 = 1;
+
+pub(super) const MANIFEST: &str = "graymark_manifest";
+
+/// Makes the table, with a manifest of a load that has not ended.
+pub(super) fn write(sql: &WorkloadSql, connection: &Connection, manifest: &str) -> Result<(), Diagnostic> {
+    let name = sql.name;
+    // One row: how the population was made, as JSON, and whether all of it is there.
+    connection.execute(&format!(
+        "CREATE TABLE {name}.DBA.graymark_manifest (workload VARCHAR(40) NOT NULL, manifest VARCHAR(2000) NOT NULL, \
+         complete INTEGER NOT NULL, PRIMARY KEY (workload))"
+    ))?;
+    let mut insert = connection.prepare(&format!(
+        "INSERT INTO {name}.DBA.graymark_manifest (workload, manifest, complete) VALUES (?, ?, 0)"
+    ))?;
+    insert.set(0, 0, Param::Text(name))?;
+    insert.set(0, 1, Param::Text(manifest))?;
+    insert.execute(1)
+}
+
+/// All of the population is there.
+pub(super) fn complete(sql: &WorkloadSql, connection: &Connection) -> Result<(), Diagnostic> {
+    connection.execute(&format!("UPDATE {}.DBA.graymark_manifest SET complete = 1", sql.name)).map(|_| ())
+}
+
+/// The names in the first column of a query's rows, in lower case, as a server may keep them otherwise.
+pub(super) fn column(connection: &Connection, sql: &str) -> Result<HashSet<String>, QueryError> {
+    let reply = connection.query(sql)?;
+    reply.rows.iter().map(|row| Ok(row.text(0)?.to_lowercase())).collect()
+}
+
+/// The names of all tables in the workload's catalog.
+pub(super) fn tables(sql: &WorkloadSql, connection: &Connection) -> Result<HashSet<String>, QueryError> {
+    let query = format!(
+        "SELECT DISTINCT name_part (KEY_TABLE, 2) FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{}.DBA.%'",
+        sql.name
+    );
+    column(connection, &query)
+}
+
+/// What the database holds of the workload.
+pub(super) fn database_state(sql: &WorkloadSql, connection: &Connection) -> Result<DatabaseState, QueryError> {
+    let name = sql.name;
+    let there = tables(sql, connection)?;
+    let foreign = |what: String| {
+        let look = format!("`SELECT DISTINCT KEY_TABLE FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{name}.DBA.%'`");
+        Ok(ownership::foreign(&format!("its catalog {name}: {what}"), &look, "another Virtuoso, or virtuoso:local"))
+    };
+    if !there.contains(MANIFEST) {
+        let procedures = procedures(sql, connection)?;
+        let made = script::statements(sql.procedures());
+        let made = made.iter().map(|made| made.name).filter(|name| procedures.contains(*name));
+        let unproven = sql.tables.iter().map(|table| table.name).filter(|name| there.contains(*name)).chain(made);
+        let unproven: Vec<&str> = unproven.collect();
+        return if unproven.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&unproven)) };
+    }
+    let columns = |table: &str| {
+        column(connection, &format!("SELECT \"COLUMN\" FROM DB.DBA.SYS_COLS WHERE \"TABLE\" = '{name}.DBA.{table}'"))
+    };
+    let has = columns(MANIFEST)?;
+    if !["workload", "manifest", "complete"].iter().all(|column| has.contains(*column)) {
+        return foreign(format!("its {MANIFEST} is none of Graymark's"));
+    }
+    let query = format!("SELECT manifest, complete FROM {name}.DBA.graymark_manifest WHERE workload = '{name}'");
+    let reply = connection.query(&query)?;
+    let [row] = &reply.rows[..] else {
+        return foreign(format!("its {MANIFEST} has {} rows instead of one", reply.rows.len()));
+    };
+    let manifest: Manifest = match serde_json::from_str(row.optional_text(0)?.unwrap_or_default()) {
+        Ok(manifest) => manifest,
+        Err(error) => return foreign(format!("its {MANIFEST} cannot be read: {error}")),
+    };
+    if manifest.format != FORMAT {
+        return foreign(format!(
+            "its manifest has format {}, and this program understands format {FORMAT}",
+            manifest.format
+        ));
+    }
+    let mut missing = None;
+    for table in sql.tables {
+        if !there.contains(table.name) {
+            missing = missing.or_else(|| Some(format!("the table {} is missing", table.name)));
+            continue;
+        }
+        let columns = columns(table.name)?;
+        if let Some(column) = table.columns.iter().find(|column| !columns.contains(column.name)) {
+            let (table, column) = (table.name, column.name);
+            return foreign(format!("the table {table} has no column {column}, so that it is none that was loaded"));
+        }
+    }
+    // Tables are made one by one, and a load that has not ended begins anew.
+    if row.int(1)? == 0 {
+        return Ok(DatabaseState::Unfinished(manifest));
+    }
+    let keys =
+        column(connection, &format!("SELECT KEY_NAME FROM DB.DBA.SYS_KEYS WHERE KEY_TABLE LIKE '{name}.DBA.%'"))?;
+    let index = || sql.keys().iter().find(|made| !keys.contains(made.name)).map(|made| made.name.to_owned());
+    Ok(match missing.or_else(|| index().map(|name| format!("the index {name} is missing"))) {
+        Some(why) => DatabaseState::Damaged { why },
+        None => DatabaseState::Complete(manifest),
+    })
+}
+
+/// The first figure of the first row.
+pub(super) fn number(connection: &Connection, sql: &str) -> Result<Option<u64>, QueryError> {
+    let reply = connection.query(sql)?;
+    let number = reply.rows.first().map(|row| row.optional_long(0)).transpose()?.flatten();
+    Ok(number.map(i64::unsigned_abs))
+}
+
+/// Bytes of the pages in use, of the whole database.
+pub(super) fn database_bytes(connection: &Connection) -> Result<u64, QueryError> {
+    // The figures are as of the last call of status().
+    connection.execute("status ()")?;
+    let reply = connection.query("SELECT sys_stat ('st_db_pages') - sys_stat ('st_db_free_pages')")?;
+    let pages = reply.rows.first().map(|row| row.long(0)).transpose()?.unwrap_or_default();
+    Ok(u64::try_from(pages).unwrap_or_default() * PAGE)
+}
+
+/// The names of the procedures in the catalog.
+pub(super) fn procedures(sql: &WorkloadSql, connection: &Connection) -> Result<HashSet<String>, QueryError> {
+    let query =
+        format!("SELECT name_part (P_NAME, 2) FROM DB.DBA.SYS_PROCEDURES WHERE P_NAME LIKE '{}.DBA.%'", sql.name);
+    column(connection, &query)
+}

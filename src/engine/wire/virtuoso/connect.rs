@@ -1,0 +1,177 @@
+//! Where a Virtuoso is: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
+
+use crate::engine::address::port;
+use crate::engine::server::virtuoso::{DRIVER, Server, USER};
+use crate::engine::wire::odbc::connect;
+use crate::engine::wire::odbc::driver::Connection;
+use crate::engine::wire::odbc::failure::{Diagnostic, Meaning};
+use crate::engine::{Error, Failure};
+use crate::result::Isolation;
+use crate::url::{Parts, Password, VIRTUOSO, encoded};
+
+/// The password of a user whose URL has none.
+pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
+/// The port of a server that is not told another one.
+const PORT: u16 = 1111;
+
+/// Why the database could not be asked.
+#[derive(Debug)]
+pub(super) enum QueryError {
+    /// It refused.
+    Refused(Diagnostic),
+    /// It answered something else.
+    Unreadable(Failure),
+}
+
+impl From<Diagnostic> for QueryError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        QueryError::Refused(diagnostic)
+    }
+}
+
+impl From<Failure> for QueryError {
+    fn from(failure: Failure) -> Self {
+        QueryError::Unreadable(failure)
+    }
+}
+
+/// Where to connect, and as whom.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Target {
+    address: String,
+    user: String,
+    password: Password,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.url())
+    }
+}
+
+impl Target {
+    /// Of a private server.
+    pub fn of(server: &Server) -> Target {
+        Target { address: server.address(), user: USER.to_owned(), password: Password::new(server.password()) }
+    }
+
+    /// Reads a URL.
+    pub fn parse(url: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Target, Error> {
+        let usage =
+            || Error::Usage("give virtuoso://USER@HOST:PORT, or virtuoso:local for a private server".to_owned());
+        let parts = Parts::of(url, &VIRTUOSO).map_err(|_| usage())?;
+        let password = parts.given("password", PASSWORD_VARIABLE, environment).unwrap_or_default();
+        let host = parts.last("host").filter(|host| !host.contains(['/', ';', '{', '}'])).ok_or_else(usage)?;
+        if parts.last("database").is_some() {
+            return Err(usage());
+        }
+        let port = parts.last("port").map_or(Ok(PORT), port)?;
+        let user = parts.last("user").unwrap_or(USER).to_owned();
+        Ok(Target { address: format!("{host}:{port}"), user, password: Password::new(password) })
+    }
+
+    /// Without the password.
+    pub fn url(&self) -> String {
+        format!("virtuoso://{}@{}", encoded(&self.user), self.address)
+    }
+
+    /// Connects. Names without a catalog are those of the workload's.
+    pub fn connect(&self, workload: &str) -> Result<Connection, Error> {
+        let failed = |diagnostic: Diagnostic| self.explain("cannot connect", &diagnostic);
+        let connection = self.open().map_err(failed)?;
+        connection.execute(&format!("USE {workload}")).map_err(failed)?;
+        Ok(connection)
+    }
+
+    /// Connects for transactions of an isolation level. What is set before connecting, the driver forgets.
+    pub(super) fn connect_at(&self, workload: &str, isolation: Isolation) -> Result<Connection, Error> {
+        let connection = self.connect(workload)?;
+        connection
+            .set_isolation(isolation)
+            .map_err(|diagnostic| self.explain("cannot set the isolation level", &diagnostic))?;
+        Ok(connection)
+    }
+
+    /// The server's version.
+    pub(super) fn version(&self) -> Result<String, Error> {
+        let connection = self.open().map_err(|diagnostic| self.explain("cannot connect", &diagnostic))?;
+        Ok(connection.capabilities().dbms_version)
+    }
+
+    /// What went wrong with a question, in a line.
+    pub(super) fn explain_query(&self, what: &str, error: QueryError) -> Error {
+        match error {
+            QueryError::Refused(diagnostic) => self.explain(what, &diagnostic),
+            QueryError::Unreadable(failure) => Error::Database(format!("{}: {what}: {failure}", self.url())),
+        }
+    }
+
+    /// Whether the server says anything at all, be it that it takes no connection.
+    pub(super) fn answers(&self) -> bool {
+        self.open().map_or_else(|diagnostic| diagnostic.meaning() != Meaning::Lost, |_| true)
+    }
+
+    /// Sees that the server takes connections, but does not wait for that without end.
+    ///
+    /// # Errors
+    /// Why it takes none.
+    pub(super) fn reachable(&self) -> Result<(), Error> {
+        Connection::try_open(&self.address_for_driver())
+            .map_err(|diagnostic| self.explain("cannot connect", &diagnostic))
+    }
+
+    fn open(&self) -> Result<Connection, Diagnostic> {
+        Connection::open(&self.address_for_driver())
+    }
+
+    fn address_for_driver(&self) -> connect::Target {
+        connect::Target::of(&[
+            ("Driver", DRIVER),
+            ("HOST", &self.address),
+            ("UID", &self.user),
+            ("PWD", self.password.reveal()),
+        ])
+    }
+
+    /// Why a command cannot go on.
+    pub(super) fn explain(&self, what: &str, diagnostic: &Diagnostic) -> Error {
+        let advice = match (diagnostic.meaning(), diagnostic.state()) {
+            _ if diagnostic.message().contains("open lib") => ": `apt-get install libvirtodbc0`",
+            (_, "28000") => ": see user and password, which may stand in GRAYMARK_VIRTUOSO_PASSWORD",
+            (Meaning::Lost, _) => ": see that the server runs and takes connections there",
+            _ => "",
+        };
+        Error::Database(format!("{}: {what}: {diagnostic}{advice}", self.url()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_where_and_who() {
+        let parse = |url: &str| Target::parse(url, &|name| (name == PASSWORD_VARIABLE).then(|| "fromthere".to_owned()));
+        let target = parse("virtuoso://ann:a%40b@host:1234").unwrap();
+        assert_eq!(
+            (target.address.as_str(), target.user.as_str(), target.password.reveal()),
+            ("host:1234", "ann", "a@b")
+        );
+        assert_eq!((target.url().as_str(), format!("{target:?}")), ("virtuoso://ann@host:1234", target.url()));
+        let target = parse("virtuoso://host/").unwrap();
+        assert_eq!(
+            (target.address.as_str(), target.user.as_str(), target.password.reveal()),
+            ("host:1111", "dba", "fromthere")
+        );
+        for wrong in [
+            "virtuoso:host",
+            "virtuoso://",
+            "virtuoso://a@:1",
+            "virtuoso://a@h:port",
+            "virtuoso://a@h:1/db",
+            "virtuoso://h;PWD=x",
+        ] {
+            assert!(matches!(parse(wrong), Err(Error::Usage(_))), "{wrong}");
+        }
+    }
+}

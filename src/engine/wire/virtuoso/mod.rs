@@ -1,0 +1,247 @@
+//! Virtuoso over its ODBC driver: one that is there, or a private one that Graymark starts. Transactions are procedures
+//! in its own language.
+
+mod catalog;
+mod check;
+mod checkpoint;
+mod connect;
+mod connection;
+mod load;
+pub mod local;
+mod maintain;
+mod observe;
+mod procedures;
+mod removal;
+mod scan;
+mod warm;
+
+pub use self::connect::Target;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use self::connection::Session;
+use self::observe::Watch;
+use crate::engine::dialect::{Dialect, Wire};
+use crate::engine::seed::Reading;
+use crate::engine::server;
+use crate::engine::server::virtuoso::Server;
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::wire::odbc::read;
+use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::measure::maintenance::MaintenanceKind;
+use crate::result::Procedures;
+use crate::result::scan::{CacheState, Scanned};
+use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::workload::Table;
+use crate::workload::trace::Trace;
+use crate::workload::value::RowSink;
+
+/// A Virtuoso database.
+#[derive(Debug)]
+pub struct Virtuoso {
+    target: Target,
+    server: Option<Server>,
+    identity: Identity,
+    dialect: &'static Dialect,
+    isolation: Isolation,
+}
+
+impl Virtuoso {
+    /// Opens `virtuoso://…`, or starts a private server for `virtuoso:local[?NAME=VALUE…]`. Nothing is written to the
+    /// database.
+    pub fn open(options: ConnectOptions) -> Result<Virtuoso, Error> {
+        let dialect = Dialect::choose(Wire::Virtuoso, None)?;
+        WorkloadSql::via(dialect, options.via)?;
+        let (server, target, url) = match local::parse(options.url.reveal())? {
+            Some(mut wanted) => {
+                for (name, value) in options.settings {
+                    local::set(&mut wanted, &name, value)?;
+                }
+                let url = local::url(&wanted);
+                let server = Server::start(&wanted)?;
+                let target = Target::of(&server);
+                (Some(server), target, url)
+            }
+            None if options.settings.is_empty() => {
+                let target = Target::parse(options.url.reveal(), &|name| std::env::var(name).ok())?;
+                let url = target.url();
+                (None, target, url)
+            }
+            None => {
+                return Err(Error::Usage(
+                    "settings can be given to a private server only (virtuoso:local): set them in the ini file of the server that is there"
+                        .to_owned(),
+                ));
+            }
+        };
+        target.reachable()?;
+        let version = target.version()?;
+        let identity = Identity { name: "Virtuoso".to_owned(), version, url };
+        Ok(Virtuoso { target, server, identity, dialect, isolation: options.isolation })
+    }
+
+    /// The private server, if this is one.
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// The workload's SQL.
+    fn sql<W: SqlWorkload>(&self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.dialect)
+    }
+
+    /// Where it is.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+}
+
+impl<W: SqlWorkload> Engine<W> for Virtuoso {
+    type Session = W::Session<Session>;
+
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn via(&self) -> Via {
+        Via::Procedures
+    }
+
+    fn isolation(&self) -> &str {
+        self.isolation.words()
+    }
+
+    fn blocking(&self) -> bool {
+        true
+    }
+
+    fn data_directory(&self) -> Option<PathBuf> {
+        self.server.as_ref().map(|server| server.data().to_owned())
+    }
+
+    fn log_directory(&self) -> Option<PathBuf> {
+        <Virtuoso as Engine<W>>::data_directory(self)
+    }
+
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
+        let mut settings = check::settings(&self.sql::<W>(), &self.target)?;
+        if let Some(server) = &self.server {
+            settings.extend(server.bounds());
+            settings.insert("stripes".to_owned(), server.options().stripes.unwrap_or(1).to_string());
+        }
+        settings.insert("isolation".to_owned(), self.isolation.words().to_owned());
+        Ok(settings)
+    }
+
+    fn server_cpu_seconds(&self) -> Option<f64> {
+        self.server.as_ref().and_then(Server::cpu_seconds)
+    }
+
+    fn server_ended(&self) -> Option<String> {
+        self.server.as_ref().and_then(Server::ended)
+    }
+
+    fn observer(&self) -> impl Observer {
+        Watch::new(self.sql::<W>(), &self.target, self.server.as_ref())
+    }
+
+    async fn database_state(&self) -> Result<DatabaseState, Error> {
+        let connection = self.target.connect(W::NAME)?;
+        let found = catalog::database_state(&self.sql::<W>(), &connection);
+        found.map_err(|error| self.target.explain_query("cannot look at the tables", error))
+    }
+
+    async fn load(
+        &self,
+        manifest: &Manifest,
+        population: &W::Population,
+        jobs: usize,
+        told: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<LoadReport, Error> {
+        load::load(&self.sql::<W>(), &self.target, manifest, population, jobs, told)
+    }
+
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        let found = procedures::compare(&self.sql::<W>(), &self.target.connect(W::NAME)?);
+        found.map_err(|error| self.target.explain_query("cannot read the procedures", error))
+    }
+
+    async fn renew_procedures(&self) -> Result<(), Error> {
+        let made = procedures::make(&self.sql::<W>(), &self.target.connect(W::NAME)?);
+        made.map_err(|diagnostic| self.target.explain("cannot make a procedure", &diagnostic))
+    }
+
+    async fn restore(
+        &self,
+        _: &Manifest,
+        _: &W::Population,
+        _: &(dyn Fn(LoadStep) + Send + Sync),
+    ) -> Result<RestoreReport, Error> {
+        Err(self.sql::<W>().no_restore())
+    }
+
+    async fn drop_tables(&self) -> Result<(), Error> {
+        removal::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?)
+    }
+
+    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+        check::check(&self.sql::<W>(), &self.target, told)
+    }
+
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
+        let rows = load::count(&self.sql::<W>(), &self.target.connect(W::NAME)?, table);
+        rows.map(Some).map_err(|error| self.target.explain_query("cannot count rows", error))
+    }
+
+    async fn effects(&self) -> Result<Vec<i64>, Error> {
+        check::effects(&self.sql::<W>(), &self.target)
+    }
+
+    async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        check::rows_of(&self.sql::<W>(), &self.target, traces)
+    }
+
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
+        maintain::maintain(&self.sql::<W>(), &self.target, kind)
+    }
+
+    async fn warm_up(
+        &self,
+        population: &W::Population,
+        seed: u64,
+        told: &(dyn Fn(u64, u64) + Send + Sync),
+    ) -> Result<MaintenanceOutcome, Error> {
+        warm::at_random::<W>(&self.sql::<W>(), &self.target, population, seed, told).await
+    }
+
+    async fn empty_caches(&self, all: bool) -> Result<Option<CacheState>, Error> {
+        scan::empty_caches(&self.sql::<W>(), &self.target, self.server.as_ref(), all).map(Some)
+    }
+
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
+        scan::scan(&self.sql::<W>(), &self.target, table)
+    }
+
+    async fn read(&self, reading: &Reading<'_>, sink: &mut dyn RowSink) -> Result<bool, Error> {
+        read::read(&self.target.connect(W::NAME)?, reading, read::Values::DatesAsTexts, sink).await.map(|()| true)
+    }
+
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        scan::table_bytes(&self.sql::<W>(), &self.target)
+    }
+
+    async fn answers(&self) -> bool {
+        self.target.answers()
+    }
+
+    fn abandon(&self) {
+        self.server.iter().for_each(server::Server::abandon);
+    }
+
+    async fn open_session(&self) -> Result<Self::Session, Error> {
+        let commands = self.sql::<W>().commands(Via::Procedures)?;
+        let session = Session::open(&self.target, W::NAME, &commands, self.isolation)?;
+        Ok(W::session(session, Via::Procedures))
+    }
+}
