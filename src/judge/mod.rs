@@ -23,24 +23,51 @@ pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
 use crate::result::summary::{Clause, DatabaseCount, EffectCount, State, Summary, Verdict};
 use crate::result::{Procedures, Recorded};
+use crate::workload::Workload;
+use crate::workload::debitcredit::DebitCredit;
+use crate::workload::tpcc::Tpcc;
+
+/// The rules of a workload's standard.
+struct Standard {
+    /// The workload.
+    workload: &'static str,
+    limits: &'static [Limits],
+    rules: fn(&Summary) -> Vec<Clause>,
+    /// The clause of a steady run.
+    steady: &'static str,
+    /// The clause of commits that were acknowledged.
+    acknowledged: &'static str,
+}
+
+/// All standards. A workload that is not among them is judged by the first.
+static STANDARDS: [Standard; 2] = [
+    Standard { workload: Tpcc::NAME, limits: &LIMITS, rules: tpcc::rules, steady: "5.5.1.2", acknowledged: "3.5.3" },
+    Standard {
+        workload: DebitCredit::NAME,
+        limits: &debitcredit::LIMITS,
+        rules: debitcredit::rules,
+        steady: "steady",
+        acknowledged: "acknowledged",
+    },
+];
+
+fn standard(workload: &str) -> &'static Standard {
+    let [first, ..] = &STANDARDS;
+    STANDARDS.iter().find(|standard| standard.workload == workload).unwrap_or(first)
+}
 
 /// What the standard asks of each transaction type of a workload.
 pub fn limits(workload: &str) -> &'static [Limits] {
-    match workload {
-        "debitcredit" => &debitcredit::LIMITS,
-        _ => &LIMITS,
-    }
+    standard(workload).limits
 }
 
 /// Judges a run by all of its summary but the verdict.
 pub fn judge(summary: &Summary) -> Verdict {
-    let (mut clauses, steady, failures) = match summary.workload.as_str() {
-        "debitcredit" => (debitcredit::rules(summary), "steady", "acknowledged"),
-        _ => (tpcc::rules(summary), "5.5.1.2", "3.5.3"),
-    };
-    clauses.extend(durability::acknowledged(failures, summary));
+    let standard = standard(&summary.workload);
+    let mut clauses = (standard.rules)(summary);
+    clauses.extend(durability::acknowledged(standard.acknowledged, summary));
     clauses.extend(procedures(summary));
-    clauses.extend(staged(summary, steady));
+    clauses.extend(staged(summary, standard.steady));
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses }
 }
 

@@ -12,6 +12,7 @@ use crate::measure::quantile_ms;
 use crate::record::Record;
 use crate::result::format::{Clock, Waiting};
 use crate::result::summary::{PacingSummary, Range, State, Summary};
+use crate::workload::about;
 
 /// Checkpoints and vacuums that are told one by one: the longest ones (clause 5.5.2.2).
 const UPKEEP_TOLD: usize = 4;
@@ -171,8 +172,9 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
         ),
         ("Transactions", format!("{} in the interval, {} in the whole run", count(all.0), count(all.1))),
     ];
-    lines.extend(match summary.workload.as_str() {
-        "debitcredit" => entries(summary),
+    let about = about::known(&summary.workload);
+    lines.extend(match about {
+        Some(about) if about.accounts => entries(summary),
         _ => inputs(record, summary, pacing),
     });
     lines.push((
@@ -192,7 +194,7 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
             if pacing.driver_limited { "; it was the LIMIT, not the database" } else { "" }
         ),
     ));
-    if summary.workload == "tpcc" {
+    if about.is_some_and(|about| !about.accounts) {
         let p90 = significant(pacing.menu_ms.p90);
         lines.push(("Menu", format!("90th percentile {p90} ms: it asks nothing of the database")));
     }

@@ -18,8 +18,7 @@ use crate::result::Environment;
 use crate::result::format::{Clock, Status};
 use crate::result::summary::{Connections, Consistency, LatencySummary, Summary, TransactionSummary};
 use crate::result::{Event, Finding, LoadReport, Phase, Recorded, RestoreReport, Via};
-use crate::workload::Workload;
-use crate::workload::tpcc::Tpcc;
+use crate::workload::about;
 
 /// All that a report tells.
 #[derive(Debug, Serialize)]
@@ -155,11 +154,8 @@ impl ReportModel {
 }
 
 fn title(record: &Record) -> String {
-    let workload = match record.header.workload.as_str() {
-        "tpcc" => "TPC-C".to_owned(),
-        "debitcredit" => "DebitCredit".to_owned(),
-        other => plain(other),
-    };
+    let name = record.header.workload.as_str();
+    let workload = about::known(name).map_or_else(|| plain(name), |known| known.title.to_owned());
     let of_run = record.summary.as_ref().map(|summary| &summary.engine);
     let of_host = record.environment.as_ref().and_then(|environment| environment.engine.as_ref());
     match of_run.or(of_host) {
@@ -244,10 +240,8 @@ fn warnings(record: &Record) -> Vec<String> {
 }
 
 fn run(summary: &Summary) -> Vec<Line> {
-    let scale = match summary.workload.as_str() {
-        "debitcredit" => plural(summary.scale.into(), "branch", "branches"),
-        _ => plural(summary.scale.into(), "warehouse", "warehouses"),
-    };
+    let about = about::of(&summary.workload);
+    let scale = plural(summary.scale.into(), about.unit.0, about.unit.1);
     let pace = match summary.pace.as_str() {
         "none" => "none (no keying and think times)".to_owned(),
         "standard" => "standard (keying and think times of the standard)".to_owned(),
@@ -276,12 +270,7 @@ fn run(summary: &Summary) -> Vec<Line> {
     lines.extend(stages::line(summary).map(|stages| ("Stages", stages)));
     lines.extend(warm_ups(summary));
     if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
-        let most = match summary.workload.as_str() {
-            "debitcredit" => {
-                "transaction a second and branch that ten terminals with an entry every 10 s make".to_owned()
-            }
-            _ => format!("{} New-Orders a minute and warehouse that the pace allows", Tpcc::CEILING),
-        };
+        let most = (about.most)();
         lines.push(("Efficiency", format!("{efficiency:.1} % of the {most}")));
     }
     if measured {

@@ -2,6 +2,7 @@
 //!
 //! Nothing in here does I/O, knows an engine or needs an async runtime.
 
+pub mod about;
 pub mod debitcredit;
 pub(crate) mod lasting;
 pub(crate) mod stream;

@@ -18,6 +18,7 @@ use super::stream::Source;
 use super::trace::{Footprint, Mark, Trace};
 use super::value::{Timestamp, Value};
 use super::{Headline, Outcome, Table, Users, Workload};
+use crate::workload::about::About;
 
 /// The topic of the terminals' random streams; those of the population have the numbers of its tables.
 const TERMINAL: u64 = 16;
@@ -33,6 +34,15 @@ pub struct Terminals {
 /// The workload DebitCredit.
 #[derive(Clone, Copy, Debug)]
 pub struct DebitCredit;
+
+/// What is told of it.
+pub static ABOUT: About = About {
+    name: DebitCredit::NAME,
+    title: "DebitCredit",
+    unit: DebitCredit::SCALE_UNIT,
+    most: || "transaction a second and branch that ten terminals with an entry every 10 s make".to_owned(),
+    accounts: true,
+};
 
 impl Workload for DebitCredit {
     const NAME: &'static str = "debitcredit";

@@ -21,6 +21,7 @@ use super::lasting::Lasting;
 use super::trace::{Footprint, Trace};
 use super::value::Timestamp;
 use super::{Delivered, Headline, Outcome, Preset, Table, Users, Workload};
+use crate::workload::about::About;
 
 /// New-Orders a minute and warehouse between which a result must lie; keying and think times allow no more than the end
 /// (clause 4.1.3).
@@ -62,6 +63,15 @@ pub struct Terminals {
 /// The workload of the TPC-C standard.
 #[derive(Clone, Copy, Debug)]
 pub struct Tpcc;
+
+/// What is told of it.
+pub static ABOUT: About = About {
+    name: Tpcc::NAME,
+    title: "TPC-C",
+    unit: Tpcc::SCALE_UNIT,
+    most: || format!("{} New-Orders a minute and warehouse that the pace allows", Tpcc::CEILING),
+    accounts: false,
+};
 
 impl Workload for Tpcc {
     const NAME: &'static str = "tpcc";
