@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 use crate::engine::registry::{self, Visitor, WorkloadName};
-use crate::engine::{Engine, Error, ConnectOptions, server};
+use crate::engine::{ConnectOptions, Engine, Error, server};
 use crate::plan::{ISOLATION, Plan};
 use crate::workload::Workload;
 
@@ -34,7 +34,11 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
 }
 
 /// Opens the database of `options` for a workload, hands it to `visitor`, and ends what was started for it.
-pub(crate) fn open<V: Visitor>(workload: WorkloadName, options: ConnectOptions, visitor: V) -> Result<V::Output, Error> {
+pub(crate) fn open<V: Visitor>(
+    workload: WorkloadName,
+    options: ConnectOptions,
+    visitor: V,
+) -> Result<V::Output, Error> {
     registry::open(&runtime()?, workload, options, Ending(visitor))
 }
 
