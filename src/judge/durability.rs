@@ -21,7 +21,7 @@ struct Said {
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// By where a run took place: the engine, what its sessions are set to, and where its files are.
-pub fn of(environment: &Environment) -> Durability {
+pub(crate) fn of(environment: &Environment) -> Durability {
     let setting = |name: &str| environment.settings.get(name).map(String::as_str);
     let engine = environment.engine.as_ref().map(|engine| engine.name.to_lowercase()).unwrap_or_default();
     let Said { names, known, mut risks } = match engine.as_str() {

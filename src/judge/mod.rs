@@ -57,7 +57,7 @@ fn standard(workload: &str) -> &'static Standard {
 }
 
 /// What the standard asks of each transaction type of a workload.
-pub fn limits(workload: &str) -> &'static [Limits] {
+pub(crate) fn limits(workload: &str) -> &'static [Limits] {
     standard(workload).limits
 }
 
@@ -185,7 +185,7 @@ fn count(rule: Rule, summary: &Summary) -> Clause {
 
 /// What counts that do not agree come to, a sentence each. More than was asked for is another client's work; fewer than
 /// was told is lost.
-pub fn disagreements(database: &DatabaseCount) -> Vec<String> {
+pub(crate) fn disagreements(database: &DatabaseCount) -> Vec<String> {
     let counted = |count: fn(&EffectCount) -> u64, than: &str| {
         let of = database.effects.iter().map(|(name, effect)| (name, count(effect))).filter(|(_, count)| *count > 0);
         of.map(|(name, count)| format!("{count} {than} {}", effect_name(name))).collect::<Vec<_>>().join(" and ")

@@ -11,7 +11,7 @@ use crate::result::environment::Environment;
 use crate::result::summary::Storage;
 
 /// Looks at this host. `database` is where the database keeps its files, if that is here.
-pub fn of_host(database: Option<&Path>) -> Environment {
+pub(crate) fn of_host(database: Option<&Path>) -> Environment {
     Environment {
         graymark: env!("CARGO_PKG_VERSION").to_owned(),
         host: line_of("/proc/sys/kernel/hostname"),
@@ -27,7 +27,7 @@ pub fn of_host(database: Option<&Path>) -> Environment {
 }
 
 /// What is free where the data is, and whether the log is on a device of its own.
-pub fn storage(data: Option<&Path>, log: Option<&Path>) -> Storage {
+pub(crate) fn storage(data: Option<&Path>, log: Option<&Path>) -> Storage {
     let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
     let free = |path: &Path| {
         let found = nix::sys::statvfs::statvfs(path).ok()?;

@@ -20,7 +20,7 @@ const KEY: &str = "price";
 ///
 /// # Errors
 /// If the record has no summary, or cannot be written.
-pub fn put(directory: &Path, list: &str, price: &PriceSummary) -> Result<(), Error> {
+pub(crate) fn put(directory: &Path, list: &str, price: &PriceSummary) -> Result<(), Error> {
     let path = directory.join(file::SUMMARY);
     let text = fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
     let Keys(mut keys) = serde_json::from_str(&text).map_err(|error| Error::damaged(path.clone(), error))?;

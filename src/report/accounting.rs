@@ -45,7 +45,7 @@ pub struct Group {
 }
 
 /// Of a record; none without pace, or where nothing was measured.
-pub fn of(record: &Record) -> Option<Accounting> {
+pub(crate) fn of(record: &Record) -> Option<Accounting> {
     let summary = record.summary.as_ref()?;
     let pacing = summary.pacing.as_ref().filter(|_| summary.interval_s > 0.0)?;
     let limits = judge::limits(&summary.workload);

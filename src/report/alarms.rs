@@ -6,7 +6,7 @@ use crate::judge::incidents::Incidents;
 use crate::result::summary::Summary;
 
 /// All of a run, a sentence or two each, what weighs most first.
-pub fn of(summary: &Summary) -> Vec<String> {
+pub(crate) fn of(summary: &Summary) -> Vec<String> {
     let mut alarms = sentences(&Incidents::of(summary));
     if !summary.database.uncounted.is_empty() {
         alarms.push(format!("Not counted, not checked: {}.", plain(&summary.database.uncounted)));
@@ -27,7 +27,7 @@ pub fn of(summary: &Summary) -> Vec<String> {
 }
 
 /// In a few words, to stand beside a figure; empty if all is well.
-pub fn marks(incidents: &Incidents) -> Vec<String> {
+pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
     let mut marks = Vec::new();
     if incidents.lost_commits > 0 {
         marks.push(format!("{} LOST", plural(incidents.lost_commits, "COMMIT", "COMMITS")));
@@ -52,7 +52,7 @@ pub fn marks(incidents: &Incidents) -> Vec<String> {
 }
 
 /// In sentences; none if all is well.
-pub fn sentences(incidents: &Incidents) -> Vec<String> {
+pub(crate) fn sentences(incidents: &Incidents) -> Vec<String> {
     lost_commits(incidents).into_iter().chain(failures(incidents)).chain(outage(incidents)).collect()
 }
 

@@ -24,7 +24,7 @@ pub struct Course {
 }
 
 /// Of a run that measured anything; none where nobody looked at its course.
-pub fn of(summary: &Summary) -> Option<Course> {
+pub(crate) fn of(summary: &Summary) -> Option<Course> {
     let measured =
         summary.interval_s > 0.0 && (summary.peaks.is_some() || summary.dips.is_some() || summary.counters.is_some());
     if !measured {

@@ -3,7 +3,7 @@
 use crate::visible::visible;
 
 /// A label and what it says.
-pub type Line = (&'static str, String);
+pub(crate) type Line = (&'static str, String);
 
 /// A count with its thousands set off: `12,345`.
 pub fn count(number: impl Into<i128>) -> String {
@@ -23,7 +23,7 @@ pub fn count(number: impl Into<i128>) -> String {
 const HUGE: f64 = 1e15;
 
 /// A rate, cut to a whole number as clause 5.4.4 asks; a rate below ten keeps two decimals, also cut.
-pub fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     match rate.abs() {
         size if size < 10.0 => format!("{:.2}", (rate * 100.0).trunc() / 100.0),
         size if size < HUGE => count(rate.trunc() as i128),
@@ -32,7 +32,7 @@ pub fn rate(rate: f64) -> String {
 }
 
 /// A figure to three significant digits, which is what histograms hold: `0.042`, `1.53`, `15.3`, `1,530`.
-pub fn significant(figure: f64) -> String {
+pub(crate) fn significant(figure: f64) -> String {
     match figure.abs() {
         size if size < 0.9995 => format!("{figure:.3}"),
         size if size < 9.995 => format!("{figure:.2}"),
@@ -43,7 +43,7 @@ pub fn significant(figure: f64) -> String {
 }
 
 /// A length of time: `0.4 s`, `90 s`, `12 min 5 s`, `2 h`.
-pub fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     if seconds < 120.0 {
         let text = format!("{seconds:.1}");
         return format!("{} s", text.strip_suffix(".0").unwrap_or(&text));
@@ -63,7 +63,7 @@ pub fn seconds(seconds: f64) -> String {
 }
 
 /// A size: `512 B`, `1.5 MiB`.
-pub fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
@@ -81,19 +81,19 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 /// `1 row`, `2 rows`.
-pub fn plural(number: u64, one: &str, many: &str) -> String {
+pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// Text of others on one line, without what a terminal would obey.
-pub fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let words =
         text.split(|letter: char| letter.is_control() || letter.is_whitespace()).filter(|word| !word.is_empty());
     visible(&words.collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// The name of a transaction type as the standard writes it: `new_order` is `New-Order`.
-pub fn transaction(name: &str) -> String {
+pub(crate) fn transaction(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
         letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()

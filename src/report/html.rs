@@ -27,7 +27,7 @@ pub(super) fn page(template: &str, model: Value) -> Result<String, minijinja::Er
 ///
 /// # Errors
 /// If the page cannot be made from the record.
-pub fn render(record: &Record, model: &ReportModel) -> Result<String, Error> {
+pub(crate) fn render(record: &Record, model: &ReportModel) -> Result<String, Error> {
     let timeline = Timeline::of(record);
     let over_time = timeline
         .as_ref()

@@ -468,7 +468,7 @@ fn tally<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<(String
 }
 
 /// What loading came to.
-pub fn load(load: &LoadReport) -> Vec<Line> {
+pub(crate) fn load(load: &LoadReport) -> Vec<Line> {
     let per_second = |figure: u64| if load.seconds > 0.0 { figure as f64 / load.seconds } else { 0.0 };
     let mut lines = vec![
         (
@@ -495,7 +495,7 @@ fn phases(phases: &[(String, f64)]) -> String {
 }
 
 /// What a restore came to.
-pub fn restore(restore: &RestoreReport) -> Vec<Line> {
+pub(crate) fn restore(restore: &RestoreReport) -> Vec<Line> {
     let undone = restore.undone.iter().filter(|(_, rows)| *rows > 0);
     let undone: Vec<String> = undone.map(|(table, rows)| format!("{} {}", plain(table), count(*rows))).collect();
     let undone = match undone[..] {

@@ -4,7 +4,7 @@ use super::format::{Line, count, plain, plural};
 use crate::result::summary::Summary;
 
 /// The price of the system and of its metric; nothing where there was no price file.
-pub fn lines(summary: &Summary) -> Vec<Line> {
+pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
     let Some(price) = &summary.price else { return Vec::new() };
     let currency = plain(&price.currency);
     let years = plural(price.years.into(), "year", "years");

@@ -12,7 +12,7 @@ use crate::workload::tpcc::{Tpcc, working_set};
 
 /// A serial read of all tables, or of some before it was interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scan {
+pub(crate) struct Scan {
     /// `tpcc`, `debitcredit`.
     pub workload: String,
     /// The database.
@@ -32,7 +32,7 @@ pub struct Scan {
 
 /// One read of all tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pass {
+pub(crate) struct Pass {
     /// `cold`, or `first` where not all caches could be emptied; then `warm`.
     pub name: String,
     /// The tables in the workload's order.
@@ -45,7 +45,7 @@ pub struct Pass {
 
 impl Scan {
     /// Takes in the bytes of tables by their names.
-    pub fn size(&mut self, bytes: &BTreeMap<String, u64>) {
+    pub(crate) fn size(&mut self, bytes: &BTreeMap<String, u64>) {
         for (name, table) in self.passes.iter_mut().flat_map(|pass| &mut pass.tables) {
             table.bytes = bytes.get(name).copied();
         }
@@ -58,7 +58,7 @@ impl Scan {
 
 impl Pass {
     /// All tables as one; its bytes are none if those of one table are.
-    pub fn total(&self) -> Scanned {
+    pub(crate) fn total(&self) -> Scanned {
         let all = || self.tables.iter().map(|(_, table)| table);
         Scanned {
             rows: all().map(|table| table.rows).sum(),

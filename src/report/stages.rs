@@ -21,7 +21,7 @@ pub struct Stages {
 }
 
 /// Of a record; none if its run had no stages.
-pub fn of(record: &Record) -> Option<Stages> {
+pub(crate) fn of(record: &Record) -> Option<Stages> {
     let summary = record.summary.as_ref().filter(|summary| !summary.stages.is_empty())?;
     let stages = &summary.stages;
     let per_minute = stages.iter().any(|stage| stage.new_orders_per_minute.is_some());
@@ -59,7 +59,7 @@ pub fn of(record: &Record) -> Option<Stages> {
 }
 
 /// What a figure over stages is, to be said right beside it; nothing without stages.
-pub fn meaning(summary: &Summary) -> String {
+pub(crate) fn meaning(summary: &Summary) -> String {
     match clients(summary) {
         Some(clients) => format!("; over all stages, with {clients}: no rate of a steady state"),
         None => String::new(),
@@ -67,7 +67,7 @@ pub fn meaning(summary: &Summary) -> String {
 }
 
 /// The stages in a line.
-pub fn line(summary: &Summary) -> Option<String> {
+pub(crate) fn line(summary: &Summary) -> Option<String> {
     let clients = clients(summary)?;
     let longest = summary.stages.iter().map(|stage| stage.seconds).fold(0.0, f64::max);
     Some(format!("{} of {}, {clients}", plural(summary.stages.len() as u64, "stage", "stages"), seconds(longest)))

@@ -142,7 +142,7 @@ fn per_s(counters: &CountersSummary, counter: Counter) -> Option<f64> {
 }
 
 /// The table with its head.
-pub fn rows(all: &[Row]) -> Vec<Vec<String>> {
+pub(crate) fn rows(all: &[Row]) -> Vec<Vec<String>> {
     const HEAD: [&str; 11] = [
         "throughput",
         "load",
@@ -166,7 +166,7 @@ pub fn rows(all: &[Row]) -> Vec<Vec<String>> {
 }
 
 /// What the columns mean.
-pub const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the minutes of the whole run. \
+pub(crate) const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the minutes of the whole run. \
                           Server CPU: percent of one CPU. Reads and writes: of the block device below the database, or else blocks of \
                           the database. A dash: the record does not tell.";
 

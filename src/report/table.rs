@@ -5,7 +5,7 @@ pub(super) const WIDEST: usize = 1_000;
 
 /// Columns are as wide as their widest cell; the first is left-aligned, the others right-aligned. The first row is the
 /// head.
-pub fn plain_text(rows: &[Vec<String>]) -> String {
+pub(crate) fn plain_text(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST)
@@ -24,7 +24,7 @@ pub fn plain_text(rows: &[Vec<String>]) -> String {
 }
 
 /// The first row is the head. What Markdown would take for its own is escaped.
-pub fn markdown(rows: &[Vec<String>]) -> String {
+pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
         format!("| {} |\n", cells.join(" | "))

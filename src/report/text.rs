@@ -10,9 +10,9 @@ use super::verdict::VerdictModel;
 use crate::result::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.
-pub const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 /// How a line begins that the reader must see; its further lines are indented by as much.
-pub const ALARM: &str = "! ";
+pub(crate) const ALARM: &str = "! ";
 /// Where the text after a label begins.
 const LABEL: usize = 15;
 /// The most that is told of the name of a transaction type.
@@ -72,14 +72,14 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
 }
 
 /// What a load came to.
-pub fn load(report: &LoadReport) -> String {
+pub(crate) fn load(report: &LoadReport) -> String {
     let mut text = Text::default();
     text.labelled(&model::load(report));
     text.lines
 }
 
 /// What a restore came to, with the conditions that do not hold.
-pub fn restore(report: &RestoreReport) -> String {
+pub(crate) fn restore(report: &RestoreReport) -> String {
     let mut text = Text::default();
     text.labelled(&model::restore(report));
     for failed in report.findings.iter().filter(|found| !found.held()) {
@@ -90,7 +90,7 @@ pub fn restore(report: &RestoreReport) -> String {
 }
 
 /// A condition and how it stands, with the first rows that violate it.
-pub fn finding(finding: &Finding) -> String {
+pub(crate) fn finding(finding: &Finding) -> String {
     let mut text = Text::default();
     let state = if finding.held() {
         "held".to_owned()

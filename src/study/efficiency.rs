@@ -6,7 +6,7 @@ use crate::workload::tpcc::{Tpcc, timing};
 use crate::workload::{self, Workload};
 
 /// The most New-Orders a minute and warehouse at a pace: 12.86 at the standard's (clause 4.1.3).
-pub fn ceiling(pace: Option<Pace>) -> f64 {
+pub(crate) fn ceiling(pace: Option<Pace>) -> f64 {
     let (keying, think) = timing::means();
     let round = |(of_keying, of_think): (f64, f64)| of_keying * keying + of_think * think;
     let factors = pace.and_then(Pace::factors).map_or((1.0, 1.0), |(keying, think)| (keying.get(), think.get()));
@@ -14,7 +14,7 @@ pub fn ceiling(pace: Option<Pace>) -> f64 {
 }
 
 /// Percent of the New-Orders that keying and think times allow; without them, of those that the standard's do.
-pub fn efficiency(summary: &Summary) -> f64 {
+pub(crate) fn efficiency(summary: &Summary) -> f64 {
     let rate = summary.new_orders_per_minute.unwrap_or(0.0);
     workload::efficiency(rate, ceiling(summary.pace.parse().ok()), summary.scale)
 }

@@ -12,7 +12,7 @@ use crate::workload::tpcc::timing;
 ///
 /// # Errors
 /// If the run had no think times, completed nothing, or the think times would be too long.
-pub fn pace(full: &Summary, percent: u32) -> Result<Pace, String> {
+pub(crate) fn pace(full: &Summary, percent: u32) -> Result<Pace, String> {
     let base =
         full.pace.parse::<Pace>().ok().and_then(Pace::factors).ok_or("the run at full load had no think times")?;
     let mean = |time: fn(&TransactionSummary) -> f64| {

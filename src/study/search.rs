@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Try this one.
     Try(u32),
     /// The largest that passes; none if not even the first does.
@@ -31,7 +31,7 @@ enum Stage {
 /// The same results always lead to the same next step, so a search goes on where it was. It ends whatever the results
 /// are; where a larger scale passes although a smaller one fails, it ends at a scale that passes and whose successor
 /// fails.
-pub fn next(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> Next {
+pub(crate) fn next(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> Next {
     match stage(from, to, passed) {
         Stage::Doubling { next, .. } => Next::Try(next),
         Stage::Between { low, high } => Next::Try(low + (high - low) / 2),
@@ -40,7 +40,7 @@ pub fn next(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> Next {
 }
 
 /// The most tries that are left.
-pub fn most_left(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> u32 {
+pub(crate) fn most_left(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> u32 {
     match stage(from, to, passed) {
         Stage::Doubling { mut below, mut next } => {
             let (mut tries, mut most) = (0, 0);
@@ -60,7 +60,7 @@ pub fn most_left(from: u32, to: u32, passed: &BTreeMap<u32, bool>) -> u32 {
 }
 
 /// The scales that are tried one after the other as long as each passes.
-pub fn doubling(from: u32, to: u32) -> Vec<u32> {
+pub(crate) fn doubling(from: u32, to: u32) -> Vec<u32> {
     let mut scales = vec![from];
     while let Some(last) = scales.last().copied().filter(|last| *last < to) {
         scales.push(double(last, to));

@@ -30,7 +30,7 @@ const TIMES_MS: (f64, f64) = (0.001, 1e9);
 
 /// A chart for a page.
 #[derive(Debug, serde::Serialize)]
-pub struct Chart {
+pub(crate) struct Chart {
     /// What it shows.
     pub title: String,
     /// How to read it, and figures that go with it.
@@ -44,7 +44,7 @@ pub struct Chart {
 }
 
 /// What charts over time share: the bins, the phases and the outages.
-pub struct Timeline<'a> {
+pub(crate) struct Timeline<'a> {
     record: &'a Record,
     /// Seconds of a bin.
     width: u32,
@@ -63,7 +63,7 @@ fn bin_width(seconds: u32) -> u32 {
 
 impl<'a> Timeline<'a> {
     /// Of a record; none if not even a second was measured.
-    pub fn of(record: &'a Record) -> Option<Timeline<'a>> {
+    pub(crate) fn of(record: &'a Record) -> Option<Timeline<'a>> {
         let last = record.series.last()?.second;
         let seconds = last.saturating_add(1);
         let width = bin_width(seconds);
@@ -161,7 +161,7 @@ impl<'a> Timeline<'a> {
 }
 
 /// Throughput over time, ramp-up and interval (clause 5.6.4).
-pub fn throughput(timeline: &Timeline) -> Option<Chart> {
+pub(crate) fn throughput(timeline: &Timeline) -> Option<Chart> {
     let record = timeline.record;
     let new_order = record.header.transactions.iter().position(|name| name == "new_order");
     let (what, per) = if new_order.is_some() { ("New-Orders a minute", 60.0) } else { ("transactions a second", 1.0) };
@@ -188,7 +188,7 @@ pub fn throughput(timeline: &Timeline) -> Option<Chart> {
 }
 
 /// The 90th percentile of response times over time.
-pub fn response_over_time(timeline: &Timeline) -> Option<Chart> {
+pub(crate) fn response_over_time(timeline: &Timeline) -> Option<Chart> {
     let record = timeline.record;
     let types = record.header.transactions.len();
     let mut worst = vec![vec![None::<f64>; timeline.bins]; types];
@@ -226,7 +226,7 @@ pub fn response_over_time(timeline: &Timeline) -> Option<Chart> {
 }
 
 /// Percentiles of the response times of all transaction types.
-pub fn percentiles(record: &Record) -> Option<Chart> {
+pub(crate) fn percentiles(record: &Record) -> Option<Chart> {
     /// Points of a curve for each further nine.
     const POINTS: u32 = 40;
     /// At most up to 99.999 percent.
@@ -262,7 +262,7 @@ pub fn percentiles(record: &Record) -> Option<Chart> {
 }
 
 /// Response-time frequency distribution of each transaction type, up to four times its 90th percentile (clause 5.6.1).
-pub fn frequencies(record: &Record) -> Vec<Chart> {
+pub(crate) fn frequencies(record: &Record) -> Vec<Chart> {
     let names = &record.header.transactions;
     let charts = responses(record).into_iter().filter_map(|(index, histogram)| {
         let name = super::format::transaction(names.get(index)?);
@@ -274,7 +274,7 @@ pub fn frequencies(record: &Record) -> Vec<Chart> {
 
 /// Frequency distribution of think times after New-Orders, up to four times their mean (clause 5.6.3); of deferred
 /// Deliveries from queueing to end; and of what transactions waited in the queue and the driver was late by.
-pub fn waiting(record: &Record) -> Vec<Chart> {
+pub(crate) fn waiting(record: &Record) -> Vec<Chart> {
     let chart = |what: Waiting, title: &str, axis: &str, counted: &str, tone: usize| {
         let unit = if what == Waiting::Think { S } else { MS };
         let histogram = record.waiting(what).filter(|histogram| !histogram.is_empty())?;
@@ -356,7 +356,7 @@ fn frequency(
 
 /// The 90th percentile of New-Order's response time against throughput, of several runs (clause 5.6.2): points are
 /// New-Orders a minute and milliseconds, in any order. None if there are none that can be drawn.
-pub fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart> {
+pub(crate) fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart> {
     let drawable = |point: &&(f64, f64)| point.0.is_finite() && point.0 >= 0.0 && point.1.is_finite() && point.1 >= 0.0;
     let mut points: Vec<(f64, f64)> = points.iter().filter(drawable).copied().collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));

@@ -12,7 +12,7 @@ use plotters::style::{Color, RGBAColor, RGBColor, ShapeStyle, TextStyle};
 use super::super::format::{count, significant};
 
 /// Colours that people with a colour vision deficiency can tell apart (after Okabe and Ito).
-pub const COLOURS: [RGBColor; 5] = [
+pub(crate) const COLOURS: [RGBColor; 5] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -20,12 +20,12 @@ pub const COLOURS: [RGBColor; 5] = [
     RGBColor(230, 159, 0),
 ];
 /// For half of a wide page, and for a phone.
-pub const NARROW: (u32, u32) = (440, 270);
+pub(crate) const NARROW: (u32, u32) = (440, 270);
 /// For the whole width of a wide page.
-pub const WIDE: (u32, u32) = (1000, 300);
+pub(crate) const WIDE: (u32, u32) = (1000, 300);
 
 /// Height of a panel among others, without the axis below the last one: on a wide page, and on a narrow one.
-pub const PANEL: (u32, u32) = (118, 112);
+pub(crate) const PANEL: (u32, u32) = (118, 112);
 /// Height of the horizontal axis with its title.
 const X_AXIS: u32 = 42;
 
@@ -41,7 +41,7 @@ const ROW: u32 = 20;
 
 /// What something is drawn in.
 #[derive(Clone, Copy)]
-pub enum Tone {
+pub(crate) enum Tone {
     /// The colour of the text.
     Ink,
     /// Between the colours of text and page, whatever these are.
@@ -67,7 +67,7 @@ impl Tone {
 }
 
 /// Something drawn in the plot.
-pub enum Layer {
+pub(crate) enum Layer {
     /// A background from one x to another.
     Band {
         /// Its left edge.
@@ -121,7 +121,7 @@ pub enum Layer {
 }
 
 /// An axis: its title with its unit, its range, and labelled ticks.
-pub struct Axis {
+pub(crate) struct Axis {
     title: String,
     from: f64,
     to: f64,
@@ -130,12 +130,12 @@ pub struct Axis {
 
 impl Axis {
     /// From 0 to `to`.
-    pub fn linear(title: String, to: f64) -> Axis {
+    pub(crate) fn linear(title: String, to: f64) -> Axis {
         Axis::stepped(title, to, 8)
     }
 
     /// From 0 to `to`, for a panel that has no room for many ticks.
-    pub fn short(title: String, to: f64) -> Axis {
+    pub(crate) fn short(title: String, to: f64) -> Axis {
         Axis::stepped(title, to, 4)
     }
 
@@ -153,7 +153,7 @@ impl Axis {
     }
 
     /// From 0 to `to`, for what is counted: with ticks at whole numbers only.
-    pub fn counting(title: String, to: f64) -> Axis {
+    pub(crate) fn counting(title: String, to: f64) -> Axis {
         let mut axis = Axis::linear(title, to);
         axis.ticks.retain(|tick| tick.0.fract() == 0.0);
         axis.ticks.iter_mut().for_each(|(at, label)| *label = compact(*at, 0));
@@ -161,7 +161,7 @@ impl Axis {
     }
 
     /// From `from` to `to`, for values that are far from 0 or below it; a little wider where they are the same.
-    pub fn between(title: String, from: f64, to: f64) -> Axis {
+    pub(crate) fn between(title: String, from: f64, to: f64) -> Axis {
         let (from, to) =
             if from.is_finite() && to.is_finite() && from < to { (from, to) } else { (from - 1.0, from + 1.0) };
         let (from, to) = if from.is_finite() { (from, to) } else { (0.0, 1.0) };
@@ -178,7 +178,7 @@ impl Axis {
     }
 
     /// From `lowest` to `highest`, both more than 0, and a little beyond; coordinates are their decimal logarithms.
-    pub fn logarithmic(title: String, lowest: f64, highest: f64) -> Axis {
+    pub(crate) fn logarithmic(title: String, lowest: f64, highest: f64) -> Axis {
         let decades = (lowest.log10().floor() as i32)..=(highest.log10().ceil() as i32 + 1);
         let step = |decade: i32, factor: f64| (factor * 10_f64.powi(decade), decade);
         let all = || decades.clone().flat_map(|decade| [1.0, 2.0, 5.0].map(|factor| step(decade, factor)));
@@ -195,12 +195,12 @@ impl Axis {
     }
 
     /// The same range without title and ticks, for a panel above the one that shows them.
-    pub fn bare(&self) -> Axis {
+    pub(crate) fn bare(&self) -> Axis {
         Axis { title: String::new(), from: self.from, to: self.to, ticks: Vec::new() }
     }
 
     /// From 0 to `to`, with ticks of one's own.
-    pub fn named(title: String, to: f64, ticks: Vec<(f64, String)>) -> Axis {
+    pub(crate) fn named(title: String, to: f64, ticks: Vec<(f64, String)>) -> Axis {
         Axis { title, from: 0.0, to, ticks }
     }
 
@@ -253,7 +253,7 @@ fn compact(value: f64, decimals: usize) -> String {
 }
 
 /// A plot.
-pub struct Plot {
+pub(crate) struct Plot {
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -264,7 +264,7 @@ pub struct Plot {
 
 impl Plot {
     /// As an `svg` element of this aspect that scales with the page; none if it cannot be drawn.
-    pub fn draw(&self, size: (u32, u32)) -> Option<String> {
+    pub(crate) fn draw(&self, size: (u32, u32)) -> Option<String> {
         element(size, |area| self.draw_on(area))
     }
 
@@ -356,7 +356,7 @@ impl Plot {
 
 /// Plots above one another as one `svg` element: all but the last one have a [bare](Axis::bare) horizontal axis. `size`
 /// is the whole width, and the height of a panel.
-pub fn draw_panels(panels: &[Plot], size: (u32, u32)) -> Option<String> {
+pub(crate) fn draw_panels(panels: &[Plot], size: (u32, u32)) -> Option<String> {
     let height = |number: usize| number as u32 * size.1;
     element((size.0, height(panels.len()) + X_AXIS), |area| {
         for (number, panel) in panels.iter().enumerate() {

@@ -12,7 +12,7 @@ const HEADROOM: f64 = 1.08;
 const MIB: f64 = (1_u64 << 20) as f64;
 
 /// A figure, or why there is none.
-pub struct Figure {
+pub(crate) struct Figure {
     /// As in the paper: `Figure 2`.
     pub number: &'static str,
     /// Its file without ending: `figure-2`.
@@ -94,7 +94,7 @@ fn some<T>(all: Vec<T>) -> (Vec<T>, String) {
 }
 
 /// All figures of the paper that show measurements or predictions.
-pub fn figures(all: &[Series], model: Result<&Model, &String>) -> Vec<Figure> {
+pub(crate) fn figures(all: &[Series], model: Result<&Model, &String>) -> Vec<Figure> {
     let reference = reference(all);
     let (cpus, first) = (reference.first().and_then(|series| series.cpus), reference.len() < 2);
     let of = cpus.map_or(String::new(), |cpus| format!(" {cpus} CPUs."));
@@ -465,7 +465,7 @@ fn estimated(all: &[Series], reference: &[&Series], model: Result<&Model, &Strin
 }
 
 /// A figure as a file of its own, with its title and legend.
-pub fn standalone(figure: &str, chart: &Chart) -> String {
+pub(crate) fn standalone(figure: &str, chart: &Chart) -> String {
     const ROW: u32 = 84;
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let (width, height) = (NARROW.0 * 4, NARROW.1 * 4);

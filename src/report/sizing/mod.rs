@@ -28,7 +28,7 @@ pub mod file {
     /// The page.
     pub const HTML: &str = "sizing.html";
     /// The model, if one could be fitted.
-    pub const MODEL: &str = "model.toml";
+    pub(crate) const MODEL: &str = "model.toml";
 }
 
 /// What was written.

@@ -19,7 +19,7 @@ pub struct Table {
 
 impl Table {
     /// A table without rows.
-    pub fn new(title: &str, columns: &[&str]) -> Table {
+    pub(crate) fn new(title: &str, columns: &[&str]) -> Table {
         Table {
             title: title.to_owned(),
             columns: columns.iter().map(|name| (*name).to_owned()).collect(),

@@ -19,11 +19,11 @@ const PAGE: &str = include_str!("page.html");
 /// Names of the files of a sweep's report.
 pub(crate) mod file {
     /// The tables as text.
-    pub const TEXT: &str = "sweep.txt";
+    pub(crate) const TEXT: &str = "sweep.txt";
     /// The [`Study`](crate::study::Study).
-    pub const JSON: &str = "sweep.json";
+    pub(crate) const JSON: &str = "sweep.json";
     /// The page.
-    pub const HTML: &str = "sweep.html";
+    pub(crate) const HTML: &str = "sweep.html";
 }
 
 /// Writes text, JSON and page into a sweep's directory, and says where the page is.

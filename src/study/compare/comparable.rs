@@ -48,7 +48,7 @@ fn durability(of: &Durability) -> String {
 
 /// How the sets differ in what a loss of power may do to their commits; none if they do not. A commit that does not
 /// wait for the disk is faster, and no other figure shows why.
-pub fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
+pub(crate) fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
     let of = |records: &[Record]| -> BTreeSet<String> {
         let told = |record: &Record| record.summary.as_ref().map(|summary| durability(&summary.durability));
         records.iter().map(|record| told(record).unwrap_or_else(|| durability(&Durability::default()))).collect()
@@ -59,7 +59,7 @@ pub fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
 }
 
 /// Differences between the sets, and runs that are no good for comparing, each in a line.
-pub fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
+pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
     let mut warnings = Vec::new();
     for record in a.iter().chain(b) {
         let place = record.directory.display();

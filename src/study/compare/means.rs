@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// A mean and how well it is known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mean {
+pub(crate) struct Mean {
     /// The mean of all seconds or, of several runs, of the means of the runs.
     pub mean: f64,
     /// Its standard error.
@@ -27,7 +27,7 @@ pub struct Mean {
 ///
 /// Several runs are the units themselves: their means differ by all that differs between runs. Of a single run, blocks
 /// of seconds are.
-pub fn of_runs(runs: &[Vec<f64>]) -> Option<Mean> {
+pub(crate) fn of_runs(runs: &[Vec<f64>]) -> Option<Mean> {
     if let [run] = runs {
         return of_run(run);
     }
@@ -50,7 +50,7 @@ pub fn of_runs(runs: &[Vec<f64>]) -> Option<Mean> {
 }
 
 /// The mean of one run. None without a second.
-pub fn of_run(seconds: &[f64]) -> Option<Mean> {
+pub(crate) fn of_run(seconds: &[f64]) -> Option<Mean> {
     let count = seconds.len();
     if count == 0 {
         return None;
@@ -96,7 +96,7 @@ fn block(seconds: &[f64], mean: f64, variance: f64) -> (usize, bool) {
 }
 
 /// Student's t that is exceeded on either side with a probability of `both` in all.
-pub fn student(freedom: f64, both: f64) -> f64 {
+pub(crate) fn student(freedom: f64, both: f64) -> f64 {
     let distribution = StudentsT::new(0.0, 1.0, freedom.max(1.0));
     distribution.map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(1.0 - both / 2.0))
 }

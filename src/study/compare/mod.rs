@@ -17,11 +17,11 @@ use crate::result::format::Clock;
 use means::Mean;
 
 /// The confidence of all intervals, in percent.
-pub const CONFIDENCE: f64 = 95.0;
+pub(crate) const CONFIDENCE: f64 = 95.0;
 /// The chance of finding a difference of the size that is called detectable, in percent.
-pub const POWER: f64 = 80.0;
+pub(crate) const POWER: f64 = 80.0;
 /// A run has to have so many seconds at least.
-pub const SHORTEST: usize = 10;
+pub(crate) const SHORTEST: usize = 10;
 
 /// What the difference between two sets of runs comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -111,7 +111,7 @@ pub struct Comparison {
 ///
 /// # Errors
 /// If there are too few seconds to judge by, in one line.
-pub fn seconds(record: &Record) -> Result<Vec<f64>, String> {
+pub(crate) fn seconds(record: &Record) -> Result<Vec<f64>, String> {
     let measured = record.series.iter().filter(|row| row.phase == Phase::Measurement);
     let first = measured.clone().map(|row| row.second).min().unwrap_or_default();
     let last = measured.clone().map(|row| row.second).max().unwrap_or_default();
@@ -192,7 +192,7 @@ fn side(records: &[Record], mean: Mean) -> Side {
 
 /// The difference of two means, as a ratio: its interval comes from the errors relative to the means (delta method) and
 /// Student's t with the degrees of freedom of Welch and Satterthwaite.
-pub fn difference(a: &Mean, b: &Mean) -> Difference {
+pub(crate) fn difference(a: &Mean, b: &Mean) -> Difference {
     let ratio = (b.mean / a.mean).ln();
     let (error_a, error_b) = (a.error / a.mean, b.error / b.mean);
     let error = error_a.hypot(error_b);

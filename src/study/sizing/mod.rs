@@ -15,6 +15,6 @@ pub(crate) mod tables;
 pub use crate::size::PAGE;
 
 /// A size in thousands of 4 KiB pages, the unit of buffer size in Equation 1 (section 4.1.4).
-pub fn thousand_pages(bytes: f64) -> f64 {
+pub(crate) fn thousand_pages(bytes: f64) -> f64 {
     bytes / (1_000 * PAGE) as f64
 }

@@ -9,7 +9,7 @@ use super::series::{Knee, KneeRule, Reading};
 use super::thousand_pages;
 
 /// Version of the format of model files that this Graymark writes, and the newest that it reads.
-pub const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 1;
 
 const MIB: f64 = (1_u64 << 20) as f64;
 
@@ -117,7 +117,7 @@ pub struct Model {
 impl Equation {
     /// What it says at a scale and a value of its predictor, and what of that is outside of the measured range.
     /// `carried` is the variance that the value has because of its predictor's.
-    pub fn at(&self, warehouses: f64, predictor: f64, carried: f64) -> Estimate {
+    pub(crate) fn at(&self, warehouses: f64, predictor: f64, carried: f64) -> Estimate {
         let value = self.constant + self.per_warehouse.unwrap_or(0.0) * warehouses + self.slope * predictor;
         let predictors = self.predictors(warehouses, predictor);
         self.statistics
@@ -241,7 +241,7 @@ impl Model {
 
     /// Equation 2 at a scale and a hit rate. The hit rate's uncertainty is carried on to first order, as if the errors
     /// of the two equations had nothing to do with one another.
-    pub fn throughput(&self, equation: &Equation, warehouses: f64, hit: &Hit) -> (Estimate, Vec<String>) {
+    pub(crate) fn throughput(&self, equation: &Equation, warehouses: f64, hit: &Hit) -> (Estimate, Vec<String>) {
         let at = hit.estimate.value;
         let estimate = equation.at(warehouses, at, equation.slope.powi(2) * hit.variance);
         let mut outside = self.scale_outside(equation, warehouses, "throughput");

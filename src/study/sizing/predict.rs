@@ -40,7 +40,7 @@ pub struct Point {
 
 impl<'a> Predictor<'a> {
     /// What pages its hit rates are of.
-    pub fn hit_rate(&self) -> HitRate {
+    pub(crate) fn hit_rate(&self) -> HitRate {
         self.model.hit_rate_of
     }
 
@@ -101,7 +101,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// Whether it predicts throughput.
-    pub fn has_throughput(&self) -> bool {
+    pub(crate) fn has_throughput(&self) -> bool {
         self.throughput.is_some()
     }
 
@@ -170,7 +170,7 @@ pub struct Run {
 }
 
 /// Steps after which an algorithm gives up.
-pub const MOST_STEPS: u32 = 200;
+pub(crate) const MOST_STEPS: u32 = 200;
 
 /// Algorithms I and II: the scale at which the predicted throughput is `ratio` for each warehouse. Each step takes the
 /// scale from the throughput of the one before, as the paper does. The ratios lie above and below the target by turns;
@@ -268,7 +268,7 @@ pub fn doublings(predictor: &Predictor<'_>, warehouses: f64, from_bytes: f64, nu
 
 /// The quick estimate without a model: two measurements (buffer in bytes, throughput) at one scale give the throughput
 /// of another buffer, as throughput is linear in ln(buffer). None if the two have the same buffer.
-pub fn quick(one: (f64, f64), other: (f64, f64), buffer_bytes: f64) -> Option<f64> {
+pub(crate) fn quick(one: (f64, f64), other: (f64, f64), buffer_bytes: f64) -> Option<f64> {
     let slope = (other.1 - one.1) / (other.0 / one.0).ln();
     Some(one.1 + slope * (buffer_bytes / one.0).ln()).filter(|throughput| throughput.is_finite())
 }

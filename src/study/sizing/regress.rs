@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 /// Confidence of all intervals.
-pub const LEVEL: f64 = 0.95;
+pub(crate) const LEVEL: f64 = 0.95;
 
 /// Significances below this are kept as 0.
-pub const LEAST_SIGNIFICANCE: f64 = 1e-16;
+pub(crate) const LEAST_SIGNIFICANCE: f64 = 1e-16;
 
 /// Predictors count as linearly dependent from here on: the ratio of the smallest to the largest singular value of the
 /// centred and scaled predictors.
@@ -16,7 +16,7 @@ const DEPENDENT: f64 = 1e-6;
 
 /// Why points cannot be fitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub(crate) enum Unfit {
     /// Fewer points than coefficients and one.
     #[error("{points} points are too few for {coefficients} coefficients: at least {} are needed", coefficients + 1)]
     Few {
@@ -41,7 +41,7 @@ pub enum Unfit {
 
 /// Coefficients and what statistics say of them. The first of [`Fit::coefficients`] is the constant term.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// The constant term, then one for each predictor.
     pub coefficients: Vec<f64>,
     /// What the points say of them.
@@ -91,12 +91,12 @@ pub struct Estimate {
 
 impl Estimate {
     /// Without intervals.
-    pub fn bare(value: f64) -> Estimate {
+    pub(crate) fn bare(value: f64) -> Estimate {
         Estimate { value, confidence: None, prediction: None }
     }
 
     /// With everything multiplied by `factor`.
-    pub fn times(self, factor: f64) -> Estimate {
+    pub(crate) fn times(self, factor: f64) -> Estimate {
         let each = |interval: [f64; 2]| interval.map(|bound| bound * factor);
         Estimate {
             value: self.value * factor,
@@ -108,7 +108,7 @@ impl Estimate {
 
 impl Statistics {
     /// Variance of the equation's mean at predictors `at`.
-    pub fn variance(&self, at: &[f64]) -> f64 {
+    pub(crate) fn variance(&self, at: &[f64]) -> f64 {
         let away = at.iter().zip(&self.centre).map(|(at, centre)| at - centre).collect::<Vec<_>>();
         let row = |row: &Vec<f64>| row.iter().zip(&away).map(|(spread, away)| spread * away).sum::<f64>();
         let form = self.spread.iter().zip(&away).map(|(of, away)| away * row(of)).sum::<f64>();
@@ -117,7 +117,7 @@ impl Statistics {
 
     /// Intervals about `value` at predictors `at`. `carried` is a variance that the value has beside the equation's
     /// own, because its predictors are predictions themselves.
-    pub fn estimate(&self, value: f64, at: &[f64], carried: f64) -> Estimate {
+    pub(crate) fn estimate(&self, value: f64, at: &[f64], carried: f64) -> Estimate {
         let Some(t) = quantile(self.degrees_of_freedom) else { return Estimate::bare(value) };
         let mean = self.variance(at) + carried.max(0.0);
         let about = |variance: f64| Some([value - t * variance.sqrt(), value + t * variance.sqrt()]);
@@ -125,7 +125,7 @@ impl Statistics {
     }
 
     /// Whether all its figures are of the size that they must be.
-    pub fn sound(&self) -> bool {
+    pub(crate) fn sound(&self) -> bool {
         let predictors = self.centre.len();
         let finite = self.centre.iter().chain(self.spread.iter().flatten()).all(|figure| figure.is_finite());
         let square = self.spread.len() == predictors && self.spread.iter().all(|row| row.len() == predictors);
@@ -143,7 +143,7 @@ fn quantile(degrees_of_freedom: usize) -> Option<f64> {
 ///
 /// # Errors
 /// If the points do not determine the coefficients.
-pub fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
+pub(crate) fn fit(rows: &[Vec<f64>], values: &[f64]) -> Result<Fit, Unfit> {
     let (points, predictors) = (values.len(), rows.first().map_or(0, Vec::len));
     if points < predictors + 2 {
         return Err(Unfit::Few { points, coefficients: predictors + 1 });

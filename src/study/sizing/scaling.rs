@@ -20,10 +20,10 @@ pub enum Law {
 
 impl Law {
     /// All of them.
-    pub const ALL: [Law; 3] = [Law::Geometric, Law::Amdahl, Law::Quadratic];
+    pub(crate) const ALL: [Law; 3] = [Law::Geometric, Law::Amdahl, Law::Quadratic];
 
     /// Throughput of so many CPUs over that of one.
-    pub fn capacity(self, parameter: f64, cpus: f64) -> f64 {
+    pub(crate) fn capacity(self, parameter: f64, cpus: f64) -> f64 {
         match self {
             // The sum's limit where nothing is lost.
             Law::Geometric if parameter >= 1.0 => cpus,
@@ -61,17 +61,17 @@ pub struct Scaling {
 impl Scaling {
     /// Throughput of `to` CPUs over that of `from`; none if the law gives one of them none, as the quadratic does far
     /// out.
-    pub fn ratio(&self, from: u32, to: u32) -> Option<f64> {
+    pub(crate) fn ratio(&self, from: u32, to: u32) -> Option<f64> {
         let capacity = |cpus: u32| self.law.capacity(self.parameter, f64::from(cpus));
         (capacity(from) > 0.0 && capacity(to) > 0.0).then(|| capacity(to) / capacity(from))
     }
 }
 
 /// Throughput over CPUs with all else the same: (CPUs, New-Orders a minute).
-pub type Group = Vec<(u32, f64)>;
+pub(crate) type Group = Vec<(u32, f64)>;
 
 /// The groups in which CPUs alone differ, from their number being known at two values at least.
-pub fn groups(series: &[Series]) -> Vec<Group> {
+pub(crate) fn groups(series: &[Series]) -> Vec<Group> {
     let mut points = Vec::new();
     for series in series {
         let Some(cpus) = series.cpus else { continue };
@@ -94,7 +94,7 @@ pub fn groups(series: &[Series]) -> Vec<Group> {
 /// Fits each law to the groups, the one with the smallest error first; nothing without groups. The laws share their
 /// parameter between groups, while each group has a throughput of one CPU of its own. Groups weigh the same, whatever
 /// their throughput: differences are reckoned in units of a group's mean.
-pub fn fit(groups: &[Group]) -> Vec<Scaling> {
+pub(crate) fn fit(groups: &[Group]) -> Vec<Scaling> {
     if groups.is_empty() {
         return Vec::new();
     }

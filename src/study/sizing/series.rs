@@ -8,7 +8,7 @@ use super::{PAGE, thousand_pages};
 
 /// The points with the same settings.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// Size of the buffer in bytes.
     pub buffer_bytes: u64,
     /// Mean of the repeats, New-Orders a minute.
@@ -27,7 +27,7 @@ pub struct Cell {
 
 /// The points of one scale and number of CPUs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
+pub(crate) struct Series {
     /// Scale.
     pub warehouses: u32,
     /// CPUs; none if that is not known.
@@ -41,7 +41,7 @@ pub struct Series {
 /// What can be ordered, by CPUs and scale, and how many points cannot, as their buffer size is unknown. Where several
 /// numbers of clients were run with otherwise the same settings, the one with the highest mean throughput counts: the
 /// paper's throughput is the peak of a configuration (section 3).
-pub fn series(points: &[Observation]) -> (Vec<Series>, usize) {
+pub(crate) fn series(points: &[Observation]) -> (Vec<Series>, usize) {
     let mut known = points
         .iter()
         .filter_map(|point| Some((point.cpus, point.warehouses, point.buffer_bytes?, point)))
@@ -85,13 +85,13 @@ fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
 }
 
 /// A step up to a plateau gains less than this share of the curve's steepest step, both for each e-fold of the buffer.
-pub const PLATEAU: f64 = 0.5;
+pub(crate) const PLATEAU: f64 = 0.5;
 
 /// Which of a curve's points are on its plateau. From the right, points are left out as long as the step up to them
 /// gained less than [`PLATEAU`] of the curve's steepest gain for each e-fold of the buffer: over ln(buffer), the
 /// paper's curves are straight until they flatten (section 4.1.4). A point without a value is never on it. `curve` is
 /// (buffer in bytes, value) by rising buffer.
-pub fn plateau(curve: &[(u64, Option<f64>)]) -> Vec<bool> {
+pub(crate) fn plateau(curve: &[(u64, Option<f64>)]) -> Vec<bool> {
     let known =
         curve.iter().enumerate().filter_map(|(index, (buffer, value))| Some((index, (*buffer as f64).ln(), (*value)?)));
     let known = known.collect::<Vec<_>>();
@@ -136,10 +136,10 @@ pub enum Reading {
 
 impl Reading {
     /// Both, the literal one first.
-    pub const ALL: [Reading; 2] = [Reading::Printed, Reading::Tabulated];
+    pub(crate) const ALL: [Reading; 2] = [Reading::Printed, Reading::Tabulated];
 
     /// The rule for databases of the paper's size.
-    pub fn rule(self) -> KneeRule {
+    pub(crate) fn rule(self) -> KneeRule {
         match self {
             Reading::Printed => KneeRule::AS_PRINTED,
             Reading::Tabulated => KneeRule::AS_TABULATED,
@@ -149,16 +149,16 @@ impl Reading {
 
 impl KneeRule {
     /// [`Reading::Printed`].
-    pub const AS_PRINTED: KneeRule = KneeRule { percent: 2.0, pages: 1_000.0 };
+    pub(crate) const AS_PRINTED: KneeRule = KneeRule { percent: 2.0, pages: 1_000.0 };
     /// [`Reading::Tabulated`].
-    pub const AS_TABULATED: KneeRule = KneeRule { percent: 2.0, pages: 100_000.0 };
+    pub(crate) const AS_TABULATED: KneeRule = KneeRule { percent: 2.0, pages: 100_000.0 };
     /// Bytes of the database at scale 100, "on" whose curve "the 2% peak is based" (section 4.1.3): 45.7 GB are 525
     /// warehouses (section 1).
-    pub const OF_DATABASE: f64 = 45.7 * (1_u64 << 30) as f64 * 100.0 / 525.0;
+    pub(crate) const OF_DATABASE: f64 = 45.7 * (1_u64 << 30) as f64 * 100.0 / 525.0;
 
     /// The rule for a database of this size: that of a smaller one than the paper's at scale 100 takes as many pages
     /// less, so that they stay the same share of the database.
-    pub fn scaled(self, database_bytes: Option<f64>) -> KneeRule {
+    pub(crate) fn scaled(self, database_bytes: Option<f64>) -> KneeRule {
         let share = database_bytes.map_or(1.0, |bytes| (bytes / KneeRule::OF_DATABASE).min(1.0));
         KneeRule { pages: self.pages * share, ..self }
     }
@@ -179,7 +179,7 @@ pub enum Knee {
 /// The knee of a curve, (buffer in bytes, throughput) by rising buffer; none of fewer than three points. The gain of
 /// the step between two neighbours counts as the slope halfway between them, and between these the slope is taken as
 /// linear; the knee is where it falls below the rule's for good.
-pub fn knee(curve: &[(u64, f64)], rule: KneeRule) -> Option<Knee> {
+pub(crate) fn knee(curve: &[(u64, f64)], rule: KneeRule) -> Option<Knee> {
     let (first, last) = (curve.first()?, curve.last()?);
     let peak = curve.iter().map(|point| point.1).fold(0.0, f64::max);
     if curve.len() < 3 || peak <= 0.0 || rule.pages <= 0.0 {
@@ -201,7 +201,7 @@ pub fn knee(curve: &[(u64, f64)], rule: KneeRule) -> Option<Knee> {
 }
 
 /// The value of a curve at a buffer size within it, linear in ln(buffer) between neighbours.
-pub fn at(curve: &[(u64, f64)], buffer: f64) -> Option<f64> {
+pub(crate) fn at(curve: &[(u64, f64)], buffer: f64) -> Option<f64> {
     curve.windows(2).find_map(|step| match step {
         [from, to] if (from.0 as f64..=to.0 as f64).contains(&buffer) => {
             let part = (buffer / from.0 as f64).ln() / (to.0 as f64 / from.0 as f64).ln();
@@ -213,7 +213,7 @@ pub fn at(curve: &[(u64, f64)], buffer: f64) -> Option<f64> {
 
 impl Knee {
     /// The buffer in bytes: where the knee is, or the end of what was measured.
-    pub fn bytes(self) -> f64 {
+    pub(crate) fn bytes(self) -> f64 {
         match self {
             Knee::At(bytes) | Knee::Before(bytes) | Knee::Beyond(bytes) => bytes,
         }
@@ -222,24 +222,24 @@ impl Knee {
 
 impl Cell {
     /// The buffer in thousands of 4 KiB pages.
-    pub fn thousand_pages(&self) -> f64 {
+    pub(crate) fn thousand_pages(&self) -> f64 {
         thousand_pages(self.buffer_bytes as f64)
     }
 }
 
 impl Series {
     /// Throughput over buffer.
-    pub fn throughput(&self) -> Vec<(u64, f64)> {
+    pub(crate) fn throughput(&self) -> Vec<(u64, f64)> {
         self.cells.iter().map(|cell| (cell.buffer_bytes, cell.throughput)).collect()
     }
 
     /// Hit rate over buffer, where it is known.
-    pub fn hit(&self) -> Vec<(u64, f64)> {
+    pub(crate) fn hit(&self) -> Vec<(u64, f64)> {
         self.cells.iter().filter_map(|cell| Some((cell.buffer_bytes, cell.hit?))).collect()
     }
 
     /// Mean size of the database in bytes, where it is known.
-    pub fn database_bytes(&self) -> Option<f64> {
+    pub(crate) fn database_bytes(&self) -> Option<f64> {
         mean(
             self.cells.iter().flat_map(|cell| &cell.points).map(|point| point.database_bytes.map(|bytes| bytes as f64)),
         )

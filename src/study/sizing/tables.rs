@@ -6,7 +6,7 @@ use super::series::{Cell, Series};
 
 /// A row of Table 1: reads of indexes and of tables.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Reads {
+pub(crate) struct Reads {
     /// Scale.
     pub warehouses: u32,
     /// CPUs.
@@ -25,7 +25,7 @@ pub struct Reads {
 
 /// A row of Table 3: what doubling the buffer gained.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Doubled {
+pub(crate) struct Doubled {
     /// Scale.
     pub warehouses: u32,
     /// CPUs.
@@ -40,7 +40,7 @@ pub struct Doubled {
 
 /// A row of Table 4: throughput at more CPUs over that at fewer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ratio {
+pub(crate) struct Ratio {
     /// Scale.
     pub warehouses: u32,
     /// Size of the buffer in bytes.
@@ -69,7 +69,7 @@ fn reads(cell: &Cell) -> Option<[f64; 4]> {
 }
 
 /// Table 1: the smallest and the largest buffer of each curve whose reads are counted.
-pub fn index_and_data(all: &[Series]) -> Vec<Reads> {
+pub(crate) fn index_and_data(all: &[Series]) -> Vec<Reads> {
     let mut rows = Vec::new();
     for series in all {
         let counted =
@@ -100,7 +100,7 @@ pub fn index_and_data(all: &[Series]) -> Vec<Reads> {
 const SAME: f64 = 0.02;
 
 /// Table 3: chains of doublings of the buffer.
-pub fn doublings(all: &[Series]) -> Vec<Doubled> {
+pub(crate) fn doublings(all: &[Series]) -> Vec<Doubled> {
     let mut rows = Vec::new();
     for series in all {
         let double = |of: &Cell| {
@@ -130,7 +130,7 @@ pub fn doublings(all: &[Series]) -> Vec<Doubled> {
 }
 
 /// Table 4: neighbouring numbers of CPUs with all else the same.
-pub fn ratios(all: &[Series]) -> Vec<Ratio> {
+pub(crate) fn ratios(all: &[Series]) -> Vec<Ratio> {
     let mut points = Vec::new();
     for series in all {
         let Some(cpus) = series.cpus else { continue };
@@ -153,7 +153,7 @@ pub fn ratios(all: &[Series]) -> Vec<Ratio> {
 
 /// How much the hit rate differs between numbers of CPUs, all else the same: the mean distance from the mean of each
 /// group, in points of percent (Figure 8); none where nothing differs in CPUs alone.
-pub fn hit_variation(all: &[Series]) -> Option<f64> {
+pub(crate) fn hit_variation(all: &[Series]) -> Option<f64> {
     let mut points = Vec::new();
     for series in all.iter().filter(|series| series.cpus.is_some()) {
         points.extend(series.cells.iter().filter_map(|cell| Some((series.warehouses, cell.buffer_bytes, cell.hit?))));
