@@ -12,7 +12,7 @@ use crate::engine::seed::Depth;
 use crate::engine::{Engine, Error};
 use crate::result::{Event, Finding, Step};
 use crate::run::population::complete;
-use crate::run::requests::{Patience, Requests};
+use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
 /// The command.
@@ -20,22 +20,22 @@ pub(super) fn check(args: CheckArgs) -> Result<Ended, Error> {
     if args.dry_run {
         return args.target.show("check", args.workload, &[switch("deep", args.deep)]);
     }
-    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout.timeout));
-    with_engine(args.workload, args.target.options(args.workload), Check { deep: args.deep, json, interrupt, patience })
+    let (json, interrupt, timeouts) = (args.json, Interrupt::listen()?, Timeouts::of(args.target.timeout.timeout));
+    with_engine(args.workload, args.target.options(args.workload), Check { deep: args.deep, json, interrupt, timeouts })
 }
 
 struct Check {
     deep: bool,
     json: bool,
     interrupt: Interrupt,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Visitor for Check {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.patience);
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let json = self.json;

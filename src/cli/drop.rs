@@ -9,7 +9,7 @@ use super::{DropArgs, Ended, with_engine};
 use crate::engine::registry::Visitor;
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::run::population::{foreign, other};
-use crate::run::requests::{Patience, Requests};
+use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
 /// The command.
@@ -17,13 +17,13 @@ pub(super) fn drop_tables(args: DropArgs) -> Result<Ended, Error> {
     if args.dry_run {
         return args.target.show("drop", args.workload, &[]);
     }
-    let (interrupt, patience) = (Interrupt::listen()?, Patience::of(args.target.timeout.timeout));
-    with_engine(args.workload, args.target.options(args.workload), Drop { interrupt, patience })
+    let (interrupt, timeouts) = (Interrupt::listen()?, Timeouts::of(args.target.timeout.timeout));
+    with_engine(args.workload, args.target.options(args.workload), Drop { interrupt, timeouts })
 }
 
 struct Drop {
     interrupt: Interrupt,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Visitor for Drop {
@@ -31,7 +31,7 @@ impl Visitor for Drop {
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
         let url = &engine.identity().url;
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.patience);
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         match database_state {
             DatabaseState::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),

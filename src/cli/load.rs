@@ -16,7 +16,7 @@ use crate::report::text;
 use crate::run::load::fill;
 use crate::run::open::options;
 use crate::run::population::{agree, complete, same, unit};
-use crate::run::requests::{Patience, Requests};
+use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
 /// The command.
@@ -48,7 +48,7 @@ impl Visitor for Load {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Patience::of(self.plan.timeout));
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Timeouts::of(self.plan.timeout));
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         if self.procedures_only {
             complete::<W>(database_state, &engine.identity().url)?;

@@ -13,7 +13,7 @@ use crate::engine::{Engine, Error};
 use crate::report::text;
 use crate::result::{Event, Step};
 use crate::run::population::{complete, within};
-use crate::run::requests::{Patience, Progress, Requests};
+use crate::run::requests::{Progress, Requests, Timeouts};
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;
 
@@ -22,21 +22,21 @@ pub(super) fn restore(args: RestoreArgs) -> Result<Ended, Error> {
     if args.dry_run {
         return args.target.show("restore", args.workload, &[]);
     }
-    let (json, interrupt, patience) = (args.json, Interrupt::listen()?, Patience::of(args.target.timeout.timeout));
-    with_engine(args.workload, args.target.options(args.workload), Restore { json, interrupt, patience })
+    let (json, interrupt, timeouts) = (args.json, Interrupt::listen()?, Timeouts::of(args.target.timeout.timeout));
+    with_engine(args.workload, args.target.options(args.workload), Restore { json, interrupt, timeouts })
 }
 
 struct Restore {
     json: bool,
     interrupt: Interrupt,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Visitor for Restore {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.patience);
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let profile = W::profile(&manifest.parameters).unwrap_or_default();

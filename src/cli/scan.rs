@@ -13,7 +13,7 @@ use crate::measure::counters::Counter;
 use crate::report::scan::{Pass, Scan, text};
 use crate::result::scan::CacheState;
 use crate::run::population::complete;
-use crate::run::requests::{Patience, Requests};
+use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
 /// The command.
@@ -21,8 +21,8 @@ pub(super) fn scan(args: ScanArgs) -> Result<Ended, Error> {
     if args.dry_run {
         return args.target.show("scan", args.workload, &[switch("drop_caches", args.drop_caches)]);
     }
-    let patience = Patience::of(args.target.timeout.timeout);
-    let job = Job { json: args.json, drop_caches: args.drop_caches, interrupt: Interrupt::listen()?, patience };
+    let timeouts = Timeouts::of(args.target.timeout.timeout);
+    let job = Job { json: args.json, drop_caches: args.drop_caches, interrupt: Interrupt::listen()?, timeouts };
     with_engine(args.workload, args.target.options(args.workload), job)
 }
 
@@ -30,14 +30,14 @@ struct Job {
     json: bool,
     drop_caches: bool,
     interrupt: Interrupt,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl Visitor for Job {
     type Output = Ended;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.patience);
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let all = self.drop_caches;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::requests::{Patience, Requests};
+use super::requests::{Requests, Timeouts};
 use crate::engine::Engine;
 use crate::report::format::seconds;
 use crate::result::{Event, Step};
@@ -28,7 +28,7 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
     let began = Instant::now();
     let stopped = requests.stop().requested();
     let after_stop = if stopped { STOPPED } else { Duration::ZERO };
-    let requests = requests.with(Patience { after_stop, ..Patience::of(timeout) });
+    let requests = requests.with(Timeouts { after_stop, ..Timeouts::of(timeout) });
     let mut away = false;
     loop {
         let why = match requests.ask(async |engine: &E| engine.effects().await) {

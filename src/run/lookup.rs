@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::requests::{Patience, Requests};
+use super::requests::{Requests, Timeouts};
 use crate::drive::Totals;
 use crate::engine::{Engine, Error};
 use crate::result::Finding;
@@ -28,11 +28,11 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
     totals: &Totals,
 ) -> Result<(Lookup, Option<Finding>), Error> {
     let began = Instant::now();
-    let patience = Patience { after_stop: SEARCHED, ..Patience::of(timeout) };
+    let timeouts = Timeouts { after_stop: SEARCHED, ..Timeouts::of(timeout) };
     let acknowledged = &totals.doubts.acknowledged;
     let sought = [&acknowledged[..], &totals.doubts.unknown].concat();
     let search = async move |engine: &E| engine.rows_of(&sought).await;
-    let rows = match requests.with(patience).ask(search)? {
+    let rows = match requests.with(timeouts).ask(search)? {
         Some(Some(rows)) => rows,
         Some(None) => return Ok((unasked(totals, "rows cannot be looked up in this database"), None)),
         None => return Ok((unasked(totals, "nobody wanted to wait for it"), None)),

@@ -27,17 +27,17 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// How long an answer is waited for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct Timeouts {
     /// The longest time without progress; none waits as long as the server says anything.
     pub(crate) limit: Option<Duration>,
     /// How long it is still waited for when someone asks to stop.
     pub(crate) after_stop: Duration,
 }
 
-impl Patience {
+impl Timeouts {
     /// As the option `--timeout` has it.
-    pub(crate) fn of(timeout: Option<u32>) -> Patience {
-        Patience { limit: timeout.map(|seconds| Duration::from_secs(seconds.into())), ..Patience::default() }
+    pub(crate) fn of(timeout: Option<u32>) -> Timeouts {
+        Timeouts { limit: timeout.map(|seconds| Duration::from_secs(seconds.into())), ..Timeouts::default() }
     }
 }
 
@@ -86,19 +86,19 @@ impl Progress<'_> {
 pub(crate) struct Requests<W, E> {
     engine: Arc<E>,
     stop: Stop,
-    patience: Patience,
+    timeouts: Timeouts,
     workload: PhantomData<fn() -> W>,
 }
 
 impl<W: Workload, E: Engine<W>> Requests<W, E> {
     /// Requests that end when someone asks to stop.
-    pub(crate) fn new(engine: &Arc<E>, stop: &Stop, patience: Patience) -> Self {
-        Requests { engine: Arc::clone(engine), stop: stop.clone(), patience, workload: PhantomData }
+    pub(crate) fn new(engine: &Arc<E>, stop: &Stop, timeouts: Timeouts) -> Self {
+        Requests { engine: Arc::clone(engine), stop: stop.clone(), timeouts, workload: PhantomData }
     }
 
-    /// The same with another patience.
-    pub(crate) fn with(&self, patience: Patience) -> Self {
-        Requests::new(&self.engine, &self.stop, patience)
+    /// The same with other timeouts.
+    pub(crate) fn with(&self, timeouts: Timeouts) -> Self {
+        Requests::new(&self.engine, &self.stop, timeouts)
     }
 
     /// The database.
@@ -163,16 +163,16 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
                 },
                 Ok(Message::Ended(None)) | Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.stop.requested() && stopped.get_or_insert_with(Instant::now).elapsed() >= self.patience.after_stop {
+            if self.stop.requested() && stopped.get_or_insert_with(Instant::now).elapsed() >= self.timeouts.after_stop {
                 break None;
             }
-            if let Some(limit) = self.patience.limit.filter(|limit| heartbeat.since() > *limit) {
+            if let Some(limit) = self.timeouts.limit.filter(|limit| heartbeat.since() > *limit) {
                 break Some(format!("it gave no answer within {} s (--timeout waits longer)", limit.as_secs()));
             }
             if heartbeat.since() > PROBE_AFTER && probe.is_none() {
                 probe = Some(Probe::start::<W, E>(&self.engine)?);
             }
-            let silence = self.patience.limit.map_or(SILENCE, |limit| limit.min(SILENCE));
+            let silence = self.timeouts.limit.map_or(SILENCE, |limit| limit.min(SILENCE));
             if probe.as_ref().is_some_and(|probe: &Probe| probe.silent() > silence) {
                 break Some(format!("for {} s it has said nothing, not even to another connection", silence.as_secs()));
             }

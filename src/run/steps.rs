@@ -10,9 +10,9 @@ use tokio::runtime::Runtime;
 
 use super::accumulate::Accumulated;
 use super::population::{agree, complete, within};
-use super::requests::{Patience, Requests};
+use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
-use super::warm::{self, Warmed};
+use super::warm::{self, WarmUpOutcome};
 use super::{Command, Outcome, Run, count, load, lookup, settle, stages, steady};
 use crate::drive::{self, Controllers, Load, Schedule, Stages};
 use crate::engine::registry::Visitor;
@@ -87,7 +87,7 @@ impl Visitor for Run<'_> {
         for warning in engine.warnings() {
             self.tell(Step::Warning(warning.clone()));
         }
-        let requests = Requests::new(&engine, &self.stop, Patience::of(self.plan.timeout));
+        let requests = Requests::new(&engine, &self.stop, Timeouts::of(self.plan.timeout));
         let mut steps = Steps::<W, E> { run: self, requests };
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
         let ready = match steps.ready() {
@@ -294,8 +294,8 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
         let Some(how) = plan.warm.filter(|how| *how != Warm::None) else { return Ok(()) };
         let how = (how, plan.seed.unwrap_or_default());
         match warm::up(&self.requests, manifest, how, &mut self.run.consumer)?.ok_or(End::Stopped)? {
-            Warmed::Absent(why) => warm_ups.notes.push(why),
-            Warmed::Read(work) => warm_ups.done.push(work),
+            WarmUpOutcome::Absent(why) => warm_ups.notes.push(why),
+            WarmUpOutcome::Read(work) => warm_ups.done.push(work),
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::requests::{Patience, Progress, Requests};
+use super::requests::{Progress, Requests, Timeouts};
 use crate::engine::{Engine, Error, MaintenanceOutcome};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::plan::Warm;
@@ -11,7 +11,7 @@ use crate::workload::Workload;
 use crate::workload::value::Timestamp;
 
 /// What a warm-up came to.
-pub(super) enum Warmed {
+pub(super) enum WarmUpOutcome {
     /// The tables were read.
     Read(Maintenance),
     /// The engine has nothing to read; why.
@@ -24,9 +24,9 @@ pub(super) fn up<W: Workload, E: Engine<W>>(
     manifest: &Manifest,
     (warm, seed): (Warm, u64),
     tell: &mut dyn FnMut(&Event),
-) -> Result<Option<Warmed>, Error> {
+) -> Result<Option<WarmUpOutcome>, Error> {
     let began = Instant::now();
-    let requests = requests.with(Patience::default());
+    let requests = requests.with(Timeouts::default());
     let random = warm == Warm::Random;
     tell(&Event::Step(Step::WarmUpBegan { random }));
     let outcome = if random {
@@ -47,9 +47,15 @@ pub(super) fn up<W: Workload, E: Engine<W>>(
     tell(&Event::Step(Step::WarmUpEnded { work: done, seconds }));
     let Some(outcome) = outcome? else { return Ok(None) };
     let (rows, work) = match outcome {
-        MaintenanceOutcome::Absent(why) => return Ok(Some(Warmed::Absent(why))),
+        MaintenanceOutcome::Absent(why) => return Ok(Some(WarmUpOutcome::Absent(why))),
         MaintenanceOutcome::Read { rows, work } => (Some(rows), work),
         MaintenanceOutcome::Done(work) => (None, work),
     };
-    Ok(Some(Warmed::Read(Maintenance { kind: MaintenanceKind::WarmUp.into(), start_s: -seconds, seconds, work, rows })))
+    Ok(Some(WarmUpOutcome::Read(Maintenance {
+        kind: MaintenanceKind::WarmUp.into(),
+        start_s: -seconds,
+        seconds,
+        work,
+        rows,
+    })))
 }

@@ -14,7 +14,7 @@ use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::Plan;
 use crate::run::load::fill;
 use crate::run::open::options;
-use crate::run::requests::{Patience, Requests};
+use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
 /// Loads the database that points are copied from, or goes on with that; false if it was interrupted.
@@ -32,7 +32,7 @@ impl Visitor for Fill {
     type Output = bool;
 
     fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<bool, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Patience::of(self.plan.timeout));
+        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Timeouts::of(self.plan.timeout));
         let mut console = Console::default();
         if fill(&requests, &self.plan, &mut |event| console.event(event))?.is_none() {
             return Ok(false);
@@ -40,7 +40,7 @@ impl Visitor for Fill {
         // What a first reader would otherwise write in each point: row states known, no page to be written back.
         for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
             let work = async move |engine: &E| engine.maintain(kind).await;
-            if requests.with(Patience::default()).ask(work)?.is_none() {
+            if requests.with(Timeouts::default()).ask(work)?.is_none() {
                 return Ok(false);
             }
         }
