@@ -77,7 +77,7 @@ pub struct Schedule {
 }
 
 /// How long transactions under way have when someone asks to stop. Then they are given up, and their fate is unknown.
-pub(crate) const GRACE: Duration = Duration::from_secs(3);
+pub const GRACE: Duration = Duration::from_secs(3);
 /// What a thread that gives up in time has to say so, before it is given up itself.
 const MARGIN: Duration = Duration::from_millis(500);
 /// From one look at the wish to stop to the next.
@@ -120,7 +120,7 @@ pub struct Controllers {
 
 /// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else
 /// one for every four processors, for a driver thread can keep several server processors busy.
-pub(crate) fn driver_threads(clients: u32, blocking: bool) -> u32 {
+pub fn driver_threads(clients: u32, blocking: bool) -> u32 {
     let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     if blocking { clients } else { (processors / 4).clamp(1, clients.max(1)) }
 }

@@ -10,7 +10,7 @@ use super::verdict::VerdictModel;
 use crate::result::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.
-pub(crate) const WIDTH: usize = 100;
+pub const WIDTH: usize = 100;
 /// How a line begins that the reader must see; its further lines are indented by as much.
 pub(crate) const ALARM: &str = "! ";
 /// Where the text after a label begins.

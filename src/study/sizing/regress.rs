@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 /// Confidence of all intervals.
-pub(crate) const LEVEL: f64 = 0.95;
+pub const LEVEL: f64 = 0.95;
 
 /// Significances below this are kept as 0.
 pub(crate) const LEAST_SIGNIFICANCE: f64 = 1e-16;
