@@ -1,6 +1,6 @@
 //! A connection to any database with an ODBC driver: opening, asking what it can, transactions, statements.
 //!
-//! It knows no workload and no dialect. Where a driver differs from what ODBC says, [`Quirks`] tells.
+//! It knows no workload and no dialect. Where a driver differs from what ODBC says, `Quirks` tells.
 
 use std::rc::Rc;
 use std::sync::mpsc;
