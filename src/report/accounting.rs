@@ -12,7 +12,7 @@ use crate::measure::quantile_ms;
 use crate::record::Record;
 use crate::result::format::{Clock, Waiting};
 use crate::result::summary::{PacingSummary, Range, State, Summary};
-use crate::workload::about;
+use crate::workload::known;
 
 /// Checkpoints and vacuums that are told one by one: the longest ones (clause 5.5.2.2).
 const UPKEEP_TOLD: usize = 4;
@@ -172,7 +172,7 @@ fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Ty
         ),
         ("Transactions", format!("{} in the interval, {} in the whole run", count(all.0), count(all.1))),
     ];
-    let about = about::known(&summary.workload);
+    let about = known::find(&summary.workload);
     lines.extend(match about {
         Some(about) if about.accounts => entries(summary),
         _ => inputs(record, summary, pacing),

@@ -18,7 +18,7 @@ use crate::result::Environment;
 use crate::result::format::{Clock, Status};
 use crate::result::summary::{Connections, Consistency, LatencySummary, Summary, TransactionSummary};
 use crate::result::{Event, Finding, LoadReport, Phase, Recorded, RestoreReport, Via};
-use crate::workload::about;
+use crate::workload::known;
 
 /// All that a report tells.
 #[derive(Debug, Serialize)]
@@ -155,7 +155,7 @@ impl ReportModel {
 
 fn title(record: &Record) -> String {
     let name = record.header.workload.as_str();
-    let workload = about::known(name).map_or_else(|| plain(name), |known| known.title.to_owned());
+    let workload = known::find(name).map_or_else(|| plain(name), |known| known.title.to_owned());
     let of_run = record.summary.as_ref().map(|summary| &summary.engine);
     let of_host = record.environment.as_ref().and_then(|environment| environment.engine.as_ref());
     match of_run.or(of_host) {
@@ -240,7 +240,7 @@ fn warnings(record: &Record) -> Vec<String> {
 }
 
 fn run(summary: &Summary) -> Vec<Line> {
-    let about = about::of(&summary.workload);
+    let about = known::of(&summary.workload);
     let scale = plural(summary.scale.into(), about.unit.0, about.unit.1);
     let pace = match summary.pace.as_str() {
         "none" => "none (no keying and think times)".to_owned(),

@@ -11,7 +11,7 @@ use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
 use crate::result::Environment;
 use crate::result::summary::Summary;
-use crate::workload::about;
+use crate::workload::known;
 
 /// What stands where a record does not tell.
 const UNKNOWN: &str = "-";
@@ -86,7 +86,7 @@ impl Row {
             None if summary.interval_s > 0.0 => (summary.new_orders_per_minute.or(summary.tps), summary.metric.clone()),
             None => (None, summary.metric.clone()),
         };
-        let (one, many) = about::of(&summary.workload).unit;
+        let (one, many) = known::of(&summary.workload).unit;
         let scale = plural(summary.scale.into(), one, many);
         self.load = Some(format!("{scale}, {}", plural(summary.clients.into(), "client", "clients")));
         self.server_cpu_percent = summary.server.cpu_s.filter(|_| seconds > 0.0).map(|cpu| 100.0 * cpu / seconds);

@@ -4,6 +4,7 @@
 
 pub mod about;
 pub mod debitcredit;
+pub(crate) mod known;
 pub(crate) mod lasting;
 pub(crate) mod stream;
 pub mod tpcc;
