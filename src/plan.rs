@@ -3,6 +3,7 @@
 
 mod defaults;
 mod error;
+mod mix;
 mod share;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use crate::url::DatabaseUrl;
 use defaults::STAGE_SECONDS;
 pub use defaults::{CHECKPOINT_PACED, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use error::Error;
+pub use mix::Mix;
 pub use share::Share;
 
 /// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
@@ -194,6 +196,10 @@ pub struct Plan {
     /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
+    /// The mix: cards of each transaction type in a terminal's deck, such as new_order=10,payment=10,delivery=1; types
+    /// that are not named do not occur.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
     /// Database sessions. Without think time, each one sends its next transaction at once; with think time, they serve
     /// the queue of all terminals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -329,6 +335,7 @@ impl Plan {
             profile: self.profile.or(other.profile),
             scale: self.scale.or(other.scale),
             pace: self.pace.or(other.pace),
+            mix: self.mix.or(other.mix),
             clients: self.clients.or(other.clients),
             threads: self.threads.or(other.threads),
             ramp_up: self.ramp_up.or(other.ramp_up),

@@ -7,8 +7,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::plan::{
-    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Pace, Plan, Share, Warm, parse_interval, parse_scale, parse_setting,
-    parse_time,
+    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, Share, Warm, parse_interval, parse_scale,
+    parse_setting, parse_time,
 };
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
@@ -92,6 +92,10 @@ pub(super) struct Pacing {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub(super) struct Offered {
+    /// The mix: cards of each transaction type in a terminal's deck, such as new_order=10,payment=10,delivery=1; types
+    /// that are not named do not occur
+    #[arg(long, value_name = "TYPE=CARDS,…")]
+    mix: Option<Mix>,
     /// Database sessions. Without think time, each one sends its next transaction at once; with think time, they serve
     /// the queue of all terminals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
@@ -207,7 +211,7 @@ group! {
     Seed { seed }
     Timeout { timeout }
     Pacing { pace }
-    Offered { clients, threads, ramp_up, duration, warm }
+    Offered { mix, clients, threads, ramp_up, duration, warm }
     Steady { steady }
     Stages { stages, stage_duration }
     Sessions { via, isolation }

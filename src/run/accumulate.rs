@@ -60,8 +60,17 @@ impl Accumulated {
             }
             _ => {}
         }
-        self.timeline.event(event);
+        self.timeline.event::<W>(event);
         self.stages.event::<W>(event, server_cpu);
+    }
+}
+
+/// How many transactions of a type the database completed in a second. Of a deferred type, `Measured::completed` counts
+/// what was queued.
+pub(super) fn ended<W: Workload>(interval: &Interval, transaction: usize) -> u64 {
+    match &interval.pacing {
+        Some(pacing) if W::DEFERRED == Some(transaction) => pacing.deferred_done,
+        _ => interval.transactions.get(transaction).map_or(0, |measured| measured.completed),
     }
 }
 
@@ -74,9 +83,7 @@ impl OutcomeCounts {
     pub(super) fn second<W: Workload>(&mut self, interval: &Interval) {
         self.0.resize(W::TRANSACTIONS.len(), Outcomes::default());
         for (number, (sum, measured)) in self.0.iter_mut().zip(&interval.transactions).enumerate() {
-            // Of a deferred type the seconds count what was queued; only its end tells its outcome.
-            let deferred = interval.pacing.as_ref().filter(|_| W::DEFERRED == Some(number));
-            sum.completed += deferred.map_or(measured.completed, |pacing| pacing.deferred_done);
+            sum.completed += ended::<W>(interval, number);
             sum.failed += measured.errors;
             sum.unknown += measured.unknown;
         }

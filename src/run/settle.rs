@@ -16,6 +16,7 @@ pub(super) fn settle<W: Workload>(plan: Plan, defaults: &Defaults, loaded: Optio
     let stage_duration = plan.staged()?.map(|(_, seconds)| seconds);
     let profile = profile::<W>(&plan, loaded)?;
     let pace = pace::<W>(&plan, defaults, profile)?;
+    mix::<W>(&plan)?;
     let paced = pace.factors().is_some();
     if paced && plan.steady.is_some_and(|most| most > 0) {
         return Err(Error::Usage(
@@ -94,6 +95,15 @@ fn pace<W: Workload>(plan: &Plan, defaults: &Defaults, profile: usize) -> Result
         (Users::Usual, None) if plan.stages.is_empty() => Ok(Pace::Standard),
         (_, None) => Ok(defaults.pace),
     }
+}
+
+/// The cards of each transaction type, if the plan asks for another mix than the standard's.
+pub(super) fn mix<W: Workload>(plan: &Plan) -> Result<Option<Vec<u8>>, Error> {
+    let Some(mix) = &plan.mix else { return Ok(None) };
+    if W::TRANSACTIONS.len() < 2 {
+        return Err(Error::Usage(format!("--mix: {} has one transaction type: leave --mix out", W::NAME)));
+    }
+    mix.cards(W::TRANSACTIONS).map(Some).map_err(Error::Usage)
 }
 
 /// The number of the terminal to follow, given as warehouse or branch and terminal, if one is asked for.

@@ -305,6 +305,10 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
         let plan = &self.run.plan;
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
+        let terminals = match settle::mix::<W>(plan)? {
+            Some(cards) => W::with_mix(terminals, &cards),
+            None => terminals,
+        };
         let stages = stages::of(plan)?;
         let shown = settle::followed::<W>(self.run.terminal, plan, manifest.scale)?;
         Ok(Offer { terminals, schedule: settle::schedule::<W>(plan, manifest, &stages, shown)?, stages })

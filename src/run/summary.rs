@@ -103,7 +103,7 @@ pub(super) fn summarise<W: Workload>(
         tps: (W::COUNTS == Headline::TransactionsPerSecond).then(|| per(headline, totals.interval_s)),
         transactions_per_second: per(completed, totals.interval_s),
         efficiency: efficiency::<W>(plan, manifest, headline, minutes),
-        metric: W::metric(profile, plan.pace == Some(Pace::Standard)).to_owned(),
+        metric: W::metric(profile, plan.pace == Some(Pace::Standard) && plan.mix.is_none()).to_owned(),
         pacing: interval
             .pacing
             .as_deref()

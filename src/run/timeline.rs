@@ -2,16 +2,18 @@
 
 use std::ops::Range;
 
+use super::accumulate::ended;
 use crate::measure::counters::{CountersSummary, Sample};
 use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::result::{Event, Phase};
+use crate::workload::Workload;
 
 /// What a run did in each second, and its counters.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    /// Transactions completed in each second of the run, from 0.
+    /// Transactions that the database completed in each second of the run, from 0.
     completed: Vec<u64>,
     /// The seconds of the measurement interval.
     interval: Option<Range<usize>>,
@@ -25,14 +27,16 @@ pub(super) struct Timeline {
 
 impl Timeline {
     /// Takes up what the driver says.
-    pub(super) fn event(&mut self, event: &Event) {
+    pub(super) fn event<W: Workload>(&mut self, event: &Event) {
         match event {
             // What ends after the interval is in none of its seconds.
             Event::Second { phase: Phase::WindDown, .. } => {}
             Event::Second { second, phase, interval } => {
                 let second = *second as usize;
                 self.completed.resize(self.completed.len().max(second + 1), 0);
-                self.completed[second] = interval.transactions.iter().map(|measured| measured.completed).sum();
+                // What a terminal queues while the database stands still is no throughput.
+                self.completed[second] =
+                    (0..interval.transactions.len()).map(|number| ended::<W>(interval, number)).sum();
                 if *phase == Phase::Measurement {
                     self.interval = Some(self.interval.as_ref().map_or(second, |known| known.start)..second + 1);
                 }

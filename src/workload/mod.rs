@@ -215,6 +215,11 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// All terminals of a run share this: the scale, the run's constants. `parameters` are those of the loaded
     /// population; an error names one that is missing.
     fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Self::Terminals, String>;
+    /// Terminals whose decks have so many cards of each type, in the order of [`Workload::TRANSACTIONS`]; at least one
+    /// has cards. A workload of one type has no deck.
+    fn with_mix(terminals: Self::Terminals, _cards: &[u8]) -> Self::Terminals {
+        terminals
+    }
     /// The constants that the inputs of a run are drawn with, by name, to be told with its result.
     fn constants(_terminals: &Self::Terminals) -> BTreeMap<String, i64> {
         BTreeMap::new()

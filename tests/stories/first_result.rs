@@ -164,6 +164,28 @@ fn a_plan_of_old_keeps_its_meaning() {
 }
 
 #[test]
+fn another_mix_is_run_and_told() {
+    let place = TempDir::new().unwrap();
+    let mixed = |more: &[&str]| {
+        let fixed = ["run", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s", "--json"];
+        run(place.path(), &[&fixed, more].concat())
+    };
+    let summary = mixed(&["--mix", "new_order=3,stock_level=1"]).json();
+    let done = |name: &str| summary["transactions"][name]["completed"].as_f64().unwrap();
+    assert!((done("new_order") / done("stock_level") - 3.0).abs() < 0.2, "{summary}");
+    assert_eq!((done("payment"), done("order_status"), done("delivery")), (0.0, 0.0, 0.0));
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    let shares: Vec<&Value> = clauses.iter().filter(|clause| clause["id"] == "5.2.3").map(|c| &c["state"]).collect();
+    assert!(shares.contains(&&Value::from("broken")) && shares.contains(&&Value::from("held")), "{shares:?}");
+    let plan =
+        std::fs::read_to_string(place.path().join(summary["record"].as_str().unwrap()).join("plan.toml")).unwrap();
+    assert!(plan.contains("mix = \"new_order=3,stock_level=1\""), "{plan}");
+    mixed(&["--mix", "new_order=3,stock=1"]).refused(2, &["no transaction type `stock`", "stock_level"]);
+    let bank = ["run", "debitcredit", "--db", "simulated:", "--mix", "new_order=1"];
+    run(place.path(), &bank).refused(2, &["one transaction type"]);
+}
+
+#[test]
 fn a_bank_of_each_profile_in_a_private_postgres() {
     let Some(()) = require_postgres() else { return };
     for (profile, via, metric, pace) in [

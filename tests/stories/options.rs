@@ -26,7 +26,7 @@ const COMMANDS: [(&[&str], &[&str]); 12] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 48] = [
+const VALUES: [(&str, &[&str], &str); 49] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -36,6 +36,7 @@ const VALUES: [(&str, &[&str], &str); 48] = [
     ("date", &["--date", "2026-01-31T12:00:00Z"], "date = \"2026-01-31T12:00:00Z\""),
     ("seed", &["--seed", "5"], "seed = \"5\""),
     ("pace", &["--pace", "think*2"], "pace = \"think*2\""),
+    ("mix", &["--mix", "new_order=1"], "mix = \"new_order=1\""),
     ("clients", &["--clients", "3"], "clients = 3"),
     ("threads", &["--threads", "3"], "threads = 3"),
     ("ramp_up", &["--ramp-up", "7s"], "ramp_up = \"7s\""),

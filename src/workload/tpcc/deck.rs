@@ -2,30 +2,31 @@
 
 use super::random::Stream;
 
-/// Cards of a full deck by transaction type, in the order of [`crate::workload::Workload::TRANSACTIONS`].
+/// Cards of the standard's full deck by transaction type, in the order of [`crate::workload::Workload::TRANSACTIONS`].
 pub const CARDS: [u8; 5] = [10, 10, 1, 1, 1];
 
-/// A deck of 23 cards of which one terminal draws without putting back.
+/// A deck of cards, 23 in the standard's, of which one terminal draws without putting back.
 ///
 /// Drawing each time among the cards that are left is the same as shuffling them all before each pass, and needs only
 /// their number.
 #[derive(Clone, Debug)]
 pub struct Deck {
+    full: [u8; 5],
     left: [u8; 5],
 }
 
 impl Deck {
-    /// A full deck.
-    pub fn new() -> Self {
-        Deck { left: CARDS }
+    /// A full deck of these cards, of which there is at least one.
+    pub fn new(cards: [u8; 5]) -> Self {
+        Deck { full: cards, left: cards }
     }
 
     /// Draws a card: an index into [`CARDS`]. After the last card a new pass begins.
     pub fn draw(&mut self, stream: &mut Stream) -> usize {
         let mut cards: i32 = self.left.iter().copied().map(i32::from).sum();
         if cards == 0 {
-            *self = Deck::new();
-            cards = CARDS.iter().copied().map(i32::from).sum();
+            self.left = self.full;
+            cards = self.full.iter().copied().map(i32::from).sum();
         }
         let mut place = stream.within(1, cards);
         let mut drawn = 0;
@@ -50,7 +51,7 @@ mod tests {
     fn every_pass_has_the_same_cards() {
         for key in 0..200 {
             let mut stream = Source::new(1, Topic::Terminal).stream(key);
-            let mut deck = Deck::new();
+            let mut deck = Deck::new(CARDS);
             for _ in 0..5 {
                 let mut seen = [0; 5];
                 for _ in 0..23 {
@@ -62,10 +63,21 @@ mod tests {
     }
 
     #[test]
+    fn another_mix_has_its_own_cards() {
+        let mut stream = Source::new(1, Topic::Terminal).stream(7);
+        let mut deck = Deck::new([0, 3, 0, 1, 0]);
+        for _ in 0..5 {
+            let mut seen = [0; 5];
+            (0..4).for_each(|_| seen[deck.draw(&mut stream)] += 1);
+            assert_eq!(seen, [0, 3, 0, 1, 0]);
+        }
+    }
+
+    #[test]
     fn every_place_of_a_pass_gets_every_card_at_its_share() {
         const PASSES: u32 = 46_000;
         let mut stream = Source::new(2, Topic::Terminal).stream(0);
-        let mut deck = Deck::new();
+        let mut deck = Deck::new(CARDS);
         let mut seen = [[0u32; 5]; 23];
         for _ in 0..PASSES {
             for place in &mut seen {

@@ -58,6 +58,8 @@ pub struct Terminals {
     warehouses: u32,
     constants: random::Constants,
     seed: u64,
+    /// Of each terminal's full deck.
+    cards: [u8; 5],
 }
 
 /// The workload of the TPC-C standard.
@@ -147,7 +149,16 @@ impl Workload for Tpcc {
     fn terminals(scale: u32, parameters: &BTreeMap<String, i64>, seed: u64) -> Result<Terminals, String> {
         let c_load = parameters.get(C_LOAD).and_then(|c| u32::try_from(*c).ok()).filter(|c| *c <= 255);
         let c_load = c_load.ok_or_else(|| format!("`{C_LOAD}`, a number from 0 to 255"))?;
-        Ok(Terminals { warehouses: scale, constants: random::Constants::for_run(seed, c_load), seed })
+        Ok(Terminals {
+            warehouses: scale,
+            constants: random::Constants::for_run(seed, c_load),
+            seed,
+            cards: deck::CARDS,
+        })
+    }
+
+    fn with_mix(terminals: Terminals, cards: &[u8]) -> Terminals {
+        Terminals { cards: cards.try_into().unwrap_or(terminals.cards), ..terminals }
     }
 
     fn constants(terminals: &Terminals) -> BTreeMap<String, i64> {
@@ -162,7 +173,7 @@ impl Workload for Tpcc {
         let per_warehouse = u64::from(Self::TERMINALS);
         let w_id = (number / per_warehouse % warehouses) as i32 + 1;
         let d_id = (number % per_warehouse) as i32 + 1;
-        terminal::Terminal::new(terminals.seed, number, terminals.constants, terminals.warehouses, w_id, d_id)
+        terminal::Terminal::new(terminals, number, w_id, d_id)
     }
 
     fn keying_time(transaction: usize) -> u64 {

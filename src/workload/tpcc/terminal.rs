@@ -5,7 +5,7 @@ use arrayvec::ArrayVec;
 use super::deck::Deck;
 use super::input::{Customer, Delivery, Input, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use super::random::{Constants, Source, Stream, Topic, last_name};
-use super::{DISTRICTS, UNUSED_ITEM, timing};
+use super::{DISTRICTS, Terminals, UNUSED_ITEM, timing};
 use crate::workload;
 use crate::workload::value::Money;
 
@@ -23,9 +23,10 @@ pub struct Terminal {
 impl Terminal {
     /// A terminal of warehouse `w_id` of `warehouses` active ones; Stock-Level asks for its district `d_id` (clause
     /// 2.8.1.1). `number` tells its random stream from those of other terminals with the same seed.
-    pub fn new(seed: u64, number: u64, constants: Constants, warehouses: u32, w_id: i32, d_id: i32) -> Self {
+    pub fn new(common: &Terminals, number: u64, w_id: i32, d_id: i32) -> Self {
+        let Terminals { warehouses, constants, seed, cards } = *common;
         let stream = Source::new(seed, Topic::Terminal).stream(number);
-        Terminal { stream, constants, warehouses, w_id, d_id: d_id as u8, deck: Deck::new() }
+        Terminal { stream, constants, warehouses, w_id, d_id: d_id as u8, deck: Deck::new(cards) }
     }
 
     /// Clause 2.4.1
@@ -123,8 +124,12 @@ mod tests {
 
     const CONSTANTS: Constants = Constants { c_last: 200, c_id: 300, ol_i_id: 4_000 };
 
+    fn common(seed: u64, warehouses: u32) -> Terminals {
+        Terminals { warehouses, constants: CONSTANTS, seed, cards: super::super::deck::CARDS }
+    }
+
     fn inputs(seed: u64, number: u64, warehouses: u32, w_id: i32, count: usize) -> Vec<Input> {
-        let mut terminal = Terminal::new(seed, number, CONSTANTS, warehouses, w_id, 1 + (number % 10) as i32);
+        let mut terminal = Terminal::new(&common(seed, warehouses), number, w_id, 1 + (number % 10) as i32);
         (0..count).map(|_| terminal.next_input()).collect()
     }
 
@@ -283,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_terminal_is_small() {
-        assert!(size_of::<Terminal>() <= 48, "{}", size_of::<Terminal>());
+        assert!(size_of::<Terminal>() <= 56, "{}", size_of::<Terminal>());
     }
 
     proptest! {
@@ -299,7 +304,7 @@ mod tests {
         #[test]
         fn a_remote_warehouse_exists_and_is_another_one(seed: u64, warehouses in 2..6u32, home in 1..6i32) {
             let home = home.min(warehouses as i32);
-            let mut terminal = Terminal::new(seed, 0, CONSTANTS, warehouses, home, 1);
+            let mut terminal = Terminal::new(&common(seed, warehouses), 0, home, 1);
             let mut seen = std::collections::BTreeSet::new();
             for _ in 0..200 {
                 seen.insert(terminal.other_warehouse());

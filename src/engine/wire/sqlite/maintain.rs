@@ -32,9 +32,9 @@ pub(super) fn maintain(
         MaintenanceKind::WarmUp => {
             let mut rows = 0_u64;
             for table in sql.tables {
-                // A comparison of the last column makes SQLite read the rows, not only their keys.
+                // To look at the last column, SQLite has to read the rows and not only their keys.
                 let last = table.columns.last().map_or("rowid", |column| column.name);
-                let sql = format!("SELECT count(*) FROM {} NOT INDEXED WHERE {last} IS NOT 0", table.name);
+                let sql = format!("SELECT count(*), total({last} IS NULL) FROM {} NOT INDEXED", table.name);
                 rows += connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?.unsigned_abs();
             }
             let work = format!("{rows} rows of {} tables read from end to end", sql.tables.len());
