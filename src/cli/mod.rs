@@ -127,6 +127,9 @@ struct RunArgs {
     /// Exit with 1 unless the verdict is valid
     #[arg(long)]
     require_valid: bool,
+    /// Exit with 1 if others took more than 10 % of the machine's CPU or of the device's time, or if that is not known
+    #[arg(long)]
+    require_quiet: bool,
     /// Calculate the price of the result from a price file (TOML: see docs/report.md)
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,

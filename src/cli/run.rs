@@ -8,6 +8,7 @@ use super::interrupt::Interrupt;
 use super::progress::Console;
 use super::{Ended, RunArgs, say};
 use crate::engine::Error;
+use crate::judge;
 use crate::plan::{Defaults, Plan};
 use crate::record::Record;
 use crate::report::model::ReportModel;
@@ -41,6 +42,7 @@ pub(super) fn execute(
             ("out", path(args.out.as_ref())),
             ("price", path(args.price.as_ref())),
             switch("require_valid", args.require_valid),
+            switch("require_quiet", args.require_quiet),
             ("show_terminal", args.show_terminal.map(|(unit, terminal)| format!("{unit}.{terminal}"))),
         ]);
         let (name, defaults) = command;
@@ -63,7 +65,7 @@ pub(super) fn execute(
     }
     answer(&outcome, args.json);
     interrupt.running(false);
-    let ended = ended(&outcome, args.require_valid);
+    let ended = ended(&outcome, args.require_valid, args.require_quiet);
     outcome.report.map(|_| ended)
 }
 
@@ -104,8 +106,10 @@ fn answer(outcome: &Outcome, json: bool) {
     }
 }
 
-fn ended(outcome: &Outcome, require_valid: bool) -> Ended {
-    if outcome.failed() || (require_valid && !outcome.summary.verdict.valid) {
+fn ended(outcome: &Outcome, require_valid: bool, require_quiet: bool) -> Ended {
+    let summary = &outcome.summary;
+    let disturbed = require_quiet && judge::was_quiet(summary) != Some(true);
+    if outcome.failed() || (require_valid && !summary.verdict.valid) || disturbed {
         Ended::Failed
     } else if outcome.summary.interrupted {
         Ended::Interrupted

@@ -6,10 +6,13 @@ use std::time::{Duration, Instant};
 
 use super::{Report, Schedule, Stop};
 use crate::engine::guard::guarded;
-use crate::engine::{Engine, Observer};
+use crate::engine::server::{cpu, io};
+use crate::engine::{Engine, Observer, ServerProcess};
 use crate::measure::counters::{Counter, Counters, Sample};
-use crate::measure::machine::{self, Device};
-use crate::measure::process;
+use crate::measure::device::Devices;
+use crate::measure::processes::Processes;
+use crate::measure::strangers::CPU_UNKNOWN;
+use crate::measure::{machine, process};
 use crate::result::Event;
 use crate::workload::Workload;
 
@@ -60,8 +63,8 @@ async fn samples<W: Workload, E: Engine<W>>(
         ));
     }
     observer.left_out().into_iter().for_each(not_counted);
-    let system = System::of::<W, E>(engine);
-    system.left_out().into_iter().for_each(not_counted);
+    let mut system = System::of::<W, E>(engine);
+    system.left_out::<W, E>(engine).into_iter().for_each(not_counted);
 
     let mut told = observer.left_out();
     let mut second = 0;
@@ -73,7 +76,8 @@ async fn samples<W: Workload, E: Engine<W>>(
             () = stop.wait() => return,
             () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
         }
-        let (at, counters) = (begin.elapsed().as_secs_f64(), system.counters::<W, E>(engine));
+        let at = begin.elapsed().as_secs_f64();
+        let (counters, strangers) = system.counters::<W, E>(engine, at);
         // After a pause of this thread the next sample is that of the next full second.
         second = at as u32 + 1;
         let next = begin + Duration::from_secs(second.into());
@@ -90,6 +94,8 @@ async fn samples<W: Workload, E: Engine<W>>(
                 Some(Err(error)) => tracing::info!(second, "the database's counters: {error}"),
                 None => tracing::debug!(second, "the database's counters did not come within their second"),
             }
+            our_reads::<W, E>(engine, &mut sample.counters);
+            strangers.into_iter().for_each(|event| tell(Report::Happened(event)));
             tell(Report::Happened(Event::Sampled(sample)));
             if answer.is_none() {
                 // The look goes on, so that a slow connection comes about; its late answer is of no second.
@@ -100,10 +106,11 @@ async fn samples<W: Workload, E: Engine<W>>(
                         _ = &mut look => break,
                         () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
                     }
-                    let sample =
-                        Sample { at: begin.elapsed().as_secs_f64(), counters: system.counters::<W, E>(engine) };
-                    second = sample.at as u32 + 1;
-                    tell(Report::Happened(Event::Sampled(Box::new(sample))));
+                    let at = begin.elapsed().as_secs_f64();
+                    let (counters, strangers) = system.counters::<W, E>(engine, at);
+                    second = at as u32 + 1;
+                    strangers.into_iter().for_each(|event| tell(Report::Happened(event)));
+                    tell(Report::Happened(Event::Sampled(Box::new(Sample { at, counters }))));
                 }
             }
         }
@@ -135,36 +142,98 @@ async fn samples<W: Workload, E: Engine<W>>(
 
 /// What can be known without asking the database.
 struct System {
-    device: Result<Device, String>,
+    devices: Result<Devices, String>,
+    /// Whether the devices are only known to be those of this machine, and why.
+    apart: Option<String>,
+    processes: Processes,
+    /// CPU seconds that the machine had at the last look at its processes.
+    machine_cpu: Option<f64>,
 }
 
 impl System {
     fn of<W: Workload, E: Engine<W>>(engine: &E) -> System {
-        let device =
+        let place =
             engine.data_directory().ok_or_else(|| "the database's files are not to be seen on this machine".to_owned());
-        System { device: device.and_then(|place| Device::below(&place)) }
+        let (devices, apart) = match place.map(|place| Devices::below(&place)) {
+            Ok(Ok(devices)) => (Ok(devices), None),
+            // The database is here, so that its work may reach any of them.
+            Ok(Err(why)) => (Devices::of_machine().ok_or_else(|| why.clone()), Some(why)),
+            Err(why) => (Err(why), None),
+        };
+        System { devices, apart, processes: Processes::default(), machine_cpu: None }
     }
 
-    fn counters<W: Workload, E: Engine<W>>(&self, engine: &E) -> Counters {
+    /// Counters as they stand, and an event about foreign processes if any worked.
+    fn counters<W: Workload, E: Engine<W>>(&mut self, engine: &E, at: f64) -> (Counters, Option<Event>) {
         let mut counters = Counters::default();
         let usage = process::usage();
-        counters.set(Counter::ClientCpu, usage.user_s + usage.system_s);
-        counters.set(Counter::ServerCpu, engine.server_cpu_seconds());
+        let client = usage.user_s + usage.system_s;
+        counters.set(Counter::ClientCpu, client);
+        counters.set(Counter::ClientUser, usage.user_s);
+        let server = engine.server_cpu_seconds();
+        counters.set(Counter::ServerCpu, server);
+        let process = engine.server_process();
+        let first = if let ServerProcess::Here(pid) = process { Some(pid) } else { None };
+        counters.set(Counter::ServerUser, first.and_then(cpu::user_seconds));
+        counters.set(
+            Counter::OursCpu,
+            match process {
+                ServerProcess::InProcess => Some(client),
+                ServerProcess::Here(_) => server.map(|server| client + server),
+                ServerProcess::Unknown => None,
+            },
+        );
         machine::cpu(&mut counters);
-        if let Ok(device) = &self.device {
-            device.counters(&mut counters);
+        if let Ok(devices) = &self.devices {
+            devices.counters(&mut counters);
         }
-        counters
+        let machine_cpu = counters.get(Counter::MachineCpu);
+        let passed = machine_cpu.zip(self.machine_cpu).map(|(now, before)| now - before).filter(|passed| *passed > 0.0);
+        self.machine_cpu = machine_cpu;
+        let looked = self.processes.look(first);
+        counters.set(Counter::KernelThreads, looked.as_ref().map(|looked| looked.kernel_s));
+        // A server that cannot be seen would be taken for a stranger.
+        let known = process != ServerProcess::Unknown;
+        let foreign = looked.map(|looked| looked.foreign).filter(|foreign| known && !foreign.is_empty());
+        let event = foreign.zip(passed).map(|(processes, passed)| {
+            let percent = 100.0 * processes.iter().map(|process| process.cpu_s).sum::<f64>() / passed;
+            Event::Strangers { at, percent, processes }
+        });
+        (counters, event)
     }
 
-    fn left_out(&self) -> Vec<String> {
+    fn left_out<W: Workload, E: Engine<W>>(&self, engine: &E) -> Vec<String> {
         let mut machine = Counters::default();
         machine::cpu(&mut machine);
         let cpu = machine
             .get(Counter::MachineCpu)
             .is_none()
             .then(|| "CPU of the machine: this system does not tell".to_owned());
-        let device = self.device.as_ref().err().map(|why| format!("the block device below the database: {why}"));
-        cpu.into_iter().chain(device).collect()
+        let others = (engine.server_process() == ServerProcess::Unknown).then(|| {
+            format!("{CPU_UNKNOWN}: the database's processes are not to be seen on this machine, so that nobody can tell them from others")
+        });
+        let device = match (&self.devices, &self.apart) {
+            (Err(why), _) => Some(format!("the block device below the database: {why}")),
+            (Ok(devices), Some(why)) => {
+                let names = devices.disks().into_iter().map(|disk| disk.name).collect::<Vec<_>>().join(", ");
+                Some(format!(
+                    "the block device below the database: {why}; the figures of devices are those of all disks of this machine ({names})"
+                ))
+            }
+            _ => None,
+        };
+        cpu.into_iter().chain(others).chain(device).collect()
     }
+}
+
+/// Bytes that client and server together caused to be read from storage; known where the database's own are.
+fn our_reads<W: Workload, E: Engine<W>>(engine: &E, counters: &mut Counters) {
+    let server = counters.get(Counter::ServerReadBytes);
+    let ours = match engine.server_process() {
+        // The figures of the process are in both places the same.
+        ServerProcess::InProcess => server,
+        ServerProcess::Here(_) => server.zip(io::read_by_this_process()).map(|(server, client)| server + client),
+        ServerProcess::Unknown => None,
+    };
+    counters.set(Counter::OursReadBytes, ours);
 }

@@ -80,6 +80,17 @@ pub enum MaintenanceOutcome {
     Absent(String),
 }
 
+/// Where the processes of a database are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerProcess {
+    /// This process is the database, or none is needed.
+    InProcess,
+    /// On this machine: the first of them, whose children the others are.
+    Here(u32),
+    /// Not to be seen on this machine.
+    Unknown,
+}
+
 /// One connection to a database, executing whole transactions of workload `W`.
 pub trait Session<W: Workload>: 'static {
     /// Executes one transaction: committed, or rolled back as the standard asks, when this returns `Ok`.
@@ -115,6 +126,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
     fn server_cpu_seconds(&self) -> Option<f64>;
+    /// Where its processes are, as far as that can be known.
+    fn server_process(&self) -> ServerProcess {
+        ServerProcess::Unknown
+    }
     /// Why the private server behind it, which Graymark started and did not stop, runs no more; none if it does, or
     /// there is none.
     fn server_ended(&self) -> Option<String> {

@@ -21,11 +21,15 @@ use std::ops::RangeInclusive;
 
 pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
+use crate::measure::strangers::{CPU_UNKNOWN, LIMIT};
 use crate::result::summary::{Clause, DatabaseCount, EffectCount, State, Summary, Verdict};
 use crate::result::{Procedures, Recorded};
 use crate::workload::Workload;
 use crate::workload::debitcredit::DebitCredit;
 use crate::workload::tpcc::Tpcc;
+
+/// The name of the rule about strangers.
+const QUIET: &str = "quiet";
 
 /// The rules of a workload's standard.
 struct Standard {
@@ -68,7 +72,8 @@ pub fn judge(summary: &Summary) -> Verdict {
     clauses.extend(durability::acknowledged(standard.acknowledged, summary));
     clauses.extend(procedures(summary));
     clauses.extend(staged(summary, standard.steady));
-    Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses }
+    let own = quiet(summary).into_iter().collect();
+    Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses, own }
 }
 
 /// That stored procedures do what this program has in mind, by their source; nothing of a run that calls none.
@@ -85,6 +90,38 @@ fn procedures(summary: &Summary) -> Option<Clause> {
         Procedures::Own => Some(rule.is(true, "to the letter")),
         Procedures::Other(names) => Some(noted(rule.is(false, "others"), names.join(", "))),
         Procedures::Unread(names) => Some(rule.not_tested(format!("this user may not read {}", names.join(", ")))),
+    }
+}
+
+/// That nobody else took much of the machine: a rule of Graymark's own. Nothing of a record in which nobody looked.
+fn quiet(summary: &Summary) -> Option<Clause> {
+    let strangers = summary.strangers.as_ref()?;
+    let rule = Rule::new(QUIET, "CPU and device time taken by others", format!("at most {LIMIT} % each"));
+    let percent = |what: &str, share: Option<f64>| share.map(|share| format!("{what} {share:.1} %"));
+    let shares = [
+        percent("processes", strangers.cpu),
+        percent("hypervisor", strangers.steal),
+        percent("device reads", strangers.device),
+    ];
+    let value = shares.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let beyond = strangers.beyond();
+    if beyond.is_empty() && strangers.cpu.is_none() {
+        let notes = summary.counters.iter().flat_map(|counters| &counters.notes);
+        let why = notes.into_iter().find(|note| note.starts_with(CPU_UNKNOWN)).cloned();
+        return Some(noted(rule.stands(State::NotTested, value), why.unwrap_or_else(|| "not counted".to_owned())));
+    }
+    let named = strangers.processes.iter().map(|process| format!("{} ({})", process.name, process.pid));
+    let named = if beyond.is_empty() { String::new() } else { named.collect::<Vec<_>>().join(", ") };
+    Some(noted(rule.is(beyond.is_empty(), value), named))
+}
+
+/// Whether nobody else took much of the machine; none where that is not known.
+pub fn was_quiet(summary: &Summary) -> Option<bool> {
+    let rule = summary.verdict.own.iter().find(|clause| clause.id == QUIET)?;
+    match rule.state.known()? {
+        State::Held => Some(true),
+        State::Broken => Some(false),
+        State::NotTested => None,
     }
 }
 
@@ -209,5 +246,30 @@ fn effect_name(effect: &str) -> &str {
         "deliveries" => "orders delivered",
         "history_rows" => "history rows",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::strangers::Strangers;
+
+    #[test]
+    fn strangers_are_judged_by_a_rule_of_their_own_that_makes_no_run_invalid() {
+        let mut summary = crate::study::tests::kept();
+        assert!(judge(&summary).own.is_empty());
+        let before = judge(&summary);
+        for (cpu, steal, state, quiet) in [
+            (Some(9.9), Some(0.0), State::Held, Some(true)),
+            (Some(10.1), None, State::Broken, Some(false)),
+            (None, Some(30.0), State::Broken, Some(false)),
+            (None, Some(1.0), State::NotTested, None),
+        ] {
+            summary.strangers = Some(Strangers { cpu, steal, ..Strangers::default() });
+            summary.verdict = judge(&summary);
+            let [rule] = &summary.verdict.own[..] else { panic!("{:?}", summary.verdict.own) };
+            assert_eq!((rule.state.known(), was_quiet(&summary)), (Some(&state), quiet), "{rule:?}");
+            assert_eq!((&summary.verdict.clauses, summary.verdict.valid), (&before.clauses, before.valid));
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::device::DeviceSummary;
 use super::pages::PagesSummary;
 
 /// Something that is counted from a beginning of its own: of the process, the server, the machine. Only its growth has
@@ -61,11 +62,37 @@ pub enum Counter {
     DeviceWrites,
     /// Bytes of these.
     DeviceWrittenBytes,
+    /// CPU seconds of this process in user mode; the others of [`Counter::ClientCpu`] are the kernel's.
+    ClientUser,
+    /// CPU seconds of the server's processes in user mode, likewise.
+    ServerUser,
+    /// Seconds in which a CPU worked in user mode; the others of [`Counter::MachineBusy`] are the kernel's.
+    MachineUser,
+    /// Seconds in which a CPU answered interrupts, for whomever.
+    MachineInterrupts,
+    /// CPU seconds of the kernel's own threads, such as those that write pages back, for whomever.
+    KernelThreads,
+    /// CPU seconds of client and server together; known only where all of the server's processes are.
+    OursCpu,
+    /// Bytes that client and server caused to be read from storage, likewise.
+    OursReadBytes,
+    /// Seconds that completed reads of the device took, one by one.
+    DeviceReadTime,
+    /// Seconds that completed writes took, likewise.
+    DeviceWriteTime,
+    /// Flushes of the cache of the disks behind the device.
+    DeviceFlushes,
+    /// Seconds that these took, one by one.
+    DeviceFlushTime,
+    /// Seconds in which the device had any request.
+    DeviceBusy,
+    /// Seconds that requests spent at the device, one by one: over the time, the mean length of its queue.
+    DeviceQueued,
 }
 
 impl Counter {
     /// All of them, in the order of records.
-    pub const ALL: [Counter; 24] = [
+    pub const ALL: [Counter; 37] = [
         Counter::ClientCpu,
         Counter::ServerCpu,
         Counter::MachineCpu,
@@ -90,6 +117,19 @@ impl Counter {
         Counter::DeviceReadBytes,
         Counter::DeviceWrites,
         Counter::DeviceWrittenBytes,
+        Counter::ClientUser,
+        Counter::ServerUser,
+        Counter::MachineUser,
+        Counter::MachineInterrupts,
+        Counter::KernelThreads,
+        Counter::OursCpu,
+        Counter::OursReadBytes,
+        Counter::DeviceReadTime,
+        Counter::DeviceWriteTime,
+        Counter::DeviceFlushes,
+        Counter::DeviceFlushTime,
+        Counter::DeviceBusy,
+        Counter::DeviceQueued,
     ];
 
     /// As it is written in records, summaries and SQL.
@@ -119,6 +159,19 @@ impl Counter {
             Counter::DeviceReadBytes => "device_read_bytes",
             Counter::DeviceWrites => "device_writes",
             Counter::DeviceWrittenBytes => "device_written_bytes",
+            Counter::ClientUser => "client_user_s",
+            Counter::ServerUser => "server_user_s",
+            Counter::MachineUser => "machine_user_s",
+            Counter::MachineInterrupts => "machine_interrupts_s",
+            Counter::KernelThreads => "kernel_threads_s",
+            Counter::OursCpu => "ours_cpu_s",
+            Counter::OursReadBytes => "ours_read_bytes",
+            Counter::DeviceReadTime => "device_read_s",
+            Counter::DeviceWriteTime => "device_write_s",
+            Counter::DeviceFlushes => "device_flushes",
+            Counter::DeviceFlushTime => "device_flush_s",
+            Counter::DeviceBusy => "device_busy_s",
+            Counter::DeviceQueued => "device_queued_s",
         }
     }
 
@@ -238,6 +291,18 @@ pub struct CountersSummary {
     /// Percent of the machine's CPU time that the hypervisor gave to others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_steal_percent: Option<f64>,
+    /// Of the client's percent, the part in user mode; the rest is the kernel's work for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_user_percent: Option<f64>,
+    /// Of the server's percent, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_user_percent: Option<f64>,
+    /// Of the machine's percent, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_user_percent: Option<f64>,
+    /// Times, queue and utilisation of the block devices below the database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceSummary>,
     /// Percent of the bytes that the database did not find in its own buffers which the operating system's page cache
     /// had: those that its processes did not read from storage. Reading ahead, and reading other files, make it too
     /// small.
@@ -272,6 +337,8 @@ impl CountersSummary {
         };
         let of = |counter: Counter| move |growth: &Growth| growth.grown.get(counter);
         let percent = |counter| per(&of(counter), &of(Counter::MachineCpu)).map(|share| 100.0 * share);
+        let ms = |time, number| per(&of(time), &of(number)).map(|seconds| 1e3 * seconds);
+        let seconds = |growth: &Growth| Some(growth.to - growth.from);
         CountersSummary {
             grown: Counter::ALL
                 .into_iter()
@@ -279,12 +346,23 @@ impl CountersSummary {
                 .collect(),
             transactions_per_log_flush: per(&transactions, &of(Counter::LogFlushes)),
             log_bytes_per_transaction: per(&of(Counter::LogBytes), &transactions),
-            machine_cpus: per(&of(Counter::MachineCpu), &|growth| Some(growth.to - growth.from)),
+            machine_cpus: per(&of(Counter::MachineCpu), &seconds),
             client_cpu_percent: percent(Counter::ClientCpu),
             server_cpu_percent: percent(Counter::ServerCpu),
             machine_busy_percent: percent(Counter::MachineBusy),
             machine_iowait_percent: percent(Counter::MachineIowait),
             machine_steal_percent: percent(Counter::MachineSteal),
+            client_user_percent: percent(Counter::ClientUser),
+            server_user_percent: percent(Counter::ServerUser),
+            machine_user_percent: percent(Counter::MachineUser),
+            device: Some(DeviceSummary {
+                read_ms: ms(Counter::DeviceReadTime, Counter::DeviceReads),
+                write_ms: ms(Counter::DeviceWriteTime, Counter::DeviceWrites),
+                flush_ms: ms(Counter::DeviceFlushTime, Counter::DeviceFlushes),
+                queue_depth: per(&of(Counter::DeviceQueued), &seconds),
+                busy_percent: per(&of(Counter::DeviceBusy), &seconds).map(|share| 100.0 * share),
+            })
+            .filter(|device| *device != DeviceSummary::default()),
             page_cache_percent: per(&of(Counter::ServerReadBytes), &of(Counter::BlockReadBytes))
                 .map(|share| 100.0 * (1.0 - share).max(0.0)),
             pages: None,

@@ -1,13 +1,16 @@
 //! What is measured while a run goes on: histograms, counts, and the machine's own figures.
 
 pub mod counters;
+pub mod device;
 pub mod dips;
 pub(crate) mod machine;
 pub mod maintenance;
 pub mod memory;
 pub mod pages;
 pub mod process;
+pub(crate) mod processes;
 pub(crate) mod steady;
+pub mod strangers;
 
 use hdrhistogram::Histogram;
 

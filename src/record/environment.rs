@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use procfs::{Current, MountEntry};
 
+use crate::measure::device::{Devices, Disk};
 use crate::result::environment::Environment;
 use crate::result::summary::Storage;
 
@@ -21,6 +22,7 @@ pub(crate) fn of_host(database: Option<&Path>) -> Environment {
         logical_cpus: std::thread::available_parallelism().ok().map(usize::from),
         memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
         file_system: database.and_then(file_system),
+        disks: database.map(disks).unwrap_or_default(),
         engine: None,
         settings: BTreeMap::new(),
     }
@@ -37,6 +39,11 @@ pub(crate) fn storage(data: Option<&Path>, log: Option<&Path>) -> Storage {
         free_bytes: data.and_then(free),
         log_apart: data.and_then(device).zip(log.and_then(device)).map(|(data, log)| data != log),
     }
+}
+
+/// The disks below a place; where it has none that the system counts for, all of the host's.
+fn disks(database: &Path) -> Vec<Disk> {
+    Devices::below(database).ok().or_else(Devices::of_machine).map(|devices| devices.disks()).unwrap_or_default()
 }
 
 fn line_of(path: &str) -> Option<String> {

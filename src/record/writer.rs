@@ -12,7 +12,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Interv
 use serde::Serialize;
 
 use crate::measure::counters::Sample;
-use crate::measure::{Interval, note, quantile_ms};
+use crate::measure::{Interval, note, quantile_ms, strangers};
 use crate::record::appender::Appender;
 use crate::record::deliveries::{self, Results};
 use crate::record::{Error, counters};
@@ -136,6 +136,7 @@ impl RecordWriter {
                 return;
             }
             Event::Screen { .. } | Event::Step(_) => return,
+            Event::Strangers { percent, .. } if *percent <= strangers::LIMIT => return,
             Event::PhaseBegan { at, .. } => {
                 if !self.log.begun
                     && let Some(results) = &mut self.results

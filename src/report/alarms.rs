@@ -3,6 +3,7 @@
 use super::counts;
 use super::format::{count, plain, plural, seconds, significant, transaction};
 use crate::judge::incidents::Incidents;
+use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::summary::Summary;
 
 /// All of a run, a sentence or two each, what weighs most first.
@@ -23,6 +24,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<String> {
     if summary.database.agrees == Some(false) {
         alarms.push(counts::disagreement(&summary.database));
     }
+    alarms.extend(summary.strangers.as_ref().and_then(|strangers| disturbed(strangers, summary.interval_s)));
     alarms
 }
 
@@ -54,6 +56,29 @@ pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
 /// In sentences; none if all is well.
 pub(crate) fn sentences(incidents: &Incidents) -> Vec<String> {
     lost_commits(incidents).into_iter().chain(failures(incidents)).chain(outage(incidents)).collect()
+}
+
+/// What others took, if it is so much that the figure is not the database's alone.
+fn disturbed(strangers: &Strangers, interval_s: f64) -> Option<String> {
+    let beyond = strangers.beyond();
+    if beyond.is_empty() {
+        return None;
+    }
+    let shares: Vec<String> =
+        beyond.iter().map(|(what, share)| format!("{} % of {what}", significant(*share))).collect();
+    let named: Vec<String> = strangers.processes.iter().take(3).map(|process| busy(process, interval_s)).collect();
+    let named = if strangers.cpu > Some(LIMIT) && !named.is_empty() {
+        format!(" The busiest: {}.", named.join(", "))
+    } else {
+        String::new()
+    };
+    Some(format!("Not alone on the machine: {}.{named}", shares.join("; ")))
+}
+
+/// A foreign process with what it used of a CPU.
+pub(crate) fn busy(process: &ForeignProcess, interval_s: f64) -> String {
+    let share = if interval_s > 0.0 { 100.0 * process.cpu_s / interval_s } else { 0.0 };
+    format!("{} (process {}, {} % of a CPU)", plain(&process.name), process.pid, significant(share))
 }
 
 fn lost_commits(incidents: &Incidents) -> Option<String> {

@@ -2,10 +2,12 @@
 
 use serde::Serialize;
 
+use super::alarms::busy;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant};
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::measure::dips::Dip;
 use crate::measure::pages::{Hits, PagesSummary};
+use crate::measure::strangers::Strangers;
 use crate::result::summary::Summary;
 
 /// Dips that are told one by one: the longest ones.
@@ -42,6 +44,9 @@ pub(crate) fn of(summary: &Summary) -> Option<Course> {
     if let Some(counters) = &summary.counters {
         lines.extend(counted(counters));
     }
+    lines.extend(
+        summary.strangers.as_ref().and_then(|strangers| Some(("Others", others(strangers, summary.interval_s)?))),
+    );
     if let Some(dips) = &summary.dips {
         lines.push(("Dips", in_a_sentence(dips)));
     }
@@ -73,6 +78,15 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         percent("waiting for a disk", counters.machine_iowait_percent),
         percent("taken by the hypervisor", counters.machine_steal_percent),
     ];
+    let modes = |what: &str, all: Option<f64>, user: Option<f64>| {
+        let (all, user) = all.zip(user)?;
+        Some(format!("{what} {} + {} %", significant(user), significant((all - user).max(0.0))))
+    };
+    let modes = [
+        modes("client", counters.client_cpu_percent, counters.client_user_percent),
+        modes("server", counters.server_cpu_percent, counters.server_user_percent),
+        modes("machine", counters.machine_busy_percent, counters.machine_user_percent),
+    ];
     let commits =
         each(Counter::Commits).map(|commits| format!("{} a second by the database's own count", rate(commits)));
     let log = [
@@ -99,6 +113,21 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
     };
     let device =
         pair(Counter::DeviceReads, Counter::DeviceWrites, Counter::DeviceReadBytes, Counter::DeviceWrittenBytes);
+    let times = counters.device.as_ref().and_then(|device| {
+        let ms = |what: &str, ms: Option<f64>| ms.map(|ms| format!("{what} {} ms", significant(ms)));
+        let flushes = each(Counter::DeviceFlushes).map(|flushes| format!("{} flushes a second", rate(flushes)));
+        join(
+            &[
+                ms("a read", device.read_ms),
+                ms("a write", device.write_ms),
+                ms("a flush", device.flush_ms),
+                flushes,
+                device.queue_depth.map(|depth| format!("queue of {}", significant(depth))),
+                device.busy_percent.map(|share| format!("busy {} % of the time", significant(share))),
+            ],
+            ", ",
+        )
+    });
     let checkpoints = all(Counter::Checkpoints).map(|number| {
         let written = all(Counter::CheckpointBlocks)
             .map(|blocks| format!(", {} blocks written", count(blocks as u64)))
@@ -107,6 +136,7 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
     });
     let lines = [
         ("CPU", join(&cpu, ", ").map(|text| text + &of.unwrap_or_default())),
+        ("User + system", join(&modes, ", ")),
         ("Commits", commits),
         ("Log", join(&log, ", ")),
         ("Buffers", buffers),
@@ -114,9 +144,30 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
         ("Blocks", blocks),
         ("Processes", processes),
         ("Device", device),
+        ("Device times", times),
         ("Checkpoints", checkpoints),
     ];
     lines.into_iter().filter_map(|(label, text)| Some((label, text?))).collect()
+}
+
+/// What others took from the run.
+fn others(strangers: &Strangers, interval_s: f64) -> Option<String> {
+    let percent = |what: &str, share: Option<f64>| share.map(|share| format!("{what} {} %", significant(share)));
+    let shares = join(
+        &[
+            percent("other processes", strangers.cpu),
+            percent("the kernel for all", strangers.kernel),
+            percent("the hypervisor's others", strangers.steal),
+        ],
+        ", ",
+    )
+    .map(|shares| format!("{shares} of the machine's CPU"));
+    let device =
+        percent("reads of others at least", strangers.device).map(|share| format!("{share} of the device's time"));
+    let told = strangers.processes.iter().filter(|process| process.cpu_s > 0.005 * interval_s).take(3);
+    let named: Vec<String> = told.map(|process| busy(process, interval_s)).collect();
+    let named = (!named.is_empty() && strangers.cpu.is_some()).then(|| named.join(", "));
+    join(&[shares, device, named], "; ")
 }
 
 /// What the database found in its own buffers.

@@ -12,6 +12,7 @@ use super::price;
 use super::stages::{self, Stages};
 use super::verdict::{self, VerdictModel};
 use crate::judge::incidents::Incidents;
+use crate::measure::device::Disk;
 use crate::measure::maintenance::MaintenanceKind;
 use crate::record::Record;
 use crate::result::Environment;
@@ -121,7 +122,7 @@ impl ReportModel {
             title: title(record),
             headline: summary.and_then(headline),
             warnings: warnings(record),
-            verdict: summary.and_then(|summary| verdict::of(&summary.verdict.clauses, summary.verdict.valid)),
+            verdict: summary.and_then(|summary| verdict::of(&summary.verdict)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
             stages: stages::of(record),
@@ -530,8 +531,20 @@ fn host(environment: &Environment) -> Vec<Line> {
         ("Logical CPUs", environment.logical_cpus.map(|cpus| cpus.to_string())),
         ("Memory", environment.memory_bytes.map(bytes)),
         ("File system", known(&environment.file_system)),
+        ("Disks", disks(&environment.disks)),
     ];
     lines.into_iter().filter_map(|(label, fact)| Some((label, fact?))).collect()
+}
+
+/// What the disks below the database are.
+fn disks(disks: &[Disk]) -> Option<String> {
+    let told = |disk: &Disk| {
+        let size = disk.bytes.map(bytes);
+        let facts = [Some(plain(&disk.kind)), disk.model.as_deref().map(plain), size];
+        format!("{} ({})", plain(&disk.name), facts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    };
+    let named = disks.iter().map(told).collect::<Vec<_>>().join(", ");
+    (!disks.is_empty()).then(|| format!("{}: {named}", disks.len()))
 }
 
 fn origin(record: &Record) -> Vec<Line> {

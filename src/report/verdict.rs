@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::format::{plain, plural};
-use crate::result::summary::{Clause, State};
+use crate::result::summary::{Clause, State, Verdict};
 
 /// How a run stands to the standard.
 #[derive(Debug, Serialize)]
@@ -34,7 +34,9 @@ pub struct Rule {
 }
 
 /// The rules, broken ones first; none if there are none.
-pub(super) fn of(clauses: &[Clause], valid: bool) -> Option<VerdictModel> {
+pub(super) fn of(verdict: &Verdict) -> Option<VerdictModel> {
+    let Verdict { clauses, valid, own } = verdict;
+    let valid = *valid;
     if clauses.is_empty() {
         return None;
     }
@@ -52,7 +54,7 @@ pub(super) fn of(clauses: &[Clause], valid: bool) -> Option<VerdictModel> {
             }
         )
     };
-    let mut clauses: Vec<&Clause> = clauses.iter().collect();
+    let mut clauses: Vec<&Clause> = clauses.iter().chain(own).collect();
     clauses.sort_by_key(|clause| match clause.state.known() {
         Some(State::Broken) => 0,
         None => 1,

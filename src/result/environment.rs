@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::database::Identity;
+use crate::measure::device::Disk;
 
 /// The machine that Graymark ran on, and the database as it was set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,8 @@ pub struct Environment {
     pub memory_bytes: Option<u64>,
     /// Type of the file system that holds the database, where it is on this host: `ext4`.
     pub file_system: Option<String>,
+    /// The disks below that file system; where it has none that the system counts for, all of the host's.
+    pub disks: Vec<Disk>,
     /// The database.
     pub engine: Option<Identity>,
     /// Its settings that matter to the result.

@@ -9,6 +9,7 @@ use super::step::Step;
 use crate::measure::counters::Sample;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::PageReads;
+use crate::measure::strangers::ForeignProcess;
 use crate::measure::{Deferred, Interval};
 
 /// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What
@@ -53,6 +54,16 @@ pub enum Event {
     NotCounted {
         /// What, and why.
         why: String,
+    },
+    /// Foreign processes worked: the busiest since the last look, about a second before. A record keeps the looks at
+    /// which they used much of the machine.
+    Strangers {
+        /// When.
+        at: f64,
+        /// Percent of the machine's CPU time that they used, all those told together.
+        percent: f64,
+        /// The busiest.
+        processes: Vec<ForeignProcess>,
     },
     /// A session lost its connection.
     SessionLost {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
 use crate::measure::maintenance::Maintenance;
+use crate::measure::strangers::Strangers;
 use crate::measure::{Times, quantile_ms};
 use crate::result::Procedures;
 use crate::result::{Finding, Identity, Manifest, Recorded, Via};
@@ -99,6 +100,10 @@ pub struct Summary {
     /// Counters of database, system and client in the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<CountersSummary>,
+    /// What others took from the run: CPU of the machine, time of the hypervisor, time of the device. None where nobody
+    /// looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strangers: Option<Strangers>,
     /// Retries by reason, over the whole run.
     pub retries: BTreeMap<String, u64>,
     /// Errors by the database's words, over the whole run; the most frequent ones.
@@ -453,6 +458,9 @@ pub struct Verdict {
     pub valid: bool,
     /// The rules.
     pub clauses: Vec<Clause>,
+    /// Rules of Graymark's own, which no standard has: they do not make a run invalid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<Clause>,
 }
 
 /// A rule of the standard and how the run stands to it.

@@ -119,6 +119,7 @@ pub(super) fn summarise<W: Workload>(
         peaks: timeline.peaks(),
         dips: timeline.dips(maintenance, counters.as_ref()),
         counters,
+        strangers: timeline.strangers(totals.interval_s),
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
         database: database::<W>(&before.effects, totals, &after.effects),

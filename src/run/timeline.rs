@@ -7,6 +7,7 @@ use crate::measure::counters::{CountersSummary, Sample};
 use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
+use crate::measure::strangers::{ForeignProcess, Strangers};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
@@ -22,6 +23,8 @@ pub(super) struct Timeline {
     samples: Vec<Sample>,
     /// Page reads at the ends of the interval, with their times.
     pages: Vec<(f64, PageReads)>,
+    /// Foreign processes at each look, with its time.
+    strangers: Vec<(f64, Vec<ForeignProcess>)>,
     notes: Vec<String>,
 }
 
@@ -44,6 +47,7 @@ impl Timeline {
             Event::StageBegan { at, stage, .. } if *stage > 0 => self.steps.push(at.round() as usize),
             Event::Sampled(sample) => self.samples.push(Sample::clone(sample)),
             Event::PagesRead { at, pages } => self.pages.push((*at, PageReads::clone(pages))),
+            Event::Strangers { at, processes, .. } => self.strangers.push((*at, processes.clone())),
             Event::NotCounted { why } if !self.notes.contains(why) => self.notes.push(why.clone()),
             _ => {}
         }
@@ -61,6 +65,12 @@ impl Timeline {
             pages,
             ..CountersSummary::of(&self.samples, interval, &self.completed, self.notes.clone())
         })
+    }
+
+    /// What others took from it; `seconds` is the length of the interval as it was.
+    pub(super) fn strangers(&self, seconds: f64) -> Option<Strangers> {
+        let first = self.interval.as_ref()?.start as f64;
+        Strangers::of(&self.samples, first..first + seconds, &self.strangers)
     }
 
     /// Highest throughput in the interval.

@@ -35,3 +35,4 @@ mod stages;
 mod sweep;
 mod verdict;
 mod virtuoso;
+mod why;

@@ -60,6 +60,7 @@ const VALUES: [(&str, &[&str], &str); 49] = [
     ("out", &["--out", "there"], "out = \"there\""),
     ("price", &["--price", "price.toml"], "price = \"price.toml\""),
     ("require_valid", &["--require-valid"], "require_valid = true"),
+    ("require_quiet", &["--require-quiet"], "require_quiet = true"),
     ("show_terminal", &["--show-terminal", "1.2", "--pace", "standard"], "show_terminal = 1.2"),
     ("procedures_only", &["--procedures-only"], "procedures_only = true"),
     ("deep", &["--deep"], "deep = true"),

@@ -159,7 +159,7 @@ impl Run {
                 after: findings(),
             },
             durability: Durability::default(),
-            verdict: Verdict { valid: false, clauses: clauses() },
+            verdict: Verdict { valid: false, clauses: clauses(), own: Vec::new() },
             client: ClientCost {
                 cpu_s: 21.4,
                 cpu_user_s: 15.0,
@@ -278,6 +278,7 @@ fn environment() -> Environment {
         logical_cpus: Some(8),
         memory_bytes: Some(32 << 30),
         file_system: Some("ext4".into()),
+        disks: Vec::new(),
         engine: None,
         settings: BTreeMap::from([
             setting("shared_buffers", "8GB"),

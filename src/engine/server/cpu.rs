@@ -18,6 +18,21 @@ pub fn seconds(pid: u32) -> Option<f64> {
     Some((own(&parent) + waited(&parent) + children) as f64 / procfs::ticks_per_second() as f64)
 }
 
+/// CPU seconds in user mode of process `pid` and its children, likewise. A child that ends meanwhile may count twice,
+/// or not at all; the next look puts that right.
+#[cfg(target_os = "linux")]
+pub fn user_seconds(pid: u32) -> Option<f64> {
+    let of = |stat: procfs::process::Stat| stat.utime + stat.cutime.max(0).unsigned_abs();
+    let children: u64 = children(pid)?.into_iter().filter_map(stat).map(of).sum();
+    Some((of(stat(pid)?) + children) as f64 / procfs::ticks_per_second() as f64)
+}
+
+/// CPU seconds of a process and its children: not known on this system.
+#[cfg(not(target_os = "linux"))]
+pub fn user_seconds(_pid: u32) -> Option<f64> {
+    None
+}
+
 /// CPU seconds of a process and its children: not known on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn seconds(_pid: u32) -> Option<f64> {

@@ -36,6 +36,18 @@ pub fn counters(pid: u32, counters: &mut Counters) -> Result<(), String> {
     Ok(())
 }
 
+/// Bytes that this process caused to be read from storage; none where that cannot be known.
+#[cfg(target_os = "linux")]
+pub fn read_by_this_process() -> Option<f64> {
+    procfs::process::Process::myself().and_then(|process| process.io()).ok().map(|io| io.read_bytes as f64)
+}
+
+/// Bytes that this process caused to be read from storage: not known on this system.
+#[cfg(not(target_os = "linux"))]
+pub fn read_by_this_process() -> Option<f64> {
+    None
+}
+
 /// Input and output of a process: not known on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn counters(_pid: u32, _counters: &mut Counters) -> Result<(), String> {

@@ -16,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::ConnectOptions;
 use super::{
     DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
-    Observer, RestoreReport, Session, Unobserved, Via,
+    Observer, RestoreReport, ServerProcess, Session, Unobserved, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -126,6 +126,10 @@ impl<W: Simulate> Engine<W> for Simulated {
 
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         Ok(BTreeMap::new())
+    }
+
+    fn server_process(&self) -> ServerProcess {
+        ServerProcess::InProcess
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {

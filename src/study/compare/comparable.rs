@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::measure::strangers::Strangers;
 use crate::record::Record;
 use crate::result::format::Status;
 use crate::result::summary::Durability;
@@ -32,6 +33,13 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         fact("CPU", environment.cpu_model.clone());
         fact("CPUs", environment.logical_cpus.map(|cpus| cpus.to_string()));
         fact("file system", environment.file_system.clone());
+        if !environment.disks.is_empty() {
+            let disks = environment.disks.iter().map(|disk| {
+                let model = disk.model.as_deref().map(|model| format!(" {model}")).unwrap_or_default();
+                format!("{}{model}", disk.kind)
+            });
+            fact("disks", Some(disks.collect::<Vec<_>>().join(" + ")));
+        }
         // The kernel's figure may differ by what it keeps for itself.
         fact("memory", environment.memory_bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))));
         for (name, value) in &environment.settings {
@@ -68,6 +76,10 @@ pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
         }
         if record.summary.as_ref().is_some_and(|summary| summary.database.agrees == Some(false)) {
             warnings.push(format!("{place}: the database's own count does not agree with the client's"));
+        }
+        let strangers = record.summary.as_ref().and_then(|summary| summary.strangers.as_ref());
+        for (what, share) in strangers.map(Strangers::beyond).unwrap_or_default() {
+            warnings.push(format!("{place} was not alone on its machine: {share:.0} % of {what}"));
         }
     }
     let paced =

@@ -37,7 +37,7 @@ use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::Procedures;
@@ -189,6 +189,10 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         let mut settings = check::settings(&mut conn, self.target.database(W::NAME), &self.sql::<W>()).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
+    }
+
+    fn server_process(&self) -> ServerProcess {
+        self.main_process().map_or(ServerProcess::Unknown, ServerProcess::Here)
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {

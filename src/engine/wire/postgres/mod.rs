@@ -36,7 +36,7 @@ use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::Procedures;
@@ -184,6 +184,10 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         let mut settings = check::settings(&client, &self.schema::<W>(), &self.sql::<W>()).await?;
         settings.extend(self.server.iter().flat_map(|server| server.bounds()));
         Ok(settings)
+    }
+
+    fn server_process(&self) -> ServerProcess {
+        self.main_process().map_or(ServerProcess::Unknown, ServerProcess::Here)
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {

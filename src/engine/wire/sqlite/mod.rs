@@ -25,7 +25,7 @@ pub use connection::{Connection, Writer};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
@@ -134,6 +134,10 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         let connection = self.connect()?;
         connection::configure(&connection, &self.options, self.foreign_keys(&self.sql::<W>(), &connection)?)?;
         check::settings(&connection).map_err(|error| self.explain(error))
+    }
+
+    fn server_process(&self) -> ServerProcess {
+        ServerProcess::InProcess
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {

@@ -28,7 +28,7 @@ use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
 use crate::engine::wire::odbc::read;
-use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer};
+use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Procedures;
 use crate::result::scan::{CacheState, Scanned};
@@ -132,6 +132,10 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         }
         settings.insert("isolation".to_owned(), self.isolation.words().to_owned());
         Ok(settings)
+    }
+
+    fn server_process(&self) -> ServerProcess {
+        self.server.as_ref().and_then(Server::pid).map_or(ServerProcess::Unknown, ServerProcess::Here)
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {

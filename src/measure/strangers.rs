@@ -1,0 +1,172 @@
+//! What others took from a run: CPU time of processes that are neither client nor server, time that the hypervisor
+//! gave away, and work of the device that neither asked for.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::{Counter, Growth, Sample, growths};
+
+/// Percent of the machine's CPU time, or of the device's time, above which strangers disturb a run.
+pub const LIMIT: f64 = 10.0;
+/// How a note begins that says why the CPU time of strangers is not known.
+pub const CPU_UNKNOWN: &str = "CPU taken by others";
+/// Foreign processes that are named.
+const NAMED: usize = 5;
+
+/// A process that is neither the client's nor the server's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct ForeignProcess {
+    /// Its name, as the kernel has it.
+    pub name: String,
+    /// Its id.
+    pub pid: u32,
+    /// CPU seconds that it used.
+    pub cpu_s: f64,
+}
+
+/// What others took in the measurement interval. What cannot be known is left out; `counters.notes` say why.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Strangers {
+    /// Percent of the machine's CPU time that neither client, nor server, nor the kernel itself used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<f64>,
+    /// Percent of it that the kernel's own threads and interrupts used; for whom is not known, so it is nobody's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<f64>,
+    /// Percent of it that the hypervisor gave to others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal: Option<f64>,
+    /// Percent of the time in which the device was busy with reads that neither client nor server asked for. What
+    /// others write cannot be told: the kernel writes it back later, for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<f64>,
+    /// The busiest foreign processes. One that lives less than a second may be missing.
+    pub processes: Vec<ForeignProcess>,
+}
+
+impl Strangers {
+    /// Of samples in order, and of the foreign processes of looks, each with its time; times are in seconds since the
+    /// run's start. None if nothing of it is known.
+    pub fn of(samples: &[Sample], interval: Range<f64>, looks: &[(f64, Vec<ForeignProcess>)]) -> Option<Strangers> {
+        let inside = |growth: &Growth| growth.from.round() >= interval.start && growth.to.round() <= interval.end;
+        let measured: Vec<Growth> = growths(samples).into_iter().filter(inside).collect();
+        // Clocks of client, server and machine tick apart: only over the whole interval do their sums compare.
+        let percent = |part: &dyn Fn(&Growth) -> Option<f64>| {
+            let both = measured.iter().filter_map(|growth| part(growth).zip(growth.grown.get(Counter::MachineCpu)));
+            let (part, all) = both.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+            (all > 0.0).then(|| (100.0 * part / all).max(0.0))
+        };
+        let kernel = |growth: &Growth| {
+            Some(growth.grown.get(Counter::MachineInterrupts)? + growth.grown.get(Counter::KernelThreads)?)
+        };
+        let others = |growth: &Growth| {
+            Some(growth.grown.get(Counter::MachineBusy)? - growth.grown.get(Counter::OursCpu)? - kernel(growth)?)
+        };
+        let found = Strangers {
+            cpu: percent(&others),
+            kernel: percent(&kernel),
+            steal: percent(&|growth| growth.grown.get(Counter::MachineSteal)),
+            device: device(&measured),
+            processes: busiest(looks.iter().filter(|(at, _)| *at > interval.start && at.round() <= interval.end)),
+        };
+        (found != Strangers::default()).then_some(found)
+    }
+
+    /// The resources of which others took more than [`LIMIT`], in words, with their percents.
+    pub fn beyond(&self) -> Vec<(&'static str, f64)> {
+        let all = [
+            ("the machine's CPU was used by other processes", self.cpu),
+            ("the machine's CPU was given to others by the hypervisor", self.steal),
+            ("the device's time went into reads of others", self.device),
+        ];
+        all.into_iter().filter_map(|(what, share)| Some((what, share.filter(|share| *share > LIMIT)?))).collect()
+    }
+}
+
+/// Percent of the time that the device spent on reads of others: of its busy time the share of reads, and of these the
+/// share of bytes that are not ours.
+fn device(measured: &[Growth]) -> Option<f64> {
+    let sum = |counter: Counter| {
+        let known: Vec<f64> = measured.iter().filter_map(|growth| growth.grown.get(counter)).collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>())
+    };
+    let seconds: f64 = measured.iter().map(|growth| growth.to - growth.from).sum();
+    let (bytes, ours) = (sum(Counter::DeviceReadBytes)?, sum(Counter::OursReadBytes)?);
+    let reads = sum(Counter::DeviceReadTime)?;
+    let all = reads + sum(Counter::DeviceWriteTime)? + sum(Counter::DeviceFlushTime).unwrap_or_default();
+    let busy = sum(Counter::DeviceBusy)?;
+    if seconds <= 0.0 {
+        return None;
+    }
+    let share = |part: f64, all: f64| if all > 0.0 { (part / all).clamp(0.0, 1.0) } else { 0.0 };
+    Some(100.0 * share(bytes - ours, bytes) * share(reads, all) * (busy / seconds).min(1.0))
+}
+
+fn busiest<'a>(looks: impl Iterator<Item = &'a (f64, Vec<ForeignProcess>)>) -> Vec<ForeignProcess> {
+    let mut sums: BTreeMap<(u32, &str), f64> = BTreeMap::new();
+    for process in looks.flat_map(|(_, processes)| processes) {
+        *sums.entry((process.pid, &process.name)).or_default() += process.cpu_s;
+    }
+    let process = |((pid, name), cpu_s): (&(u32, &str), &f64)| ForeignProcess {
+        name: (*name).to_owned(),
+        pid: *pid,
+        cpu_s: *cpu_s,
+    };
+    let mut all: Vec<ForeignProcess> = sums.iter().map(process).collect();
+    all.sort_by(|one, other| other.cpu_s.total_cmp(&one.cpu_s));
+    all.truncate(NAMED);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at: f64, values: &[(Counter, f64)]) -> Sample {
+        let mut sample = Sample { at, ..Sample::default() };
+        values.iter().for_each(|(counter, each)| sample.counters.set(*counter, 7.0 + at * each));
+        sample
+    }
+
+    #[test]
+    fn what_nobody_of_ours_used_is_others() {
+        use Counter::*;
+        let known = [
+            (MachineCpu, 2.0),
+            (MachineBusy, 1.5),
+            (MachineInterrupts, 0.04),
+            (KernelThreads, 0.06),
+            (OursCpu, 0.6),
+            (MachineSteal, 0.3),
+            (DeviceReadBytes, 1_000.0),
+            (OursReadBytes, 250.0),
+            (DeviceReadTime, 0.6),
+            (DeviceWriteTime, 0.2),
+            (DeviceBusy, 0.5),
+        ];
+        let samples: Vec<Sample> = (0..=10).map(|at| sample(f64::from(at), &known)).collect();
+        let process = |pid, cpu_s| ForeignProcess { name: "hog".to_owned(), pid, cpu_s };
+        let looks: Vec<_> = (0..=10).map(|at| (f64::from(at), vec![process(9, 0.5), process(8, 0.1)])).collect();
+        let found = Strangers::of(&samples, 2.0..8.0, &looks).unwrap();
+        let near = |found: Option<f64>, due: f64| assert!((found.unwrap() - due).abs() < 1e-6, "{found:?} {due}");
+        near(found.cpu, 40.0);
+        near(found.kernel, 5.0);
+        near(found.steal, 15.0);
+        near(found.device, 100.0 * 0.75 * 0.75 * 0.5);
+        assert_eq!(found.processes.iter().map(|process| process.pid).collect::<Vec<_>>(), [9, 8]);
+        near(Some(found.processes[0].cpu_s), 3.0);
+        assert_eq!(found.beyond().len(), 3);
+        // Where the server's processes are not known, neither is what is left.
+        let partly: Vec<Sample> = (0..=4).map(|at| sample(f64::from(at), &known[..4])).collect();
+        let found = Strangers::of(&partly, 0.0..4.0, &[]).unwrap();
+        assert_eq!((found.cpu, found.device), (None, None));
+        assert!(found.kernel.is_some() && found.beyond().is_empty());
+        assert_eq!(Strangers::of(&[], 0.0..4.0, &[]), None);
+    }
+}
