@@ -5,8 +5,8 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a bench ends with a panic")]
 
 use std::hint::black_box;
-use std::time::Instant;
 
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use graymark::drive::wheel::Wheel;
 use graymark::engine::wire::postgres::bulk::CopyRows;
 use graymark::measure::{Measured, note};
@@ -16,29 +16,27 @@ use graymark::workload::tpcc::schema::TABLES;
 use graymark::workload::value::Timestamp;
 use graymark::workload::{Population as _, Rows as _, Terminal as _, Workload};
 
-const RUNS: usize = 5;
 const SEED: u64 = 7;
 
-fn main() {
+criterion_group!(benches, driver);
+criterion_main!(benches);
+
+fn driver(criterion: &mut Criterion) {
     for sleepers in [10_000, 1_000_000] {
-        measure(&format!("timer wheel, {sleepers} asleep: wake and sleep again"), || wheel(sleepers));
+        let what = format!("timer wheel, {sleepers} asleep: wake and sleep again");
+        measure(criterion, &what, &|| wheel(sleepers));
     }
-    measure("input of a terminal", inputs);
-    measure("response time into a histogram", histogram);
-    measure("row of order_line for COPY, made and encoded", copy);
+    measure(criterion, "input of a terminal", &inputs);
+    measure(criterion, "response time into a histogram", &histogram);
+    measure(criterion, "row of order_line for COPY, made and encoded", &copy);
 }
 
-/// Prints the median of nanoseconds for each of the things that `work` did.
-fn measure(what: &str, work: impl Fn() -> u64) {
-    let mut nanoseconds: Vec<f64> = (0..RUNS)
-        .map(|_| {
-            let began = Instant::now();
-            let done = work();
-            began.elapsed().as_secs_f64() * 1e9 / done as f64
-        })
-        .collect();
-    nanoseconds.sort_by(f64::total_cmp);
-    println!("{what:<60} {:>8.1} ns (median of {RUNS})", nanoseconds[RUNS / 2]);
+/// Measures `work`, which tells how many things it did.
+fn measure(criterion: &mut Criterion, what: &str, work: &dyn Fn() -> u64) {
+    let mut group = criterion.benchmark_group("driver");
+    group.sample_size(10).throughput(Throughput::Elements(work()));
+    group.bench_function(what, |bencher| bencher.iter(work));
+    group.finish();
 }
 
 /// Sleeps of about 21 s, as between the transactions of a terminal, in turns of a millisecond.

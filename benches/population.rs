@@ -5,14 +5,15 @@
 //! time.
 
 use std::hint::black_box;
-use std::time::Instant;
 
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use graymark::workload::tpcc::population::Population;
 use graymark::workload::tpcc::schema::TABLES;
 use graymark::workload::value::{RowSink, Timestamp, Value};
 use graymark::workload::{Part, Population as _, Rows as _};
 
-const RUNS: usize = 5;
+criterion_group!(benches, tables);
+criterion_main!(benches);
 
 #[derive(Default)]
 struct Nowhere {
@@ -35,37 +36,30 @@ impl RowSink for Nowhere {
     }
 }
 
-fn main() {
+fn tables(criterion: &mut Criterion) {
     let population = Population::new(1, 1, Timestamp(0));
     let parts = population.parts();
     for (table, description) in TABLES.iter().enumerate() {
         let parts: Vec<Part> = parts.iter().filter(|part| part.table == table).copied().collect();
-        measure(description.name, &population, &parts);
+        measure(criterion, description.name, &population, &parts);
     }
-    measure("all", &population, &parts);
+    measure(criterion, "all", &population, &parts);
 }
 
-fn measure(name: &str, population: &Population, parts: &[Part]) {
-    let mut runs: Vec<(f64, Nowhere)> = (0..RUNS)
-        .map(|_| {
-            let mut sink = Nowhere::default();
-            let mut rows = population.rows();
-            let begun = Instant::now();
-            for part in parts {
-                for unit in 0..part.units {
-                    rows.write(part, unit, &mut sink);
-                }
-            }
-            (begun.elapsed().as_secs_f64(), sink)
-        })
-        .collect();
-    runs.sort_by(|left, right| left.0.total_cmp(&right.0));
-    let (seconds, sink) = &runs[RUNS / 2];
-    println!(
-        "{name:<10} {:>8} rows {:>6.1} MB {:>7.0} MB/s {:>6.2} million rows/s (median of {RUNS})",
-        sink.rows,
-        sink.bytes as f64 / 1e6,
-        sink.bytes as f64 / 1e6 / seconds,
-        sink.rows as f64 / 1e6 / seconds,
-    );
+fn measure(criterion: &mut Criterion, name: &str, population: &Population, parts: &[Part]) {
+    let mut group = criterion.benchmark_group("population");
+    let Nowhere { rows, bytes } = make(population, parts);
+    group.sample_size(10).throughput(Throughput::ElementsAndBytes { elements: rows, bytes });
+    group.bench_function(name, |bencher| bencher.iter(|| make(population, parts)));
+    group.finish();
+}
+
+fn make(population: &Population, parts: &[Part]) -> Nowhere {
+    let (mut sink, mut rows) = (Nowhere::default(), population.rows());
+    for part in parts {
+        for unit in 0..part.units {
+            rows.write(part, unit, &mut sink);
+        }
+    }
+    sink
 }
