@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-use graymark::drive::{self, Controllers, Load, Schedule, Stages, Stop};
+use graymark::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Stop};
 use graymark::engine::sql::tpcc::{Statement, Statements};
 use graymark::engine::sql::{self, Arg, Call, Counts, script};
 use graymark::engine::wire::sqlite::{Connection, Sqlite, SqliteOptions, Synchronous, Writer};
@@ -152,7 +152,8 @@ fn connect(file: &Path, synchronous: Synchronous) -> Result<Connection> {
 
 /// Each transaction of a run of the whole driver with one client.
 fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spent> {
-    let engine = Arc::new(Sqlite::open(SqliteOptions { synchronous, ..SqliteOptions::new(file) })?);
+    let engine: Arc<dyn LoadTarget<Tpcc>> =
+        Arc::new(Sqlite::open(SqliteOptions { synchronous, ..SqliteOptions::new(file) })?);
     let terminals = Tpcc::terminals(1, &manifest().parameters, SEED)?;
     let schedule = Schedule {
         load: Load::ClosedLoop,
@@ -170,7 +171,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         patience: 60,
     };
     let run = || {
-        Ok(drive::run::<Tpcc, _>(
+        Ok(drive::run(
             &engine,
             &terminals,
             schedule,

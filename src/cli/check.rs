@@ -7,10 +7,11 @@ use tokio::runtime::Runtime;
 use super::dry_run::switch;
 use super::interrupt::Interrupt;
 use super::{CheckArgs, Ended, with_engine};
-use crate::engine::registry::Visitor;
+use crate::drive::LoadTarget;
+use crate::engine::Error;
 use crate::engine::seed::Depth;
-use crate::engine::{Engine, Error};
 use crate::result::{Event, Finding, Step};
+use crate::run::open::Visitor;
 use crate::run::population::complete;
 use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
@@ -34,8 +35,8 @@ struct Check {
 impl Visitor for Check {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Ended, Error> {
+        let requests = Requests::<W>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let json = self.json;

@@ -6,8 +6,9 @@ use tokio::runtime::Runtime;
 
 use super::interrupt::Interrupt;
 use super::{DropArgs, Ended, with_engine};
-use crate::engine::registry::Visitor;
+use crate::drive::LoadTarget;
 use crate::engine::{DatabaseState, Engine, Error};
+use crate::run::open::Visitor;
 use crate::run::population::{foreign, other};
 use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
@@ -29,16 +30,16 @@ struct Drop {
 impl Visitor for Drop {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Ended, Error> {
         let url = &engine.identity().url;
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
+        let requests = Requests::<W>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         match database_state {
             DatabaseState::Nothing => tell!("drop: {url} holds no {} tables", W::NAME),
             DatabaseState::Other { workload } => return Err(other::<W>(&workload, url)),
             DatabaseState::Foreign { why } => return Err(foreign(url, &why)),
             DatabaseState::Unfinished(_) | DatabaseState::Complete(_) | DatabaseState::Damaged { .. } => {
-                if requests.ask(async |engine: &E| engine.drop_tables().await)?.is_none() {
+                if requests.ask(async |engine: &dyn Engine<W>| engine.drop_tables().await)?.is_none() {
                     tell!("drop: stopped; start the same command again");
                     return Ok(Ended::Interrupted);
                 }

@@ -9,12 +9,12 @@ use super::dry_run::{DryRun, switch, typed};
 use super::interrupt::Interrupt;
 use super::progress::Console;
 use super::{Ended, LoadArgs, with_engine};
-use crate::engine::registry::Visitor;
+use crate::drive::LoadTarget;
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::plan::{Defaults, Plan};
 use crate::report::text;
 use crate::run::load::fill;
-use crate::run::open::options;
+use crate::run::open::{Visitor, options};
 use crate::run::population::{agree, complete, same, unit};
 use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
@@ -47,12 +47,12 @@ struct Load {
 impl Visitor for Load {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Timeouts::of(self.plan.timeout));
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Ended, Error> {
+        let requests = Requests::<W>::new(&engine, &self.interrupt.stop, Timeouts::of(self.plan.timeout));
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         if self.procedures_only {
             complete::<W>(database_state, &engine.identity().url)?;
-            if requests.ask(async |engine: &E| engine.renew_procedures().await)?.is_none() {
+            if requests.ask(async |engine: &dyn Engine<W>| engine.renew_procedures().await)?.is_none() {
                 return Ok(Ended::Interrupted);
             }
             tell!("load: the procedures in {} are those of this Graymark now", engine.identity().url);

@@ -38,11 +38,12 @@ use args::{Database, Group, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, S
 use dry_run::DryRun;
 pub use help::command;
 
+use crate::drive::LoadTarget;
 use crate::engine::ConnectOptions;
-use crate::engine::registry::{Visitor, WorkloadName};
-use crate::engine::{Engine, Error};
+use crate::engine::Error;
+use crate::engine::registry::WorkloadName;
 use crate::plan::{Defaults, Plan};
-use crate::run::open::{open, options};
+use crate::run::open::{Visitor, open, options};
 use crate::workload::Workload;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it
@@ -421,7 +422,7 @@ struct Warned<V>(V);
 impl<V: Visitor> Visitor for Warned<V> {
     type Output = V::Output;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<V::Output, Error> {
+    fn visit<W: Workload>(self, runtime: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<V::Output, Error> {
         for warning in engine.warnings() {
             tell!("graymark: warning: {warning}");
         }

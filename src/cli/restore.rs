@@ -7,11 +7,12 @@ use tokio::runtime::Runtime;
 use super::interrupt::Interrupt;
 use super::progress::RestoreProgress;
 use super::{Ended, RestoreArgs, with_engine};
-use crate::engine::registry::Visitor;
+use crate::drive::LoadTarget;
 use crate::engine::seed;
 use crate::engine::{Engine, Error};
 use crate::report::text;
 use crate::result::{Event, Step};
+use crate::run::open::Visitor;
 use crate::run::population::{complete, within};
 use crate::run::requests::{Progress, Requests, Timeouts};
 use crate::workload::Workload;
@@ -35,8 +36,8 @@ struct Restore {
 impl Visitor for Restore {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Ended, Error> {
+        let requests = Requests::<W>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
@@ -55,10 +56,10 @@ impl Visitor for Restore {
                 shown.step(step);
             }
         };
-        let restored = requests.follow(&mut tell, async move |engine: &E, progress: &Progress<'_>| {
+        let restored = requests.follow(&mut tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
             let told = |step| progress.tell(Step::Load(step));
             let mut report = engine.restore(&original, &population, &told).await?;
-            seed::restored::<W, E>(engine, &population, &told, &mut report).await?;
+            seed::restored::<W>(engine, &population, &told, &mut report).await?;
             Ok(report)
         });
         shown.finish();

@@ -7,11 +7,12 @@ use tokio::runtime::Runtime;
 use super::dry_run::switch;
 use super::interrupt::Interrupt;
 use super::{Ended, ScanArgs, with_engine};
-use crate::engine::registry::Visitor;
-use crate::engine::{Engine, Error, Observer};
+use crate::drive::LoadTarget;
+use crate::engine::{Engine, Error};
 use crate::measure::counters::Counter;
 use crate::report::scan::{Pass, Scan, text};
 use crate::result::scan::CacheState;
+use crate::run::open::Visitor;
 use crate::run::population::complete;
 use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
@@ -36,12 +37,12 @@ struct Job {
 impl Visitor for Job {
     type Output = Ended;
 
-    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<Ended, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, self.timeouts);
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Ended, Error> {
+        let requests = Requests::<W>::new(&engine, &self.interrupt.stop, self.timeouts);
         let Some(database_state) = requests.database_state()? else { return Ok(Ended::Interrupted) };
         let manifest = complete::<W>(database_state, &engine.identity().url)?;
         let all = self.drop_caches;
-        let empty_caches = async move |engine: &E| engine.empty_caches(all).await;
+        let empty_caches = async move |engine: &dyn Engine<W>| engine.empty_caches(all).await;
         let Some(caches) = requests.ask(empty_caches)? else { return Ok(Ended::Interrupted) };
         let Some(caches) = caches else {
             let name = &engine.identity().name;
@@ -69,7 +70,7 @@ impl Visitor for Job {
             }
         }
         // Who asked to stop is not kept waiting for sizes.
-        match requests.ask(async |engine: &E| engine.table_bytes().await)? {
+        match requests.ask(async |engine: &dyn Engine<W>| engine.table_bytes().await)? {
             Some(bytes) => scan.size(&bytes),
             None => scan.interrupted = true,
         }
@@ -83,11 +84,11 @@ impl Visitor for Job {
 }
 
 /// Reads all tables once; whether it came to its end.
-fn read<W: Workload, E: Engine<W>>(requests: &Requests<W, E>, mut pass: Pass) -> Result<(Pass, bool), Error> {
-    let look = async |engine: &E| Ok(engine.observer().look().await?.get(Counter::ServerReadBytes));
+fn read<W: Workload>(requests: &Requests<W>, mut pass: Pass) -> Result<(Pass, bool), Error> {
+    let look = async |engine: &dyn Engine<W>| Ok(engine.observer().look().await?.get(Counter::ServerReadBytes));
     let Some(before) = requests.ask(look)? else { return Ok((pass, false)) };
     for table in W::TABLES {
-        let Some(scanned) = requests.ask(async |engine: &E| engine.scan(table).await)? else {
+        let Some(scanned) = requests.ask(async |engine: &dyn Engine<W>| engine.scan(table).await)? else {
             return Ok((pass, false));
         };
         tell!("scan: {}: {}: {} rows in {:.2} s", pass.name, table.name, scanned.rows, scanned.seconds);

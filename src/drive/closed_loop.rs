@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::stats::{Asked, ThreadStats};
 use super::worker::Worker;
 use super::{Schedule, Stages, Stop};
-use crate::engine::Engine;
+use crate::engine::Sessions;
 use crate::workload::{Terminal, Workload};
 
 /// The terminals that one closed loop stands for. It asks a random one for each transaction, so that all warehouses are
@@ -50,7 +50,7 @@ impl<W: Workload> TerminalGroup<W> {
 }
 
 /// One closed loop, which works in its shifts and sleeps between them.
-pub(super) async fn client<W: Workload, E: Engine<W>>(
+pub(super) async fn client<W: Workload, E: Sessions<W>>(
     mut worker: Worker<'_, '_, W, E>,
     stats: &RefCell<ThreadStats<'_>>,
     stop: &Stop,

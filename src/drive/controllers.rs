@@ -43,8 +43,8 @@ impl Controllers {
 
 /// Works the agenda until the run ends. Something that comes due while the one before still goes on is done right after
 /// it.
-pub(super) fn thread<W: Workload, E: Engine<W>>(
-    engine: &E,
+pub(super) fn thread<W: Workload>(
+    engine: &dyn Engine<W>,
     agenda: &[(u32, MaintenanceKind)],
     stop: &Stop,
     reports: &mpsc::Sender<Report>,

@@ -24,7 +24,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::engine::{Engine, Error};
+use crate::engine::registry::AnyEngine;
+use crate::engine::{Engine, Error, Sessions};
 use crate::measure::{Deferred, Interval};
 use crate::plan::Factor;
 use crate::result::{Event, Phase};
@@ -191,13 +192,32 @@ impl Threads {
     }
 }
 
+/// An engine that load can be offered to, whatever its sessions are.
+pub trait LoadTarget<W: Workload>: Engine<W> {
+    /// Works on a driver thread, which it blocks to the end of the run.
+    #[doc(hidden)]
+    fn drive(&self, assignment: &thread::Assignment<'_, W>);
+}
+
+impl<W: Workload> AnyEngine<W> for Arc<dyn LoadTarget<W>> {
+    fn of<E: Sessions<W>>(engine: E) -> Arc<dyn LoadTarget<W>> {
+        Arc::new(engine)
+    }
+}
+
+impl<W: Workload, E: Sessions<W>> LoadTarget<W> for E {
+    fn drive(&self, assignment: &thread::Assignment<'_, W>) {
+        assignment.work(self);
+    }
+}
+
 /// Runs a workload on a loaded database.
 ///
 /// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval.
 /// Blocks the calling thread until the run has ended, but not for ever: see [`Schedule::patience`] and [`GRACE`].
 /// `tell` hears of every event, on the calling thread; sessions never wait for it.
-pub fn run<W: Workload, E: Engine<W>>(
-    engine: &Arc<E>,
+pub fn run<W: Workload>(
+    engine: &Arc<dyn LoadTarget<W>>,
     terminals: &W::Terminals,
     schedule: Schedule,
     stages: &Stages,
@@ -214,8 +234,7 @@ pub fn run<W: Workload, E: Engine<W>>(
     let floor_apart = schedule.load == Load::Paced && engine.blocking();
     let all = threads + u32::from(floor_apart);
     let share = |number: u32| (number..schedule.clients).step_by(threads as usize).filter(move |_| number < threads);
-    let run = Arc::new(thread::Run::<W, E> {
-        engine: Arc::clone(engine),
+    let run = Arc::new(thread::Run::<W> {
         terminals: terminals.clone(),
         schedule,
         stages: stages.clone(),
@@ -228,22 +247,24 @@ pub fn run<W: Workload, E: Engine<W>>(
     for number in 0..all {
         let sessions = share(number).collect::<Vec<_>>();
         let floor = schedule.load == Load::Paced && number == if floor_apart { threads } else { 0 };
-        let run = Arc::clone(&run);
+        let (engine, run) = (Arc::clone(engine), Arc::clone(&run));
         spawned.spawn(format!("driver-{number}"), move |reports, started| {
-            run.thread(number as usize, &sessions, floor, reports, started);
+            let (run, number, sessions) = (&*run, number as usize, &sessions[..]);
+            engine.drive(&thread::Assignment { run, number, sessions, floor, reports, started });
         })?;
     }
     let agenda = controllers.agenda(&schedule);
     let controllers = u32::from(!agenda.is_empty());
     if controllers > 0 {
-        let run = Arc::clone(&run);
+        let (engine, stop) = (Arc::clone(engine), stop.clone());
         spawned.spawn("controllers".to_owned(), move |reports, started| {
-            controllers::thread::<W, E>(&*run.engine, &agenda, &run.stop, reports, started);
+            controllers::thread::<W>(&*engine, &agenda, &stop, reports, started);
         })?;
     }
-    let of_sampler = Arc::clone(&run);
+    let of_sampler = (Arc::clone(engine), stop.clone());
     spawned.spawn("sampler".to_owned(), move |reports, started| {
-        sampler::thread::<W, E>(&*of_sampler.engine, schedule, &of_sampler.stop, reports, started);
+        let (engine, stop) = of_sampler;
+        sampler::thread::<W>(&*engine, schedule, &stop, reports, started);
     })?;
     let others = controllers + 1;
     // A call that blocks its thread cannot be cut off there.

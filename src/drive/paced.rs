@@ -11,7 +11,7 @@ use super::stats::{Asked, ThreadStats, micros};
 use super::wheel::Wheel;
 use super::worker::Worker;
 use super::{Schedule, Stop};
-use crate::engine::Engine;
+use crate::engine::Sessions;
 use crate::measure::note;
 use crate::workload::{Terminal, Workload};
 
@@ -164,7 +164,7 @@ impl<W: Workload> TerminalScheduler<W> {
 }
 
 /// A session: works what the queue gives it until it is asked to end.
-pub(super) async fn session<W: Workload, E: Engine<W>>(
+pub(super) async fn session<W: Workload, E: Sessions<W>>(
     mut worker: Worker<'_, '_, W, E>,
     monitor: &Monitor<W::Input>,
     stats: &RefCell<ThreadStats<'_>>,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{Report, Schedule, Stop};
 use crate::engine::guard::guarded;
 use crate::engine::server::{cpu, io};
-use crate::engine::{Engine, Observer, ServerProcess};
+use crate::engine::{Engine, ServerProcess};
 use crate::measure::counters::{Counter, Counters, Sample};
 use crate::measure::device::Devices;
 use crate::measure::processes::Processes;
@@ -24,8 +24,8 @@ const PAGES_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Takes samples from the run's start to its end. A database that does not answer leaves a gap in what it alone can
 /// tell.
-pub(super) fn thread<W: Workload, E: Engine<W>>(
-    engine: &E,
+pub(super) fn thread<W: Workload>(
+    engine: &dyn Engine<W>,
     schedule: Schedule,
     stop: &Stop,
     reports: &mpsc::Sender<Report>,
@@ -36,7 +36,7 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
         let _ = reports.send(report);
     };
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(samples::<W, E>(engine, schedule, stop, &tell, started)),
+        Ok(runtime) => runtime.block_on(samples::<W>(engine, schedule, stop, &tell, started)),
         // A thread that cannot have a runtime measures nothing; the driver's own say so more loudly.
         Err(error) => {
             tell(Report::Ready(Ok(())));
@@ -45,8 +45,8 @@ pub(super) fn thread<W: Workload, E: Engine<W>>(
     }
 }
 
-async fn samples<W: Workload, E: Engine<W>>(
-    engine: &E,
+async fn samples<W: Workload>(
+    engine: &dyn Engine<W>,
     schedule: Schedule,
     stop: &Stop,
     tell: &impl Fn(Report),
@@ -63,8 +63,8 @@ async fn samples<W: Workload, E: Engine<W>>(
         ));
     }
     observer.left_out().into_iter().for_each(not_counted);
-    let mut system = System::of::<W, E>(engine);
-    system.left_out::<W, E>(engine).into_iter().for_each(not_counted);
+    let mut system = System::of::<W>(engine);
+    system.left_out::<W>(engine).into_iter().for_each(not_counted);
 
     let mut told = observer.left_out();
     let mut second = 0;
@@ -77,7 +77,7 @@ async fn samples<W: Workload, E: Engine<W>>(
             () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
         }
         let at = begin.elapsed().as_secs_f64();
-        let (counters, strangers) = system.counters::<W, E>(engine, at);
+        let (counters, strangers) = system.counters::<W>(engine, at);
         // After a pause of this thread the next sample is that of the next full second.
         second = at as u32 + 1;
         let next = begin + Duration::from_secs(second.into());
@@ -94,7 +94,7 @@ async fn samples<W: Workload, E: Engine<W>>(
                 Some(Err(error)) => tracing::info!(second, "the database's counters: {error}"),
                 None => tracing::debug!(second, "the database's counters did not come within their second"),
             }
-            our_reads::<W, E>(engine, &mut sample.counters);
+            our_reads::<W>(engine, &mut sample.counters);
             strangers.into_iter().for_each(|event| tell(Report::Happened(event)));
             tell(Report::Happened(Event::Sampled(sample)));
             if answer.is_none() {
@@ -107,7 +107,7 @@ async fn samples<W: Workload, E: Engine<W>>(
                         () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
                     }
                     let at = begin.elapsed().as_secs_f64();
-                    let (counters, strangers) = system.counters::<W, E>(engine, at);
+                    let (counters, strangers) = system.counters::<W>(engine, at);
                     second = at as u32 + 1;
                     strangers.into_iter().for_each(|event| tell(Report::Happened(event)));
                     tell(Report::Happened(Event::Sampled(Box::new(Sample { at, counters }))));
@@ -151,7 +151,7 @@ struct System {
 }
 
 impl System {
-    fn of<W: Workload, E: Engine<W>>(engine: &E) -> System {
+    fn of<W: Workload>(engine: &dyn Engine<W>) -> System {
         let place =
             engine.data_directory().ok_or_else(|| "the database's files are not to be seen on this machine".to_owned());
         let (devices, apart) = match place.map(|place| Devices::below(&place)) {
@@ -164,7 +164,7 @@ impl System {
     }
 
     /// Counters as they stand, and an event about foreign processes if any worked.
-    fn counters<W: Workload, E: Engine<W>>(&mut self, engine: &E, at: f64) -> (Counters, Option<Event>) {
+    fn counters<W: Workload>(&mut self, engine: &dyn Engine<W>, at: f64) -> (Counters, Option<Event>) {
         let mut counters = Counters::default();
         let usage = process::usage();
         let client = usage.user_s + usage.system_s;
@@ -202,7 +202,7 @@ impl System {
         (counters, event)
     }
 
-    fn left_out<W: Workload, E: Engine<W>>(&self, engine: &E) -> Vec<String> {
+    fn left_out<W: Workload>(&self, engine: &dyn Engine<W>) -> Vec<String> {
         let mut machine = Counters::default();
         machine::cpu(&mut machine);
         let cpu = machine
@@ -227,7 +227,7 @@ impl System {
 }
 
 /// Bytes that client and server together caused to be read from storage; known where the database's own are.
-fn our_reads<W: Workload, E: Engine<W>>(engine: &E, counters: &mut Counters) {
+fn our_reads<W: Workload>(engine: &dyn Engine<W>, counters: &mut Counters) {
     let server = counters.get(Counter::ServerReadBytes);
     let ours = match engine.server_process() {
         // The figures of the process are in both places the same.

@@ -1,7 +1,6 @@
 //! A driver thread: its own runtime, its sessions, and perhaps the terminals.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -15,12 +14,11 @@ use super::stats::ThreadStats;
 use super::worker::Worker;
 use super::{GRACE, Load, Report, Schedule, Stages, Stop};
 use crate::engine::guard::guarded;
-use crate::engine::{Engine, Error};
+use crate::engine::{Error, Sessions};
 use crate::workload::Workload;
 
 /// What all threads of a run share.
-pub(super) struct Run<W: Workload, E: Engine<W>> {
-    pub(super) engine: Arc<E>,
+pub(super) struct Run<W: Workload> {
     pub(super) terminals: W::Terminals,
     pub(super) schedule: Schedule,
     pub(super) stages: Stages,
@@ -30,17 +28,23 @@ pub(super) struct Run<W: Workload, E: Engine<W>> {
     pub(super) ledgers: Vec<Ledger>,
 }
 
-impl<W: Workload, E: Engine<W>> Run<W, E> {
-    /// Opens the sessions of the thread of a number, waits for the start, and drives them, and the terminals if it has
-    /// the `floor`, to the end.
-    pub(super) fn thread(
-        &self,
-        number: usize,
-        sessions: &[u32],
-        floor: bool,
-        reports: &mpsc::Sender<Report>,
-        started: &mpsc::Receiver<Instant>,
-    ) {
+/// What a driver thread has to do.
+pub struct Assignment<'a, W: Workload> {
+    pub(super) run: &'a Run<W>,
+    /// Its number in the run.
+    pub(super) number: usize,
+    /// The numbers of its sessions.
+    pub(super) sessions: &'a [u32],
+    /// Whether it has the terminals of a paced run.
+    pub(super) floor: bool,
+    pub(super) reports: &'a mpsc::Sender<Report>,
+    pub(super) started: &'a mpsc::Receiver<Instant>,
+}
+
+impl<W: Workload> Assignment<'_, W> {
+    /// Opens the thread's sessions, waits for the start, and drives them, and the terminals if it has them, to the end.
+    pub(super) fn work<E: Sessions<W>>(&self, engine: &E) {
+        let Assignment { run, number, sessions, reports, started, .. } = *self;
         let ready = |result| {
             // Nobody listens any more if the run was given up.
             let _ = reports.send(Report::Ready(result));
@@ -56,7 +60,7 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
         let opened = tasks.block_on(&runtime, async {
             let mut opened = Vec::with_capacity(sessions.len());
             for number in sessions {
-                opened.push((*number, self.open().await?));
+                opened.push((*number, run.open(engine).await?));
             }
             Ok(opened)
         });
@@ -67,58 +71,28 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
         ready(Ok(()));
         // No start is given when another thread could not open its sessions.
         let Ok(begin) = started.recv() else { return };
-        let ledger = &self.ledgers[number];
-        let stats = RefCell::new(ThreadStats::new::<W>(self.schedule, begin, reports, ledger, sessions.len()));
+        let ledger = &run.ledgers[number];
+        let stats = RefCell::new(ThreadStats::new::<W>(run.schedule, begin, reports, ledger, sessions.len()));
         tasks.block_on(&runtime, async {
             tokio::select! {
                 biased;
-                () = self.drive(&stats, opened, floor, begin) => {}
+                () = self.drive(engine, &stats, opened, begin) => {}
                 () = tick(&stats) => {}
                 // What is under way then stays so in the ledger.
-                () = self.out_of_patience(begin) => {}
+                () = run.out_of_patience(begin) => {}
             }
         });
         stats.borrow_mut().close();
     }
 
-    async fn open(&self) -> Result<E::Session, Error> {
-        let patience = Duration::from_secs(self.schedule.patience.into());
-        tokio::select! {
-            biased;
-            opened = guarded(self.engine.open_session()) => opened,
-            () = tokio::time::sleep(patience) => {
-                Err(Error::Database(format!(
-                    "{} gave no session within {} s; --timeout waits longer",
-                    self.engine.identity().url,
-                    patience.as_secs()
-                )))
-            }
-            // Nobody waits for this session.
-            () = self.stop.wait() => Err(Error::Database("stopped before the sessions were open".to_owned())),
-        }
-    }
-
-    /// Returns when transactions under way are not waited for any longer.
-    async fn out_of_patience(&self, begin: Instant) {
-        let last = begin + Duration::from_secs(u64::from(self.schedule.seconds()) + u64::from(self.schedule.patience));
-        let stopped = async {
-            self.stop.wait().await;
-            tokio::time::sleep(GRACE).await;
-        };
-        tokio::select! {
-            () = tokio::time::sleep_until(last.into()) => {}
-            () = stopped => {}
-        }
-    }
-
-    async fn drive(
+    async fn drive<E: Sessions<W>>(
         &self,
+        engine: &E,
         stats: &RefCell<ThreadStats<'_>>,
         opened: Vec<(u32, E::Session)>,
-        floor: bool,
         begin: Instant,
     ) {
-        let Run { engine, terminals, schedule, stages, stop, monitor, .. } = self;
+        let Run { terminals, schedule, stages, stop, monitor, .. } = self.run;
         let schedule = *schedule;
         let at = |second: u32| begin + Duration::from_secs(u64::from(second));
         let end = at(schedule.seconds());
@@ -140,7 +114,7 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
             Load::Paced => {
                 let sessions = opened.map(|opened| paced::session(worker(opened), monitor, stats));
                 let sessions = futures_util::future::join_all(sessions);
-                if floor {
+                if self.floor {
                     let floor = TerminalScheduler::<W>::new(terminals, schedule, begin).run(
                         monitor,
                         stats,
@@ -153,6 +127,38 @@ impl<W: Workload, E: Engine<W>> Run<W, E> {
                     sessions.await;
                 }
             }
+        }
+    }
+}
+
+impl<W: Workload> Run<W> {
+    async fn open<E: Sessions<W>>(&self, engine: &E) -> Result<E::Session, Error> {
+        let patience = Duration::from_secs(self.schedule.patience.into());
+        tokio::select! {
+            biased;
+            opened = guarded(engine.open_session()) => opened,
+            () = tokio::time::sleep(patience) => {
+                Err(Error::Database(format!(
+                    "{} gave no session within {} s; --timeout waits longer",
+                    engine.identity().url,
+                    patience.as_secs()
+                )))
+            }
+            // Nobody waits for this session.
+            () = self.stop.wait() => Err(Error::Database("stopped before the sessions were open".to_owned())),
+        }
+    }
+
+    /// Returns when transactions under way are not waited for any longer.
+    async fn out_of_patience(&self, begin: Instant) {
+        let last = begin + Duration::from_secs(u64::from(self.schedule.seconds()) + u64::from(self.schedule.patience));
+        let stopped = async {
+            self.stop.wait().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        tokio::select! {
+            () = tokio::time::sleep_until(last.into()) => {}
+            () = stopped => {}
         }
     }
 }

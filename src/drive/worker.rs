@@ -1,13 +1,12 @@
 //! A session at work: it brings one transaction after the other to its end, whatever that takes.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Stop;
 use super::stats::{Asked, ThreadStats};
 use crate::engine::guard::guarded;
-use crate::engine::{Engine, Failure, Session};
+use crate::engine::{Failure, Session, Sessions};
 use crate::result::Event;
 use crate::workload::Workload;
 
@@ -21,8 +20,8 @@ const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 const FAILURE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A session and all that its work needs.
-pub(super) struct Worker<'a, 'd, W: Workload, E: Engine<W>> {
-    engine: &'a Arc<E>,
+pub(super) struct Worker<'a, 'd, W: Workload, E: Sessions<W>> {
+    engine: &'a E,
     stats: &'a RefCell<ThreadStats<'d>>,
     stop: &'a Stop,
     /// When a lost connection is not sought any longer.
@@ -37,9 +36,9 @@ pub(super) struct Worker<'a, 'd, W: Workload, E: Engine<W>> {
     given_up: bool,
 }
 
-impl<'a, 'd, W: Workload, E: Engine<W>> Worker<'a, 'd, W, E> {
+impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
     pub(super) fn new(
-        engine: &'a Arc<E>,
+        engine: &'a E,
         stats: &'a RefCell<ThreadStats<'d>>,
         stop: &'a Stop,
         end: Instant,

@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 
+use async_trait::async_trait;
 pub use failure::{Error, ErrorKind, Failure, RetryReason};
 pub use observe::{Observer, Unobserved};
 pub use options::ConnectOptions;
@@ -99,11 +100,10 @@ pub trait Session<W: Workload>: 'static {
     fn execute(&mut self, input: &W::Input) -> impl Future<Output = Result<W::Output, Failure>>;
 }
 
-/// A database that can run workload `W`.
+/// A database that can run workload `W`: everything that is asked of it but transactions. What is asked once, or once
+/// a second, is asked by `dyn`, so that the program does not hold it once for each engine.
+#[async_trait(?Send)]
 pub trait Engine<W: Workload>: Send + Sync + 'static {
-    /// Its sessions.
-    type Session: Session<W>;
-
     /// Who it is. Known since it was opened.
     fn identity(&self) -> &Identity;
     /// What the user should know of how the database was reached, a line each.
@@ -123,7 +123,7 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         None
     }
     /// Settings that matter to the result, by name, as the database states them.
-    fn settings(&self) -> impl Future<Output = Result<BTreeMap<String, String>, Error>>;
+    async fn settings(&self) -> Result<BTreeMap<String, String>, Error>;
     /// CPU seconds that the server's processes have used so far; none where that cannot be known.
     fn server_cpu_seconds(&self) -> Option<f64>;
     /// Where its processes are, as far as that can be known.
@@ -136,91 +136,98 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
         None
     }
     /// Who looks at its counters while a run goes on.
-    fn observer(&self) -> impl Observer;
+    fn observer(&self) -> Box<dyn Observer + '_>;
     /// What it holds of the workload.
-    fn database_state(&self) -> impl Future<Output = Result<DatabaseState, Error>>;
+    async fn database_state(&self) -> Result<DatabaseState, Error>;
     /// Creates and fills the tables by its fastest honest way, or goes on with an interrupted load of the same
     /// manifest.
     ///
     /// `jobs` loading sessions work side by side. `told` hears of each step; it must not block.
-    fn load(
+    async fn load(
         &self,
         manifest: &Manifest,
         population: &W::Population,
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
-    ) -> impl Future<Output = Result<LoadReport, Error>>;
+    ) -> Result<LoadReport, Error>;
     /// What the stored procedures are that its sessions call.
-    fn procedures(&self) -> impl Future<Output = Result<Procedures, Error>> {
-        async { Ok(Procedures::Unused) }
+    async fn procedures(&self) -> Result<Procedures, Error> {
+        Ok(Procedures::Unused)
     }
     /// Makes the stored procedures of a complete population anew.
-    fn renew_procedures(&self) -> impl Future<Output = Result<(), Error>> {
+    async fn renew_procedures(&self) -> Result<(), Error> {
         let why = "Graymark speaks statements to this database, and has no procedures there".to_owned();
-        async { Err(Error::Usage(why)) }
+        Err(Error::Usage(why))
     }
     /// Takes back what transactions did to the complete population of `manifest`, in one transaction, and verifies it.
     /// A restore that was interrupted has changed nothing, or all, and may be started again. What it undid and found is
     /// in the report, also if the database turns out not to be as it was loaded.
-    fn restore(
+    async fn restore(
         &self,
         manifest: &Manifest,
         population: &W::Population,
         told: &(dyn Fn(LoadStep) + Send + Sync),
-    ) -> impl Future<Output = Result<RestoreReport, Error>>;
+    ) -> Result<RestoreReport, Error>;
     /// Removes the workload's tables and all that belongs to them, if a manifest proves them to be Graymark's, and if
     /// nothing else hangs on them. After an error nothing is dropped, where the database takes changes of its schema
     /// back; elsewhere this is looked at first.
-    fn drop_tables(&self) -> impl Future<Output = Result<(), Error>>;
+    async fn drop_tables(&self) -> Result<(), Error>;
     /// Runs the workload's consistency conditions and invariants. `told` hears of each as it ends.
-    fn check(&self, told: &mut dyn FnMut(&Finding)) -> impl Future<Output = Result<Vec<Finding>, Error>>;
+    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error>;
     /// Rows of a table of the workload, counted; none where there are none to count.
-    fn rows(&self, table: &str) -> impl Future<Output = Result<Option<u64>, Error>>;
+    async fn rows(&self, table: &str) -> Result<Option<u64>, Error>;
     /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is
     /// what was done.
-    fn effects(&self) -> impl Future<Output = Result<Vec<i64>, Error>>;
+    async fn effects(&self) -> Result<Vec<i64>, Error>;
     /// How many rows of the workload's tables there are for each trace; none if they cannot be looked up here.
-    fn rows_of(&self, _traces: &[Trace]) -> impl Future<Output = Result<Option<Vec<i64>>, Error>> {
-        async { Ok(None) }
+    async fn rows_of(&self, _traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
+        Ok(None)
     }
     /// Does some upkeep now.
-    fn maintain(&self, kind: MaintenanceKind) -> impl Future<Output = Result<MaintenanceOutcome, Error>>;
+    async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error>;
     /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and
     /// of the most that there will be; it must not block.
-    fn warm_up(
+    async fn warm_up(
         &self,
         population: &W::Population,
         seed: u64,
         told: &(dyn Fn(u64, u64) + Send + Sync),
-    ) -> impl Future<Output = Result<MaintenanceOutcome, Error>>;
+    ) -> Result<MaintenanceOutcome, Error>;
     /// Empties the caches between the tables and their storage as far as it can, for the serial read of
     /// [`Engine::scan`]; none if it has no tables that could be read. No session may be open. With `all` the whole
     /// system's page cache is dropped, not only that of the database's files.
-    fn empty_caches(&self, _all: bool) -> impl Future<Output = Result<Option<CacheState>, Error>> {
-        async { Ok(None) }
+    async fn empty_caches(&self, _all: bool) -> Result<Option<CacheState>, Error> {
+        Ok(None)
     }
     /// Reads a table of the workload from end to end with one reader.
-    fn scan(&self, table: &Table) -> impl Future<Output = Result<Scanned, Error>> {
+    async fn scan(&self, table: &Table) -> Result<Scanned, Error> {
         let why = format!("the table {} cannot be read from end to end here", table.name);
-        async { Err(Error::Usage(why)) }
+        Err(Error::Usage(why))
     }
     /// Hands rows of a table to `sink`, as [`Reading`] asks for them; false if there are no tables that could be read.
-    fn read(&self, _reading: &Reading<'_>, _sink: &mut dyn RowSink) -> impl Future<Output = Result<bool, Error>> {
-        async { Ok(false) }
+    async fn read(&self, _reading: &Reading<'_>, _sink: &mut dyn RowSink) -> Result<bool, Error> {
+        Ok(false)
     }
     /// Bytes that tables of the workload occupy on disk, without secondary indexes, by their names; what cannot be
     /// known is left out. To find out may take as long as to read them all.
-    fn table_bytes(&self) -> impl Future<Output = Result<BTreeMap<String, u64>, Error>> {
-        async { Ok(BTreeMap::new()) }
+    async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
+        Ok(BTreeMap::new())
     }
     /// Whether the database says anything at all to a new connection, be it that it refuses it. It may take as long as
     /// it likes.
-    fn answers(&self) -> impl Future<Output = bool> {
-        async { true }
+    async fn answers(&self) -> bool {
+        true
     }
     /// Ends at once what it started and what would otherwise stay behind: it is not going to be dropped, for a call
     /// hangs.
     fn abandon(&self) {}
+}
+
+/// An engine's sessions. They execute transactions, and so are of a type of their own for each engine.
+pub trait Sessions<W: Workload>: Engine<W> {
+    /// One of them.
+    type Session: Session<W>;
+
     /// Opens a session.
     fn open_session(&self) -> impl Future<Output = Result<Self::Session, Error>>;
 }

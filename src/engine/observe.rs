@@ -1,22 +1,23 @@
 //! Who looks at a database's own counters while a run goes on.
 
-use std::future::Future;
+use async_trait::async_trait;
 
 use super::Error;
 use crate::measure::counters::Counters;
 use crate::measure::pages::PageReads;
 
 /// Looks at a database's counters, on a connection of its own where it needs one. It is asked about once a second.
+#[async_trait(?Send)]
 pub trait Observer {
     /// The counters as they stand now; what cannot be known is left out. After an error it may be asked again: it finds
     /// its way back to a database that was gone. Dropped before its end, it leaves the observer usable.
-    fn look(&mut self) -> impl Future<Output = Result<Counters, Error>>;
+    async fn look(&mut self) -> Result<Counters, Error>;
 
     /// Running totals of the pages that it asked its buffers for, of the workload's tables and indexes; none where it
     /// does not count them. Asked at the two ends of the measurement interval only, so it may cost a query or two.
     /// Dropped before its end, it leaves the observer usable.
-    fn pages(&mut self) -> impl Future<Output = Result<Option<PageReads>, Error>> {
-        async { Ok(None) }
+    async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
+        Ok(None)
     }
 
     /// What this database cannot tell, and why, a line each. All of it is known after the first answer.
@@ -29,6 +30,7 @@ pub struct Unobserved {
     pub why: &'static str,
 }
 
+#[async_trait(?Send)]
 impl Observer for Unobserved {
     async fn look(&mut self) -> Result<Counters, Error> {
         Ok(Counters::default())

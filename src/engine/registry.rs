@@ -1,11 +1,9 @@
 //! The workloads and the engines there are: a workload by its name, an engine by the scheme of a URL.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
-use super::dialect::{Dialect, Wire};
+use super::dialect::{DIALECTS, Wire};
 use super::guard::guarded;
 use super::simulated::{self, Simulated};
 use super::sql::SqlWorkload;
@@ -13,13 +11,13 @@ use super::wire::mysql::Mysql;
 #[cfg(feature = "odbc")]
 use super::wire::odbc::Odbc;
 use super::wire::postgres::Postgres;
-use super::wire::sqlite::{self, Sqlite};
+use super::wire::sqlite::{Sqlite, SqliteOptions};
 #[cfg(feature = "odbc")]
 use super::wire::virtuoso::Virtuoso;
-use super::{ConnectOptions, Engine, Error};
-use crate::workload::Workload;
+use super::{ConnectOptions, Error, Sessions};
 use crate::workload::debitcredit::DebitCredit;
 use crate::workload::tpcc::Tpcc;
+use crate::workload::{Workload, known};
 
 /// The workloads there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -56,81 +54,122 @@ pub trait Ported: SqlWorkload + simulated::Simulate {}
 
 impl<W: SqlWorkload + simulated::Simulate> Ported for W {}
 
-/// Does something with an engine of any kind.
-pub trait Visitor {
-    /// What comes of it.
-    type Output;
-    /// Does it. `runtime` serves for everything that is not driving load.
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<Self::Output, Error>;
+/// What holds an engine of any kind.
+pub trait AnyEngine<W: Workload>: Sized {
+    /// Holds this one.
+    fn of<E: Sessions<W>>(engine: E) -> Self;
 }
 
-/// Opens the database that the URL names for a workload, and hands it to `visitor`.
-pub fn open<V: Visitor>(
-    runtime: &Runtime,
-    workload: WorkloadName,
-    options: ConnectOptions,
-    visitor: V,
-) -> Result<V::Output, Error> {
-    workload.visit(Open { runtime, options, visitor })
+/// How an engine is opened.
+type Open<A> = fn(&Runtime, ConnectOptions) -> Result<A, Error>;
+
+/// An engine.
+struct Entry<A> {
+    /// The schemes of its URLs.
+    schemes: &'static [&'static str],
+    /// URLs to show to someone whose URL names no engine.
+    examples: &'static [&'static str],
+    /// Over what it is spoken to. Its dialects are those of the wire; it runs the workloads that one of them has files
+    /// of. None if it runs all.
+    wire: Option<Wire>,
+    open: Open<A>,
 }
 
-struct Open<'a, V> {
-    runtime: &'a Runtime,
-    options: ConnectOptions,
-    visitor: V,
+/// The engines there are.
+fn engines<W: Ported, A: AnyEngine<W>>() -> [Entry<A>; 6] {
+    [
+        Entry {
+            schemes: &["sqlite"],
+            examples: &["sqlite:FILE"],
+            wire: Some(Wire::Sqlite),
+            open: |_, options| Sqlite::open(SqliteOptions::parse(options.url.reveal())?).map(A::of),
+        },
+        Entry {
+            schemes: &["postgres", "postgresql"],
+            examples: &["postgres://USER@HOST/DATABASE", "postgres:local"],
+            wire: Some(Wire::Postgres),
+            open: |runtime, options| runtime.block_on(guarded(Postgres::open(options))).map(A::of),
+        },
+        Entry {
+            schemes: &["mysql", "mariadb"],
+            examples: &["mysql://USER@HOST/DATABASE", "mysql:local"],
+            wire: Some(Wire::Mysql),
+            open: |runtime, options| runtime.block_on(guarded(Mysql::open(options))).map(A::of),
+        },
+        Entry { schemes: &["odbc"], examples: &[], wire: Some(Wire::Odbc), open: odbc::<W, A>() },
+        Entry {
+            schemes: &["virtuoso"],
+            examples: &["virtuoso:local"],
+            wire: Some(Wire::Virtuoso),
+            open: virtuoso::<W, A>(),
+        },
+        Entry {
+            schemes: &["simulated"],
+            examples: &["simulated:service=5ms"],
+            wire: None,
+            open: |_, options| Simulated::open(options).map(A::of),
+        },
+    ]
 }
 
-impl<V: Visitor> WorkloadVisitor for Open<'_, V> {
-    type Output = Result<V::Output, Error>;
+#[cfg(feature = "odbc")]
+fn odbc<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+    |_, options| Odbc::open(options).map(A::of)
+}
 
-    fn visit<W: Ported>(self) -> Self::Output {
-        let Open { runtime, options, visitor } = self;
-        let scheme = options.url.scheme().to_owned();
-        tracing::info!(workload = W::NAME, url = %options.url, "opening the database");
-        match scheme.as_str() {
-            "sqlite" => {
-                let options = sqlite::SqliteOptions::parse(options.url.reveal())?;
-                visitor.visit::<W, _>(runtime, Arc::new(Sqlite::open(options)?))
-            }
-            "postgres" | "postgresql" => {
-                visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(guarded(Postgres::open(options)))?))
-            }
-            "mysql" | "mariadb" => {
-                visitor.visit::<W, _>(runtime, Arc::new(runtime.block_on(guarded(Mysql::open(options)))?))
-            }
-            #[cfg(feature = "odbc")]
-            "odbc" => visitor.visit::<W, _>(runtime, Arc::new(Odbc::open(options)?)),
-            "virtuoso" if !runs::<W>(Wire::Virtuoso) => Err(Error::Usage(format!(
-                "{} does not run on Virtuoso: give another --db, or the workload tpcc",
-                W::NAME
-            ))),
-            #[cfg(feature = "odbc")]
-            "virtuoso" => visitor.visit::<W, _>(runtime, Arc::new(Virtuoso::open(options)?)),
-            #[cfg(not(feature = "odbc"))]
-            "odbc" => Err(Error::Usage(
-                "this build has no ODBC: build it with cargo build --release --features odbc".to_owned(),
-            )),
-            #[cfg(not(feature = "odbc"))]
-            "virtuoso" => Err(Error::Usage(
-                "this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`"
-                    .to_owned(),
-            )),
-            "simulated" => visitor.visit::<W, _>(runtime, Arc::new(Simulated::open(options)?)),
-            _ => {
-                let what = match scheme.as_str() {
-                    "" => "the database URL has no scheme".to_owned(),
-                    _ => format!("no engine for `{}`", options.url),
-                };
-                Err(Error::Usage(format!(
-                    "{what}; give --db sqlite:FILE, postgres://USER@HOST/DATABASE, postgres:local, mysql://USER@HOST/DATABASE, \
-                     mysql:local, virtuoso:local or simulated:service=5ms"
-                )))
-            }
-        }
+#[cfg(feature = "odbc")]
+fn virtuoso<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+    |_, options| Virtuoso::open(options).map(A::of)
+}
+
+#[cfg(not(feature = "odbc"))]
+fn odbc<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+    |_, _| {
+        let why = "this build has no ODBC: build it with cargo build --release --features odbc";
+        Err(Error::Usage(why.to_owned()))
     }
 }
 
-/// Whether a workload runs in the usual dialect of a wire.
-fn runs<W: Workload>(wire: Wire) -> bool {
-    Dialect::choose(wire, None).is_ok_and(|dialect| dialect.runs(W::NAME))
+#[cfg(not(feature = "odbc"))]
+fn virtuoso<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+    |_, _| {
+        let why =
+            "this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`";
+        Err(Error::Usage(why.to_owned()))
+    }
+}
+
+/// Opens the database that the URL names for a workload.
+///
+/// # Errors
+/// If the URL names no engine, or one that does not run the workload, or if the database cannot be opened.
+pub fn open<W: Ported, A: AnyEngine<W>>(runtime: &Runtime, options: ConnectOptions) -> Result<A, Error> {
+    tracing::info!(workload = W::NAME, url = %options.url, "opening the database");
+    let engines = engines::<W, A>();
+    let scheme = options.url.scheme();
+    let Some(entry) = engines.iter().find(|entry| entry.schemes.contains(&scheme)) else {
+        let what = match scheme {
+            "" => "the database URL has no scheme".to_owned(),
+            _ => format!("no engine for `{}`", options.url),
+        };
+        let mut examples: Vec<&str> = engines.iter().flat_map(|entry| entry.examples).copied().collect();
+        let last = examples.pop().unwrap_or_default();
+        return Err(Error::Usage(format!("{what}; give --db {} or {last}", examples.join(", "))));
+    };
+    match entry.wire {
+        Some(wire) if !runs(wire, W::NAME) => Err(does_not_run(wire, W::NAME)),
+        _ => (entry.open)(runtime, options),
+    }
+}
+
+/// Whether a workload runs in a dialect of a wire.
+fn runs(wire: Wire, workload: &str) -> bool {
+    DIALECTS.iter().any(|dialect| dialect.wire == wire && dialect.runs(workload))
+}
+
+fn does_not_run(wire: Wire, workload: &str) -> Error {
+    let of = DIALECTS.iter().find(|dialect| dialect.wire == wire).map_or("it", |dialect| dialect.of);
+    let others: Vec<&str> = known::names().filter(|name| runs(wire, name)).collect();
+    let others = others.join(" or ");
+    Error::Usage(format!("{workload} does not run on {of}: give another --db, or the workload {others}"))
 }

@@ -19,8 +19,8 @@ const STOPPED: Duration = Duration::from_millis(2_500);
 ///
 /// # Errors
 /// Why there is no count, in words.
-pub(super) fn after<W: Workload, E: Engine<W>>(
-    requests: &Requests<W, E>,
+pub(super) fn after<W: Workload>(
+    requests: &Requests<W>,
     timeout: Option<u32>,
     reconnect_for: Duration,
     tell: &mut dyn FnMut(&Event),
@@ -31,7 +31,7 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
     let requests = requests.with(Timeouts { after_stop, ..Timeouts::of(timeout) });
     let mut away = false;
     loop {
-        let why = match requests.ask(async |engine: &E| engine.effects().await) {
+        let why = match requests.ask(async |engine: &dyn Engine<W>| engine.effects().await) {
             Ok(Some(counted)) => {
                 if away {
                     tell(&Event::Step(Step::DatabaseBack { after: began.elapsed().as_secs_f64() }));

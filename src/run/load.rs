@@ -10,8 +10,8 @@ use crate::workload::value::Timestamp;
 use crate::workload::{Population, Workload};
 
 /// Loads what is not loaded yet; none when it was interrupted.
-pub(crate) fn fill<W: Workload, E: Engine<W>>(
-    requests: &Requests<W, E>,
+pub(crate) fn fill<W: Workload>(
+    requests: &Requests<W>,
     plan: &Plan,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Option<(LoadReport, Manifest)>, Error> {
@@ -24,7 +24,7 @@ pub(crate) fn fill<W: Workload, E: Engine<W>>(
         plan.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), |jobs| jobs as usize);
     let wanted = manifest.clone();
     tell(&Event::Step(Step::LoadBegan { rows }));
-    let loaded = requests.follow(tell, async move |engine: &E, progress: &Progress<'_>| {
+    let loaded = requests.follow(tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
         engine.load(&wanted, &population, jobs, &|step| progress.tell(Step::Load(step))).await
     });
     tell(&Event::Step(Step::LoadEnded));

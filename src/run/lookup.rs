@@ -22,8 +22,8 @@ const SEARCHED: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// What the database says, or that it says nothing.
-pub(super) fn after<W: Workload, E: Engine<W>>(
-    requests: &Requests<W, E>,
+pub(super) fn after<W: Workload>(
+    requests: &Requests<W>,
     timeout: Option<u32>,
     totals: &Totals,
 ) -> Result<(Lookup, Option<Finding>), Error> {
@@ -31,7 +31,7 @@ pub(super) fn after<W: Workload, E: Engine<W>>(
     let timeouts = Timeouts { after_stop: SEARCHED, ..Timeouts::of(timeout) };
     let acknowledged = &totals.doubts.acknowledged;
     let sought = [&acknowledged[..], &totals.doubts.unknown].concat();
-    let search = async move |engine: &E| engine.rows_of(&sought).await;
+    let search = async move |engine: &dyn Engine<W>| engine.rows_of(&sought).await;
     let rows = match requests.with(timeouts).ask(search)? {
         Some(Some(rows)) => rows,
         Some(None) => return Ok((unasked(totals, "rows cannot be looked up in this database"), None)),

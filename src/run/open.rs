@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
-use crate::engine::registry::{self, Visitor, WorkloadName};
-use crate::engine::{ConnectOptions, Engine, Error, server};
+use crate::drive::LoadTarget;
+use crate::engine::registry::{self, Ported, WorkloadName, WorkloadVisitor};
+use crate::engine::{ConnectOptions, Error, server};
 use crate::plan::{ISOLATION, Plan};
 use crate::workload::Workload;
 
@@ -33,31 +34,42 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
         .map_err(|error| Error::Usage(format!("cannot start: {error}; raise the limit of open files (ulimit -n)")))
 }
 
+/// Does something with a database that is open for a workload.
+pub(crate) trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Does it. `runtime` serves for everything that is not driving load.
+    fn visit<W: Workload>(self, runtime: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Self::Output, Error>;
+}
+
 /// Opens the database of `options` for a workload, hands it to `visitor`, and ends what was started for it.
 pub(crate) fn open<V: Visitor>(
     workload: WorkloadName,
     options: ConnectOptions,
     visitor: V,
 ) -> Result<V::Output, Error> {
-    registry::open(&runtime()?, workload, options, Ending(visitor))
+    workload.visit(Open { options, visitor })
 }
 
-/// Ends the engine after its use, whatever still hangs in it.
-struct Ending<V>(V);
+struct Open<V> {
+    options: ConnectOptions,
+    visitor: V,
+}
 
-impl<V: Visitor> Visitor for Ending<V> {
-    type Output = V::Output;
+impl<V: Visitor> WorkloadVisitor for Open<V> {
+    type Output = Result<V::Output, Error>;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<V::Output, Error> {
-        let kept = Arc::clone(&engine);
-        let done = self.0.visit(runtime, engine);
+    fn visit<W: Ported>(self) -> Self::Output {
+        let runtime = runtime()?;
+        let engine: Arc<dyn LoadTarget<W>> = registry::open(&runtime, self.options)?;
+        let done = self.visitor.visit(&runtime, Arc::clone(&engine));
         // A thread that hangs in a call keeps the engine, which would end its server only when that thread comes back.
         let end = Instant::now() + LINGERING;
-        while Arc::strong_count(&kept) > 1 && Instant::now() < end {
+        while Arc::strong_count(&engine) > 1 && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(10));
         }
-        if Arc::strong_count(&kept) > 1 {
-            kept.abandon();
+        if Arc::strong_count(&engine) > 1 {
+            engine.abandon();
             server::abandon();
         }
         done

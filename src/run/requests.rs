@@ -1,14 +1,15 @@
 //! Requests to a database. Each is made on a thread of its own, so that none keeps the program from ending: not a server
 //! that says nothing any more, not a lock that nobody gives back, not a call that blocks its thread.
 
-use std::marker::PhantomData;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::LocalBoxFuture;
+
 use super::open::runtime;
-use crate::drive::Stop;
+use crate::drive::{LoadTarget, Stop};
 use crate::engine::guard::guarded;
 use crate::engine::seed::{self, Depth};
 use crate::engine::{DatabaseState, Engine, Error};
@@ -63,10 +64,16 @@ impl Heartbeat {
 }
 
 /// What the thread of a request hands to the one that waits for it.
-enum Message<T> {
+enum Message {
     Event(Event),
-    Ended(Option<Result<T, Error>>),
+    /// The request has come to its end, or was cut off.
+    Ended {
+        cut: bool,
+    },
 }
+
+/// A request, which keeps its answer itself.
+type Work<W> = Box<dyn for<'a> FnOnce(&'a dyn Engine<W>, &'a Progress<'a>) -> LocalBoxFuture<'a, ()> + Send>;
 
 /// The progress of a request that takes long.
 pub(crate) struct Progress<'a> {
@@ -83,17 +90,16 @@ impl Progress<'_> {
 }
 
 /// One who makes requests to a database of workload `W`.
-pub(crate) struct Requests<W, E> {
-    engine: Arc<E>,
+pub(crate) struct Requests<W: Workload> {
+    engine: Arc<dyn LoadTarget<W>>,
     stop: Stop,
     timeouts: Timeouts,
-    workload: PhantomData<fn() -> W>,
 }
 
-impl<W: Workload, E: Engine<W>> Requests<W, E> {
+impl<W: Workload> Requests<W> {
     /// Requests that end when someone asks to stop.
-    pub(crate) fn new(engine: &Arc<E>, stop: &Stop, timeouts: Timeouts) -> Self {
-        Requests { engine: Arc::clone(engine), stop: stop.clone(), timeouts, workload: PhantomData }
+    pub(crate) fn new(engine: &Arc<dyn LoadTarget<W>>, stop: &Stop, timeouts: Timeouts) -> Self {
+        Requests { engine: Arc::clone(engine), stop: stop.clone(), timeouts }
     }
 
     /// The same with other timeouts.
@@ -102,7 +108,7 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
     }
 
     /// The database.
-    pub(crate) fn engine(&self) -> &Arc<E> {
+    pub(crate) fn engine(&self) -> &Arc<dyn LoadTarget<W>> {
         &self.engine
     }
 
@@ -118,9 +124,9 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
     /// What the database says, or that it says nothing.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
-        work: impl AsyncFnOnce(&E) -> Result<T, Error> + Send + 'static,
+        work: impl AsyncFnOnce(&dyn Engine<W>) -> Result<T, Error> + Send + 'static,
     ) -> Result<Option<T>, Error> {
-        self.follow(&mut |_| {}, async move |engine: &E, _: &Progress<'_>| work(engine).await)
+        self.follow(&mut |_| {}, async move |engine: &dyn Engine<W>, _: &Progress<'_>| work(engine).await)
     }
 
     /// As [`Requests::ask`], with something that takes long and tells its steps to `tell`, on the calling thread.
@@ -130,8 +136,28 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
     pub(crate) fn follow<T: Send + 'static>(
         &self,
         tell: &mut dyn FnMut(&Event),
-        work: impl AsyncFnOnce(&E, &Progress<'_>) -> Result<T, Error> + Send + 'static,
+        work: impl AsyncFnOnce(&dyn Engine<W>, &Progress<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<Option<T>, Error> {
+        let answer = Arc::new(Mutex::new(None));
+        let keep = Arc::clone(&answer);
+        let ended = self.follow_any(
+            tell,
+            Box::new(move |engine, progress| {
+                Box::pin(async move {
+                    let done = guarded(work(engine, progress)).await;
+                    *keep.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+                })
+            }),
+        )?;
+        if !ended {
+            return Ok(None);
+        }
+        let answer = answer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answer.unwrap_or_else(|| Err(Error::Database("the thread that asked it has no answer".to_owned()))).map(Some)
+    }
+
+    /// As [`Requests::follow`], whatever the answer; whether it came to its end.
+    fn follow_any(&self, tell: &mut dyn FnMut(&Event), work: Work<W>) -> Result<bool, Error> {
         let (sender, messages) = mpsc::channel();
         let (cut, heartbeat) = (Stop::new(), Heartbeat::new());
         let runtime = runtime()?;
@@ -141,27 +167,27 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
             // Nobody listens any more if the request was given up.
             let events = |event| drop(sender.send(Message::Event(event)));
             let progress = Progress { heartbeat, events: &events };
-            let done = runtime.block_on(async {
+            let cut = runtime.block_on(async {
                 tokio::select! {
                     biased;
-                    done = guarded(work(&engine, &progress)) => Some(done),
-                    () = cut.wait() => None,
+                    () = work(&*engine, &progress) => false,
+                    () = cut.wait() => true,
                 }
             });
             drop((runtime, engine));
-            let _ = sender.send(Message::Ended(done));
+            let _ = sender.send(Message::Ended { cut });
         })?;
         let mut probe = None;
         let mut stopped: Option<Instant> = None;
         let why = loop {
             match messages.recv_timeout(PAUSE) {
                 Ok(Message::Event(event)) => tell(&event),
-                Ok(Message::Ended(Some(done))) => return done.map(Some),
+                Ok(Message::Ended { cut: false }) => return Ok(true),
                 Err(RecvTimeoutError::Disconnected) => match thread.join() {
                     Err(panic) => std::panic::resume_unwind(panic),
                     Ok(()) => break Some("the thread that asked it has ended without an answer".to_owned()),
                 },
-                Ok(Message::Ended(None)) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(Message::Ended { cut: true }) | Err(RecvTimeoutError::Timeout) => {}
             }
             if self.stop.requested() && stopped.get_or_insert_with(Instant::now).elapsed() >= self.timeouts.after_stop {
                 break None;
@@ -170,7 +196,7 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
                 break Some(format!("it gave no answer within {} s (--timeout waits longer)", limit.as_secs()));
             }
             if heartbeat.since() > PROBE_AFTER && probe.is_none() {
-                probe = Some(Probe::start::<W, E>(&self.engine)?);
+                probe = Some(Probe::start::<W>(&self.engine)?);
             }
             let silence = self.timeouts.limit.map_or(SILENCE, |limit| limit.min(SILENCE));
             if probe.as_ref().is_some_and(|probe: &Probe| probe.silent() > silence) {
@@ -181,14 +207,14 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
         let end = Instant::now() + FAREWELL;
         while let Ok(Message::Event(_)) = messages.recv_timeout(end.saturating_duration_since(Instant::now())) {}
         match why {
-            None => Ok(None),
+            None => Ok(false),
             Some(why) => Err(Error::Database(format!("{} does not answer: {why}", self.engine.identity().url))),
         }
     }
 
     /// What a database holds of the workload; none when someone asks to stop first.
     pub(crate) fn database_state(&self) -> Result<Option<DatabaseState>, Error> {
-        self.ask(async |engine: &E| engine.database_state().await)
+        self.ask(async |engine: &dyn Engine<W>| engine.database_state().await)
     }
 
     /// The findings of all conditions, each told as it ends; none when someone asks to stop first.
@@ -199,9 +225,9 @@ impl<W: Workload, E: Engine<W>> Requests<W, E> {
         tell: &mut dyn FnMut(&Event),
     ) -> Result<Option<Vec<Finding>>, Error> {
         let manifest = manifest.clone();
-        self.follow(tell, async move |engine: &E, progress: &Progress<'_>| {
+        self.follow(tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
             let mut told = |finding: &Finding| progress.tell(Step::Checked(finding.clone()));
-            seed::check::<W, E>(engine, &manifest, depth, &mut told).await
+            seed::check(engine, &manifest, depth, &mut told).await
         })
     }
 }
@@ -213,7 +239,7 @@ struct Probe {
 }
 
 impl Probe {
-    fn start<W: Workload, E: Engine<W>>(engine: &Arc<E>) -> Result<Probe, Error> {
+    fn start<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<Probe, Error> {
         let probe = Probe { heartbeat: Heartbeat::new(), over: Stop::new() };
         let (engine, heartbeat, over) = (Arc::clone(engine), probe.heartbeat.clone(), probe.over.clone());
         let runtime = runtime()?;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::requests::Requests;
 use crate::drive::{self, Controllers, Schedule, Stages};
-use crate::engine::{Engine, Error};
+use crate::engine::Error;
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::steady::{self, Window};
@@ -16,8 +16,8 @@ const WINDOW: u32 = 5;
 
 /// Runs windows of the schedule's own load, with other inputs, until [`steady::reached`] or for `most` seconds; none if
 /// it was interrupted.
-pub(super) fn reach<W: Workload, E: Engine<W>>(
-    requests: &Requests<W, E>,
+pub(super) fn reach<W: Workload>(
+    requests: &Requests<W>,
     terminals: &W::Terminals,
     schedule: Schedule,
     most: u32,
@@ -44,14 +44,14 @@ pub(super) fn reach<W: Workload, E: Engine<W>>(
 }
 
 /// A window; none if it was interrupted.
-fn one<W: Workload, E: Engine<W>>(
-    requests: &Requests<W, E>,
+fn one<W: Workload>(
+    requests: &Requests<W>,
     terminals: &W::Terminals,
     schedule: Schedule,
 ) -> Result<Option<Window>, Error> {
     let mut transactions = 0;
     let mut pages: Vec<(f64, PageReads)> = Vec::new();
-    drive::run::<W, E>(
+    drive::run::<W>(
         requests.engine(),
         terminals,
         schedule,

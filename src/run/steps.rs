@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::accumulate::Accumulated;
+use super::open::Visitor;
 use super::population::{agree, complete, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
 use super::{Command, Outcome, Run, count, load, lookup, settle, stages, steady};
-use crate::drive::{self, Controllers, Load, Schedule, Stages};
-use crate::engine::registry::Visitor;
+use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages};
 use crate::engine::seed::Depth;
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::judge;
@@ -74,21 +74,21 @@ struct WarmUps {
 }
 
 /// A run on an open database.
-struct Steps<'a, W, E> {
+struct Steps<'a, W: Workload> {
     run: Run<'a>,
-    requests: Requests<W, E>,
+    requests: Requests<W>,
 }
 
 impl Visitor for Run<'_> {
     type Output = Option<Outcome>;
 
-    fn visit<W: Workload, E: Engine<W>>(mut self, _: &Runtime, engine: Arc<E>) -> Result<Option<Outcome>, Error> {
+    fn visit<W: Workload>(mut self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Option<Outcome>, Error> {
         let started = Timestamp::now();
         for warning in engine.warnings() {
             self.tell(Step::Warning(warning.clone()));
         }
         let requests = Requests::new(&engine, &self.stop, Timeouts::of(self.plan.timeout));
-        let mut steps = Steps::<W, E> { run: self, requests };
+        let mut steps = Steps::<W> { run: self, requests };
         // A mistake is told before a record is begun, and a place that cannot take one before anything is loaded.
         let ready = match steps.ready() {
             Ok(ready) => ready,
@@ -119,7 +119,7 @@ fn finished(summary: Summary, record: RecordWriter) -> Outcome {
     Outcome { summary, record: directory, report }
 }
 
-impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
+impl<W: Workload> Steps<'_, W> {
     /// Loads if need be, runs, counts and checks.
     fn measure(&mut self, ready: Option<Manifest>, record: &mut RecordWriter) -> Result<Summary, End> {
         self.run.tell(Step::Connected(self.engine().identity().clone()));
@@ -138,7 +138,7 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
             isolation: self.engine().isolation().to_owned(),
             constants: W::constants(&offer.terminals),
             durability: judge::durability::of(&environment),
-            effects: self.ask(async |engine: &E| engine.effects().await)?,
+            effects: self.ask(async |engine: &dyn Engine<W>| engine.effects().await)?,
             manifest,
             procedures,
             findings,
@@ -165,13 +165,13 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
         Ok(summary)
     }
 
-    fn engine(&self) -> &Arc<E> {
+    fn engine(&self) -> &Arc<dyn LoadTarget<W>> {
         self.requests.engine()
     }
 
     fn ask<T: Send + 'static>(
         &self,
-        work: impl AsyncFnOnce(&E) -> Result<T, Error> + Send + 'static,
+        work: impl AsyncFnOnce(&dyn Engine<W>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, End> {
         self.requests.ask(work)?.ok_or(End::Stopped)
     }
@@ -230,7 +230,7 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
 
     /// The stored procedures, which must not be others than this program makes: their work would be no one's.
     fn known_procedures(&self) -> Result<Procedures, End> {
-        match self.ask(async |engine: &E| engine.procedures().await)? {
+        match self.ask(async |engine: &dyn Engine<W>| engine.procedures().await)? {
             Procedures::Other(names) => Err(End::Failed(Error::Database(format!(
                 "the stored procedures in {} are not those of this Graymark ({}): make them anew with graymark load {} --procedures-only",
                 self.engine().identity().url,
@@ -258,7 +258,7 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
         }
         let environment = Environment {
             engine: Some(self.engine().identity().clone()),
-            settings: self.ask(async |engine: &E| engine.settings().await)?,
+            settings: self.ask(async |engine: &dyn Engine<W>| engine.settings().await)?,
             ..environment::of_host(self.engine().data_directory().as_deref())
         };
         record.put_json(file::ENVIRONMENT, &environment)?;
@@ -277,7 +277,7 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
         let findings = self.check(manifest, false)?.ok_or(End::Stopped)?;
         let mut rows = BTreeMap::new();
         for table in W::COUNTED_AT_START {
-            let counted = self.ask(async move |engine: &E| engine.rows(table).await)?;
+            let counted = self.ask(async move |engine: &dyn Engine<W>| engine.rows(table).await)?;
             rows.extend(counted.map(|counted| ((*table).to_owned(), counted)));
         }
         Ok((findings, rows))
@@ -343,7 +343,7 @@ impl<W: Workload, E: Engine<W>> Steps<'_, W, E> {
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let started = Timestamp::now();
         let consumer = &mut self.run.consumer;
-        let totals = drive::run::<W, E>(
+        let totals = drive::run::<W>(
             engine,
             terminals,
             *schedule,

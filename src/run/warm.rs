@@ -19,8 +19,8 @@ pub(super) enum WarmUpOutcome {
 }
 
 /// Warms up by the means that the plan asks for; none if it was interrupted.
-pub(super) fn up<W: Workload, E: Engine<W>>(
-    requests: &Requests<W, E>,
+pub(super) fn up<W: Workload>(
+    requests: &Requests<W>,
     manifest: &Manifest,
     (warm, seed): (Warm, u64),
     tell: &mut dyn FnMut(&Event),
@@ -32,12 +32,12 @@ pub(super) fn up<W: Workload, E: Engine<W>>(
     let outcome = if random {
         let profile = W::profile(&manifest.parameters).unwrap_or_default();
         let population = W::population(manifest.scale, manifest.seed, Timestamp(manifest.date), profile);
-        requests.follow(tell, async move |engine: &E, progress: &Progress<'_>| {
+        requests.follow(tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
             let told = |rows, most| progress.tell(Step::WarmUp { rows, most });
             engine.warm_up(&population, seed, &told).await
         })
     } else {
-        requests.ask(async |engine: &E| engine.maintain(MaintenanceKind::WarmUp).await)
+        requests.ask(async |engine: &dyn Engine<W>| engine.maintain(MaintenanceKind::WarmUp).await)
     };
     let seconds = began.elapsed().as_secs_f64();
     let done = match &outcome {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use graymark::engine::guard::guarded;
-use graymark::engine::registry::{Visitor, WorkloadName, open};
-use graymark::engine::{ConnectOptions, Engine, Error, Failure, Observer, Session};
+use graymark::engine::registry::{AnyEngine, Ported, WorkloadName, WorkloadVisitor, open};
+use graymark::engine::{ConnectOptions, Error, Failure, Session, Sessions};
 use graymark::measure::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, Via};
 use graymark::workload::value::Timestamp;
@@ -205,7 +205,7 @@ fn ask(runtime: &Runtime, url: &str, asked: &str) -> bool {
         isolation: Isolation::ReadCommitted,
         settings: Default::default(),
     };
-    match open(runtime, workload, options, Ask(words.next().unwrap_or_default())) {
+    match workload.visit(Ask { runtime, options, what: words.next().unwrap_or_default() }) {
         Ok(()) => true,
         Err(error) => {
             assert!(!error.to_string().is_empty());
@@ -217,51 +217,72 @@ fn ask(runtime: &Runtime, url: &str, asked: &str) -> bool {
     }
 }
 
-struct Ask<'a>(&'a str);
+struct Ask<'a> {
+    runtime: &'a Runtime,
+    options: ConnectOptions,
+    what: &'a str,
+}
 
-impl Visitor for Ask<'_> {
-    type Output = ();
+impl WorkloadVisitor for Ask<'_> {
+    type Output = Result<(), Error>;
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<(), Error> {
-        let asked = async {
-            match self.0 {
-                "transactions" => transactions::<W, E>(&engine).await?,
-                "database_state" => drop(engine.database_state().await?),
-                "settings" => drop(engine.settings().await?),
-                "check" => drop(engine.check(&mut |_| {}).await?),
-                "effects" => drop(engine.effects().await?),
-                "drop" => engine.drop_tables().await?,
-                "observe" => {
-                    let mut observer = engine.observer();
-                    for _ in 0..2 {
-                        let _ = observer.look().await?;
-                        let _ = observer.pages().await?;
-                    }
-                }
-                "maintain" => {
-                    for kind in [MaintenanceKind::Checkpoint, MaintenanceKind::Vacuum] {
-                        engine.maintain(kind).await?;
-                    }
-                }
-                "scan" => {
-                    for table in W::TABLES {
-                        engine.scan(table).await?;
-                    }
-                    engine.table_bytes().await?;
-                }
-                _ => {}
-            }
-            Ok(())
-        };
-        // As Graymark's commands do: a driver that waits for a type while rows that nobody takes wait before it would
-        // wait for ever.
-        let limited = async { tokio::time::timeout(SILENCE, guarded(asked)).await };
-        runtime.block_on(limited).unwrap_or_else(|_| Err(Error::Database("no answer in time".to_owned())))
+    fn visit<W: Ported>(self) -> Result<(), Error> {
+        let Asked(ask) = open::<W, Asked>(self.runtime, self.options)?;
+        ask(self.runtime, self.what)
     }
 }
 
+/// An engine of any kind: does with it what is asked for.
+struct Asked(Answer);
+
+/// Answers a question by its name.
+type Answer = Box<dyn FnOnce(&Runtime, &str) -> Result<(), Error>>;
+
+impl<W: Workload> AnyEngine<W> for Asked {
+    fn of<E: Sessions<W>>(engine: E) -> Asked {
+        Asked(Box::new(move |runtime, what| answer::<W, E>(runtime, &engine, what)))
+    }
+}
+
+fn answer<W: Workload, E: Sessions<W>>(runtime: &Runtime, engine: &E, what: &str) -> Result<(), Error> {
+    let asked = async {
+        match what {
+            "transactions" => transactions::<W, E>(engine).await?,
+            "database_state" => drop(engine.database_state().await?),
+            "settings" => drop(engine.settings().await?),
+            "check" => drop(engine.check(&mut |_| {}).await?),
+            "effects" => drop(engine.effects().await?),
+            "drop" => engine.drop_tables().await?,
+            "observe" => {
+                let mut observer = engine.observer();
+                for _ in 0..2 {
+                    let _ = observer.look().await?;
+                    let _ = observer.pages().await?;
+                }
+            }
+            "maintain" => {
+                for kind in [MaintenanceKind::Checkpoint, MaintenanceKind::Vacuum] {
+                    engine.maintain(kind).await?;
+                }
+            }
+            "scan" => {
+                for table in W::TABLES {
+                    engine.scan(table).await?;
+                }
+                engine.table_bytes().await?;
+            }
+            _ => {}
+        }
+        Ok(())
+    };
+    // As Graymark's commands do: a driver that waits for a type while rows that nobody takes wait before it would
+    // wait for ever.
+    let limited = async { tokio::time::timeout(SILENCE, guarded(asked)).await };
+    runtime.block_on(limited).unwrap_or_else(|_| Err(Error::Database("no answer in time".to_owned())))
+}
+
 /// Each type of transaction twice, with all that is made of its result.
-async fn transactions<W: Workload, E: Engine<W>>(engine: &E) -> Result<(), Error> {
+async fn transactions<W: Workload, E: Sessions<W>>(engine: &E) -> Result<(), Error> {
     let population = W::population(1, 7, Timestamp(1_000_000_000_000_000), 0);
     let terminals = W::terminals(1, &W::parameters(&population), 7).map_err(Error::Usage)?;
     let mut terminal = W::terminal(&terminals, 0);

@@ -14,7 +14,7 @@ use graymark::engine::sql::debitcredit::{self, Statements};
 use graymark::engine::sql::script;
 use graymark::engine::wire::postgres::Postgres;
 use graymark::engine::wire::sqlite::{Connection, Sqlite, SqliteOptions, Synchronous, Writer};
-use graymark::engine::{DatabaseState, Engine, Failure, Session};
+use graymark::engine::{DatabaseState, Engine, Failure, Session, Sessions};
 use graymark::result::{Manifest, Via};
 use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::debitcredit::message::{Input, Output};
@@ -33,14 +33,14 @@ fn number(kind: Kind) -> usize {
     DebitCredit::PROFILES.iter().position(|name| *name == kind.name()).unwrap()
 }
 
-async fn load<E: Engine<DebitCredit>>(engine: &E, kind: Kind) {
+async fn load<E: Sessions<DebitCredit>>(engine: &E, kind: Kind) {
     let population = DebitCredit::population(BRANCHES as u32, 7, Timestamp(0), number(kind));
     let parameters = DebitCredit::parameters(&population);
     let manifest = Manifest { format: 1, scale: BRANCHES as u32, seed: 7, date: 0, foreign_keys: true, parameters };
     engine.load(&manifest, &population, 2, &|_| {}).await.unwrap();
 }
 
-async fn open_session<E: Engine<DebitCredit>>(engine: &E) -> E::Session {
+async fn open_session<E: Sessions<DebitCredit>>(engine: &E) -> E::Session {
     engine.open_session().await.unwrap()
 }
 
@@ -89,7 +89,7 @@ fn times_agree((first, last): (i64, i64), began: i64) -> Result<(), String> {
     }
 }
 
-async fn holds<E: Engine<DebitCredit>>(engine: &E) {
+async fn holds<E: Sessions<DebitCredit>>(engine: &E) {
     let findings = engine.check(&mut |_| {}).await.unwrap();
     assert_eq!(findings.len(), 8);
     let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
@@ -274,7 +274,7 @@ fn mariadb_conforms_to_gray_and_to_tpc_a() {
 }
 
 /// A dialect without procedures, at its own isolation level: loaded, run, side by side, restored, run again, dropped.
-async fn plain_conforms<E: Engine<DebitCredit>>(
+async fn plain_conforms<E: Sessions<DebitCredit>>(
     engine: &E,
     kind: Kind,
     mut there: impl AsyncFnMut() -> Held,
@@ -338,7 +338,7 @@ fn mysql_plain_conforms() {
 }
 
 /// Several sessions at once, each transaction tried until it is done. The order does not matter to what is left.
-async fn side_by_side<E: Engine<DebitCredit>>(engine: &E, bank: &mut Bank) {
+async fn side_by_side<E: Sessions<DebitCredit>>(engine: &E, bank: &mut Bank) {
     let kind = bank.kind;
     let work = |number: u64| {
         move || {
@@ -468,13 +468,13 @@ fn gap(kind: Kind, turn: usize) -> (Input, Input, String) {
     (bank::write(kind, asked), bank::write(kind, whole), sql.replace("{b}", &asked.branch.to_string()))
 }
 
-async fn failed<E: Engine<DebitCredit>>(engine: &E) -> BTreeSet<String> {
+async fn failed<E: Sessions<DebitCredit>>(engine: &E) -> BTreeSet<String> {
     let findings = engine.check(&mut |_| {}).await.unwrap();
     findings.into_iter().filter(|finding| !finding.held()).map(|finding| finding.id).collect()
 }
 
 /// Statements have committed when they know: that is told, and a new session goes on.
-async fn a_gap_is_told<E: Engine<DebitCredit>>(engine: &E, turn: usize, input: &Input, whole: &Input) {
+async fn a_gap_is_told<E: Sessions<DebitCredit>>(engine: &E, turn: usize, input: &Input, whole: &Input) {
     let mut session = open_session(engine).await;
     match session.execute(input).await {
         Err(Failure::Disconnected { ambiguous: true, detail }) => {
@@ -489,7 +489,7 @@ async fn a_gap_is_told<E: Engine<DebitCredit>>(engine: &E, turn: usize, input: &
 }
 
 /// A transaction whose reply cannot be read, and which has committed, as the history shows.
-async fn is_of_unknown_fate<E: Engine<DebitCredit>>(engine: &E, input: &Input) {
+async fn is_of_unknown_fate<E: Sessions<DebitCredit>>(engine: &E, input: &Input) {
     let before = engine.effects().await.unwrap();
     let done = open_session(engine).await.execute(input).await;
     assert!(matches!(&done, Err(Failure::Disconnected { ambiguous: true, .. })), "{done:?}");

@@ -21,7 +21,7 @@ use graymark::engine::wire::mysql::Mysql;
 use graymark::engine::wire::postgres::Postgres;
 use graymark::engine::wire::postgres::connect::Target;
 use graymark::engine::wire::sqlite::{Connection, Sqlite, SqliteOptions, Synchronous, Writer};
-use graymark::engine::{DatabaseState, Engine, Error, Failure, Session};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, Session, Sessions};
 use graymark::result::{Manifest, Via};
 use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
@@ -75,7 +75,7 @@ fn fresh() -> (TempDir, SqliteOptions) {
 }
 
 /// Holds whatever a user of the checks would see.
-async fn holds<E: Engine<Tpcc>>(engine: &E) {
+async fn holds<E: Sessions<Tpcc>>(engine: &E) {
     let findings = engine.check(&mut |_| {}).await.unwrap();
     let broken: Vec<_> = findings.iter().filter(|finding| !finding.held()).collect();
     assert!(!findings.is_empty() && broken.is_empty(), "{broken:#?}");
@@ -152,7 +152,7 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
 }
 
 /// A dialect without procedures: loaded, run, checked, run side by side, restored, run again, and dropped.
-async fn plain_conforms<E: Engine<Tpcc>>(
+async fn plain_conforms<E: Sessions<Tpcc>>(
     engine: &E,
     mut dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
     sql: impl AsyncFnMut(&str),
@@ -402,7 +402,7 @@ fn sessions_side_by_side_agree_with_sqlite() {
 }
 
 /// What several sessions were told together is what the database holds.
-async fn side_by_side<E: Engine<Tpcc>>(engine: &E) {
+async fn side_by_side<E: Sessions<Tpcc>>(engine: &E) {
     const SESSIONS: u64 = 4;
     let before = engine.effects().await.unwrap();
     let delivered = Mutex::new(BTreeSet::new());
@@ -427,7 +427,7 @@ async fn side_by_side<E: Engine<Tpcc>>(engine: &E) {
 type OrderKey = (i32, usize, i32);
 
 /// One session's transactions, each tried until it is done; their effects as it was told.
-async fn work<E: Engine<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTreeSet<OrderKey>>) -> Vec<u64> {
+async fn work<E: Sessions<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTreeSet<OrderKey>>) -> Vec<u64> {
     const TRANSACTIONS: usize = 250;
     let terminals = Tpcc::terminals(WAREHOUSES, &Tpcc::parameters(&population()), 42).unwrap();
     let mut terminal = Tpcc::terminal(&terminals, number);

@@ -13,7 +13,7 @@ use crate::support::{mysql_checksums, mysql_client, open_mysql, options, require
 use graymark::engine::server::mariadb::{MariadbServerOptions, Server};
 use graymark::engine::wire::mysql::Mysql;
 use graymark::engine::wire::mysql::connect::Target;
-use graymark::engine::{DatabaseState, Engine, Error, Failure, MaintenanceOutcome, RetryReason, Session};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, MaintenanceOutcome, RetryReason, Session, Sessions};
 use graymark::measure::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, LoadStep, Manifest, Via};
 use graymark::workload::tpcc::Tpcc;
@@ -456,7 +456,7 @@ fn what_a_database_refuses_is_told_apart() {
         };
         for via in [Via::Procedures, Via::Statements] {
             let engine = open_mysql(&url, via).await.unwrap();
-            let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            let mut session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
 
             // Payment holds the customer and waits for the district; another holds the warehouse and waits for the
             // customer. Set free, Payment closes the circle, and as the one who has changed less it is the one who
@@ -481,7 +481,7 @@ fn what_a_database_refuses_is_told_apart() {
             // InnoDB itself would keep what Payment did before it waited in vain. A session takes InnoDB's variables
             // not when it connects but when it first meets InnoDB: they stay until it has worked.
             user.query_drop(format!("SET GLOBAL innodb_lock_wait_timeout = 1; {hold}")).await.unwrap();
-            let mut impatient = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            let mut impatient = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
             assert_eq!(reason(impatient.execute(&payment).await), RetryReason::LockTimeout);
             user.query_drop("SET GLOBAL innodb_lock_wait_timeout = 50").await.unwrap();
             other.query_drop("UPDATE customer SET c_data = c_data WHERE c_d_id = 5 AND c_id = 3").await.unwrap();
@@ -490,7 +490,7 @@ fn what_a_database_refuses_is_told_apart() {
             user.query_drop("SET GLOBAL innodb_snapshot_isolation = ON").await.unwrap();
             let strict = graymark::engine::ConnectOptions { isolation: Isolation::RepeatableRead, ..options(&url, via) };
             let strict = Mysql::open(strict).await.unwrap();
-            let mut strict = Engine::<Tpcc>::open_session(&strict).await.unwrap();
+            let mut strict = Sessions::<Tpcc>::open_session(&strict).await.unwrap();
             user.query_drop("UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 2").await.unwrap();
             let change = async {
                 waiting(&mut watcher, 1).await;
@@ -530,7 +530,7 @@ fn what_a_database_refuses_is_told_apart() {
 
         // Another version of Graymark may have made other procedures.
         user.query_drop("DROP PROCEDURE new_order").await.unwrap();
-        let older = Engine::<Tpcc>::open_session(&engine).await.err().expect("no session").to_string();
+        let older = Sessions::<Tpcc>::open_session(&engine).await.err().expect("no session").to_string();
         assert!(older.contains("load --procedures-only, or run with --via statements") && !older.contains('\n'), "{older}");
     });
 }

@@ -11,7 +11,7 @@ use graymark::engine::wire::odbc::connect::Target;
 use graymark::engine::wire::odbc::driver::Connection;
 use graymark::engine::wire::odbc::parameter::Param;
 use graymark::engine::wire::sqlite;
-use graymark::engine::{Engine, Error, Failure, Session};
+use graymark::engine::{Engine, Error, Failure, Session, Sessions};
 use graymark::result::{Isolation, LoadStep, Manifest, Via};
 use graymark::workload::debitcredit::DebitCredit;
 use graymark::workload::tpcc::Tpcc;
@@ -207,7 +207,7 @@ fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
 
         let terminals = Tpcc::terminals(1, &Tpcc::parameters(&population), 42).unwrap();
         let mut terminal = Tpcc::terminal(&terminals, 0);
-        let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+        let mut session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
         for _ in 0..100 {
             session.execute(&terminal.next_input()).await.unwrap();
         }
@@ -235,7 +235,7 @@ fn a_server_that_is_gone_is_a_lost_connection() {
         Engine::<DebitCredit>::load(&engine, &manifest, &population, 1, &|_| {}).await.unwrap();
         let terminals = DebitCredit::terminals(1, &DebitCredit::parameters(&population), 42).unwrap();
         let mut terminal = DebitCredit::terminal(&terminals, 0);
-        let mut session = Engine::<DebitCredit>::open_session(&engine).await.unwrap();
+        let mut session = Sessions::<DebitCredit>::open_session(&engine).await.unwrap();
         session.execute(&terminal.next_input()).await.unwrap();
         let Place::Mariadb(server) = &place else { panic!("another server") };
         server.kill().unwrap();

@@ -15,7 +15,7 @@ use graymark::engine::sql::script;
 use graymark::engine::sql::{SqlWorkload, WorkloadSql};
 use graymark::engine::wire::postgres::connect::Target;
 use graymark::engine::wire::postgres::{Connection, Postgres};
-use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session, Sessions};
 use graymark::result::Isolation;
 use graymark::result::{LoadStep, Manifest, Via};
 use graymark::workload::tpcc::input::{
@@ -283,7 +283,7 @@ async fn execute(session: &mut impl Session<Tpcc>, input: &Input) -> Output {
 /// Executes all five transactions, and returns what they showed but for the moments of time.
 async fn all_five(url: &str, via: Via) -> Vec<String> {
     let engine = open(url, via).await.unwrap();
-    let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+    let mut session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
     let user = client(url).await;
     let number =
         async |sql: &str| user.query_one(&format!("SELECT ({sql})::bigint"), &[]).await.unwrap().get::<_, i64>(0);
@@ -652,7 +652,7 @@ fn what_a_database_refuses_is_told_apart() {
             // way.
             user.batch_execute("ALTER DATABASE postgres SET deadlock_timeout = '20ms'").await.unwrap();
             let engine = open(&url, via).await.unwrap();
-            let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            let mut session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
             user.batch_execute(&format!("ALTER DATABASE postgres RESET deadlock_timeout; {hold}")).await.unwrap();
             let holds = "SET deadlock_timeout = '10min'; BEGIN; UPDATE tpcc.warehouse SET w_ytd = w_ytd";
             other.batch_execute(holds).await.unwrap();
@@ -671,14 +671,14 @@ fn what_a_database_refuses_is_told_apart() {
             execute(&mut session, &payment).await;
 
             user.batch_execute("ALTER DATABASE postgres SET lock_timeout = '20ms'").await.unwrap();
-            let mut impatient = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            let mut impatient = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
             user.batch_execute(&format!("ALTER DATABASE postgres RESET lock_timeout; {hold}")).await.unwrap();
             assert_eq!(reason(impatient.execute(&payment).await), RetryReason::LockTimeout);
 
             let serializable =
                 graymark::engine::ConnectOptions { isolation: Isolation::Serializable, ..options(&url, via) };
             let serializable = Postgres::open(serializable).await.unwrap();
-            let mut strict = Engine::<Tpcc>::open_session(&serializable).await.unwrap();
+            let mut strict = Sessions::<Tpcc>::open_session(&serializable).await.unwrap();
             let change = async {
                 waiting(&watcher, 1).await;
                 user.batch_execute("COMMIT").await.unwrap();
@@ -713,7 +713,7 @@ fn what_a_database_refuses_is_told_apart() {
         // Another version of Graymark may have made other procedures.
         user.batch_execute("ALTER PROCEDURE tpcc.new_order RENAME TO older").await.unwrap();
         let engine = open(&url, Via::Procedures).await.unwrap();
-        let older = Engine::<Tpcc>::open_session(&engine).await.err().expect("no session").to_string();
+        let older = Sessions::<Tpcc>::open_session(&engine).await.err().expect("no session").to_string();
         assert!(
             older.contains("load --procedures-only, or run with --via statements") && !older.contains('\n'),
             "{older}"

@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
 use graymark::engine::wire::sqlite::{Journal, Sqlite, SqliteOptions, Synchronous};
-use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session};
+use graymark::engine::{DatabaseState, Engine, Error, Failure, RetryReason, Session, Sessions};
 use graymark::result::{Finding, LoadReport, LoadStep, Manifest};
 use graymark::workload::Workload;
 use graymark::workload::tpcc::input::{Customer, Delivery, Input, Line, NewOrder, OrderStatus, Payment, StockLevel};
@@ -54,7 +54,7 @@ fn check(engine: &Sqlite) -> Vec<Finding> {
 }
 
 fn execute(engine: &Sqlite, input: Input) -> Result<<Tpcc as Workload>::Output, Failure> {
-    block_on(async { Engine::<Tpcc>::open_session(engine).await.unwrap().execute(&input).await })
+    block_on(async { Sessions::<Tpcc>::open_session(engine).await.unwrap().execute(&input).await })
 }
 
 /// A database with foreign keys, how it was loaded, and what was told meanwhile.
@@ -181,7 +181,7 @@ fn a_killed_load_goes_on_where_it_was() {
     };
     assert!(why.contains("unfinished load of scale 1, seed 1998") && why.contains("not of scale 1, seed 5"), "{why}");
     assert!(
-        block_on(Engine::<Tpcc>::open_session(&engine))
+        block_on(Sessions::<Tpcc>::open_session(&engine))
             .is_err_and(|error| error.to_string().contains("load has not ended"))
     );
 
@@ -273,7 +273,7 @@ fn a_lock_of_another_process_is_worth_another_try() {
     let engine = open(&SqliteOptions { busy_timeout: Duration::from_millis(20), ..options.clone() });
     let other = rusqlite::Connection::open(&options.file).unwrap();
     block_on(async {
-        let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+        let mut session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
         let input = Input::NewOrder(an_order());
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let refused = session.execute(&input).await;
@@ -337,7 +337,7 @@ fn tables_of_somebody_else_are_left_alone() {
             panic!("`{damage}` not seen")
         };
         assert!(why.contains(told), "{why}");
-        let session = block_on(Engine::<Tpcc>::open_session(&engine)).err().expect("no session");
+        let session = block_on(Sessions::<Tpcc>::open_session(&engine)).err().expect("no session");
         assert!(session.to_string().contains(told), "{session}");
     }
 
@@ -357,6 +357,6 @@ fn tables_of_somebody_else_are_left_alone() {
     let engine = open(&options);
     let DatabaseState::Other { workload } = database_state(&engine) else { panic!("another workload is not seen") };
     assert_eq!(workload, "debitcredit");
-    let session = block_on(Engine::<Tpcc>::open_session(&engine)).err().expect("no session");
+    let session = block_on(Sessions::<Tpcc>::open_session(&engine)).err().expect("no session");
     assert!(session.to_string().contains("debitcredit"), "{session}");
 }

@@ -14,7 +14,7 @@ use crate::support::command::{json_file, new_record, open_directory, run, succee
 use crate::support::options;
 use graymark::engine::wire::odbc::driver::Connection;
 use graymark::engine::wire::virtuoso::{Target, Virtuoso};
-use graymark::engine::{Engine, Failure, Session as _};
+use graymark::engine::{Failure, Session as _, Sessions};
 use graymark::result::{Isolation, Via};
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::input::{Delivery, Input};
@@ -165,7 +165,7 @@ fn the_experiment_runs_and_its_counts_agree() {
         let engine = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let done = runtime.block_on(async {
-            let mut session = Engine::<Tpcc>::open_session(&engine).await.unwrap();
+            let mut session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
             session.execute(&Input::Delivery(Delivery { w_id: 1, o_carrier_id: 1 })).await
         });
         assert!(matches!(done, Err(Failure::Disconnected { ambiguous: true, .. })), "{done:?}");

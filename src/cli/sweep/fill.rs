@@ -8,12 +8,12 @@ use super::super::interrupt::Interrupt;
 use super::super::progress::Console;
 use super::super::with_engine;
 use super::SWEPT;
-use crate::engine::registry::Visitor;
+use crate::drive::LoadTarget;
 use crate::engine::{Engine, Error};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::plan::Plan;
 use crate::run::load::fill;
-use crate::run::open::options;
+use crate::run::open::{Visitor, options};
 use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
@@ -31,15 +31,15 @@ struct Fill {
 impl Visitor for Fill {
     type Output = bool;
 
-    fn visit<W: Workload, E: Engine<W>>(self, _: &Runtime, engine: Arc<E>) -> Result<bool, Error> {
-        let requests = Requests::<W, E>::new(&engine, &self.interrupt.stop, Timeouts::of(self.plan.timeout));
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<bool, Error> {
+        let requests = Requests::<W>::new(&engine, &self.interrupt.stop, Timeouts::of(self.plan.timeout));
         let mut console = Console::default();
         if fill(&requests, &self.plan, &mut |event| console.event(event))?.is_none() {
             return Ok(false);
         }
         // What a first reader would otherwise write in each point: row states known, no page to be written back.
         for kind in [MaintenanceKind::Vacuum, MaintenanceKind::Checkpoint] {
-            let work = async move |engine: &E| engine.maintain(kind).await;
+            let work = async move |engine: &dyn Engine<W>| engine.maintain(kind).await;
             if requests.with(Timeouts::default()).ask(work)?.is_none() {
                 return Ok(false);
             }

@@ -12,12 +12,12 @@ use super::super::with_engine;
 use super::SWEPT;
 use super::grid::Grid;
 use super::settings::Series;
+use crate::drive::LoadTarget;
 use crate::engine::files;
 use crate::engine::guard::guarded;
-use crate::engine::registry::Visitor;
-use crate::engine::{DatabaseState, Engine, Error};
+use crate::engine::{DatabaseState, Error};
 use crate::plan::Plan;
-use crate::run::open::options;
+use crate::run::open::{Visitor, options};
 use crate::run::population::{foreign, other};
 use crate::url::DatabaseUrl;
 use crate::workload::Workload;
@@ -246,7 +246,7 @@ struct MakeWay {
 impl Visitor for MakeWay {
     type Output = ();
 
-    fn visit<W: Workload, E: Engine<W>>(self, runtime: &Runtime, engine: Arc<E>) -> Result<(), Error> {
+    fn visit<W: Workload>(self, runtime: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
         let stays = match runtime.block_on(guarded(engine.database_state()))? {
             DatabaseState::Nothing => true,
             DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => {

@@ -35,8 +35,8 @@ pub enum Depth {
 ///
 /// # Errors
 /// If the database cannot be asked.
-pub async fn check<W: Workload, E: Engine<W>>(
-    engine: &E,
+pub async fn check<W: Workload>(
+    engine: &dyn Engine<W>,
     manifest: &Manifest,
     depth: Depth,
     told: &mut dyn FnMut(&Finding),
@@ -53,7 +53,7 @@ pub async fn check<W: Workload, E: Engine<W>>(
     let pieces = Pieces::of(&population);
     for lasting in W::LASTING.iter().filter(|lasting| lasting.always || depth == Depth::Deep) {
         let began = Instant::now();
-        let Some(outcome) = hold::<W, E>(engine, &population, &pieces, lasting, false).await? else { break };
+        let Some(outcome) = hold::<W>(engine, &population, &pieces, lasting, false).await? else { break };
         let finding = finding(lasting.id.to_owned(), lasting.title.to_owned(), outcome, began);
         told(&finding);
         findings.push(finding);
@@ -65,8 +65,8 @@ pub async fn check<W: Workload, E: Engine<W>>(
 ///
 /// # Errors
 /// If the database cannot be read.
-pub async fn restored<W: Workload, E: Engine<W>>(
-    engine: &E,
+pub async fn restored<W: Workload>(
+    engine: &dyn Engine<W>,
     population: &W::Population,
     told: &(dyn Fn(LoadStep) + Send + Sync),
     report: &mut RestoreReport,
@@ -85,7 +85,7 @@ pub async fn restored<W: Workload, E: Engine<W>>(
             grows: false,
             always: false,
         };
-        let Some(outcome) = hold::<W, E>(engine, population, &pieces, &lasting, true).await? else { return Ok(()) };
+        let Some(outcome) = hold::<W>(engine, population, &pieces, &lasting, true).await? else { return Ok(()) };
         report.compared += outcome.rows;
         let title = format!("Every column of every row of {} is that of the seed", table.name);
         report.findings.push(finding(format!("seed_{}", table.name), title, outcome, began));
@@ -176,8 +176,8 @@ impl Pieces {
 
 /// Holds a table against the seed; none if the engine has no tables that could be read. With `exact`, no column may
 /// have changed.
-async fn hold<W: Workload, E: Engine<W>>(
-    engine: &E,
+async fn hold<W: Workload>(
+    engine: &dyn Engine<W>,
     population: &W::Population,
     pieces: &Pieces,
     lasting: &Lasting,
@@ -212,7 +212,7 @@ async fn hold<W: Workload, E: Engine<W>>(
         let ranged = lasting.key.first().copied().unwrap_or_default();
         let range = (low, high);
         let told = match lasting.rule {
-            Rule::Told { by, .. } => match companions::<W, E>(engine, population, &shape, parts, &by, range).await? {
+            Rule::Told { by, .. } => match companions::<W>(engine, population, &shape, parts, &by, range).await? {
                 Some(told) => told,
                 None => return Ok(None),
             },
@@ -259,8 +259,8 @@ fn judge<W: Workload>(
 type LoadObserver = HashMap<Vec<i64>, Vec<Numbers>>;
 
 /// The companions of the rows of a piece.
-async fn companions<W: Workload, E: Engine<W>>(
-    engine: &E,
+async fn companions<W: Workload>(
+    engine: &dyn Engine<W>,
     population: &W::Population,
     shape: &Shape<'_>,
     parts: &[Part],

@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ConnectOptions;
 use super::{
     DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
-    Observer, RestoreReport, ServerProcess, Session, Unobserved, Via,
+    Observer, RestoreReport, ServerProcess, Session, Sessions, Unobserved, Via,
 };
 use crate::measure::maintenance::MaintenanceKind;
 use crate::workload::Workload;
@@ -101,9 +102,8 @@ pub trait Simulate: Workload {
     fn answer(input: &Self::Input) -> Result<Self::Output, Failure>;
 }
 
+#[async_trait(?Send)]
 impl<W: Simulate> Engine<W> for Simulated {
-    type Session = Idle<W>;
-
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -136,8 +136,8 @@ impl<W: Simulate> Engine<W> for Simulated {
         None
     }
 
-    fn observer(&self) -> impl Observer {
-        Unobserved { why: "a simulated database counts nothing and writes nothing" }
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(Unobserved { why: "a simulated database counts nothing and writes nothing" })
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -177,7 +177,7 @@ impl<W: Simulate> Engine<W> for Simulated {
         Err(Error::Usage("a simulated database holds nothing that could be removed".to_owned()))
     }
 
-    async fn check(&self, _: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, _: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
         Ok(Vec::new())
     }
 
@@ -201,6 +201,10 @@ impl<W: Simulate> Engine<W> for Simulated {
     ) -> Result<MaintenanceOutcome, Error> {
         Ok(MaintenanceOutcome::Absent("a simulated database has no rows to read".to_owned()))
     }
+}
+
+impl<W: Simulate> Sessions<W> for Simulated {
+    type Session = Idle<W>;
 
     async fn open_session(&self) -> Result<Idle<W>, Error> {
         Ok(Idle {

@@ -1,7 +1,7 @@
 //! Faults in columns that no condition in SQL sees: planted in a worked database of any engine, each is told by the
 //! finding that holds its table against the seed.
 
-use graymark::engine::Engine;
+use graymark::engine::Sessions;
 use graymark::engine::seed::{Depth, check};
 use graymark::result::{Finding, Manifest};
 use graymark::workload::Workload;
@@ -80,13 +80,13 @@ const FAULTS: [(&str, &str, &str); 15] = [
     ),
 ];
 
-async fn deep<E: Engine<Tpcc>>(engine: &E, manifest: &Manifest) -> Vec<Finding> {
-    check::<Tpcc, E>(engine, manifest, Depth::Deep, &mut |_| {}).await.unwrap()
+async fn deep<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest) -> Vec<Finding> {
+    check::<Tpcc>(engine, manifest, Depth::Deep, &mut |_| {}).await.unwrap()
 }
 
 /// A worked database holds to its seed; then `sql` plants every fault past the engine, and each is told by its own
 /// finding and by no other.
-pub async fn are_told<E: Engine<Tpcc>>(engine: &E, manifest: &Manifest, mut sql: impl AsyncFnMut(&str)) {
+pub async fn are_told<E: Sessions<Tpcc>>(engine: &E, manifest: &Manifest, mut sql: impl AsyncFnMut(&str)) {
     let before = deep(engine, manifest).await;
     let ids: Vec<&str> = Tpcc::LASTING.iter().map(|lasting| lasting.id).collect();
     assert!(ids.iter().all(|id| before.iter().any(|finding| finding.id == *id)), "{before:#?}");

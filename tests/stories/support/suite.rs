@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use arrayvec::ArrayVec;
-use graymark::engine::{Engine, Failure, Session};
+use graymark::engine::{Failure, Session, Sessions};
 use graymark::workload::tpcc::input::{
     Customer, Delivery, Input, LastName, Line, NewOrder, OrderStatus, Payment, StockLevel,
 };
@@ -46,7 +46,7 @@ pub const SCRIPT: &[Step] = &[
 
 /// Runs the script against an engine whose database holds a fresh population of the suite. `dump` writes the rows of a
 /// table in the schema's columns, in the order of its primary key. The error says where engine and model part.
-pub async fn conforms<E: Engine<Tpcc>>(
+pub async fn conforms<E: Sessions<Tpcc>>(
     engine: &E,
     model: Model,
     script: &[Step],

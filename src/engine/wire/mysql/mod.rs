@@ -26,6 +26,7 @@ mod warm;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use async_trait::async_trait;
 pub use connection::Connection;
 use mysql_async::Conn;
 use query::Read;
@@ -37,7 +38,7 @@ use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::Procedures;
@@ -153,9 +154,8 @@ fn neighbour(about: &About) -> Option<(u32, PathBuf)> {
     here.then_some((pid, data))
 }
 
+#[async_trait(?Send)]
 impl<W: SqlWorkload> Engine<W> for Mysql {
-    type Session = W::Session<Connection>;
-
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -206,8 +206,8 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         self.server.as_ref().and_then(|server| server.ended())
     }
 
-    fn observer(&self) -> impl Observer {
-        observe::Watch::new(self, self.target.database(W::NAME))
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(observe::Watch::new(self, self.target.database(W::NAME)))
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -251,7 +251,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         removal::drop_tables(&self.target, &self.sql::<W>()).await
     }
 
-    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
         check::check(&mut self.conn::<W>().await?, &self.sql::<W>(), told).await
     }
 
@@ -303,6 +303,10 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
     fn abandon(&self) {
         self.server.iter().for_each(server::Server::abandon);
     }
+}
+
+impl<W: SqlWorkload> Sessions<W> for Mysql {
+    type Session = W::Session<Connection>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = self.sql::<W>().commands(self.via)?;

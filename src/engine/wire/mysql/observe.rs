@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use async_trait::async_trait;
 use mysql_async::Conn;
 
 use super::Mysql;
@@ -87,6 +88,7 @@ fn counters(status: &HashMap<String, f64>) -> Counters {
     counters
 }
 
+#[async_trait(?Send)]
 impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         let status = self.status().await?;

@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use tokio::sync::Mutex;
 
 use self::catalog::failed;
@@ -39,7 +40,7 @@ use self::driver::{Connection, isolation_bit};
 use self::failure::{Diagnostic, Meaning};
 use crate::engine::seed::Reading;
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Unobserved};
+use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Sessions, Unobserved};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
@@ -191,9 +192,8 @@ fn rollback(connection: &Connection, dialect: Dialect) -> Result<(), Diagnostic>
     }
 }
 
+#[async_trait(?Send)]
 impl<W: SqlWorkload> Engine<W> for Odbc {
-    type Session = W::Session<Session>;
-
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -224,8 +224,8 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         None
     }
 
-    fn observer(&self) -> impl Observer {
-        Unobserved { why: "counters of the database: over ODBC there is no common way to them" }
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(Unobserved { why: "counters of the database: over ODBC there is no common way to them" })
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -255,7 +255,7 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         removal::drop_tables(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
     }
 
-    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
         check::check(&self.sql::<W>(), &self.connect(W::NAME)?, told)
     }
 
@@ -303,6 +303,10 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
             Err(error) => error.meaning() != Meaning::Lost,
         }
     }
+}
+
+impl<W: SqlWorkload> Sessions<W> for Odbc {
+    type Session = W::Session<Session>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = self.sql::<W>().commands(Via::Statements)?;

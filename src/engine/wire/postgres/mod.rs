@@ -25,6 +25,7 @@ mod warm;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use async_trait::async_trait;
 pub use connection::Connection;
 use schema::Schema;
 use tokio_postgres::Client;
@@ -36,7 +37,7 @@ use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
 use crate::result::Procedures;
@@ -144,9 +145,8 @@ async fn about(client: &Client) -> Result<(String, i32), Error> {
     Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?))
 }
 
+#[async_trait(?Send)]
 impl<W: SqlWorkload> Engine<W> for Postgres {
-    type Session = W::Session<Connection>;
-
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -201,8 +201,8 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         self.server.as_ref().and_then(|server| server.ended())
     }
 
-    fn observer(&self) -> impl Observer {
-        observe::Watch::new(self, self.schema::<W>())
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(observe::Watch::new(self, self.schema::<W>()))
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -243,7 +243,7 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         removal::drop_tables(&self.target, &self.sql::<W>()).await
     }
 
-    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
         check::check(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), told).await
     }
 
@@ -295,6 +295,10 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     fn abandon(&self) {
         self.server.iter().for_each(server::Server::abandon);
     }
+}
+
+impl<W: SqlWorkload> Sessions<W> for Postgres {
+    type Session = W::Session<Connection>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = self.sql::<W>().commands(self.via)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
 use super::Postgres;
@@ -87,6 +88,7 @@ impl<'a> Watch<'a> {
     }
 }
 
+#[async_trait(?Send)]
 impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         self.connect().await?;

@@ -19,13 +19,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use async_trait::async_trait;
 pub use connect::{Journal, SqliteOptions, Synchronous};
 pub use connection::{Connection, Writer};
 
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
+use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
@@ -102,9 +103,8 @@ fn is_there(options: &SqliteOptions) -> bool {
     options.file.try_exists().unwrap_or(true)
 }
 
+#[async_trait(?Send)]
 impl<W: SqlWorkload> Engine<W> for Sqlite {
-    type Session = W::Session<Connection>;
-
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -144,8 +144,8 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         None
     }
 
-    fn observer(&self) -> impl Observer {
-        observe::Watch::new(self)
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(observe::Watch::new(self))
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -183,7 +183,7 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         removal::drop_tables(&self.sql::<W>(), self, &self.connect()?)
     }
 
-    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
         check::check(&self.sql::<W>(), self, told)
     }
 
@@ -230,6 +230,10 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
         scan::table_bytes(&self.sql::<W>(), &self.connect()?).map_err(|error| self.explain(error))
     }
+}
+
+impl<W: SqlWorkload> Sessions<W> for Sqlite {
+    type Session = W::Session<Connection>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let statements = self.sql::<W>().commands(Via::Statements)?;

@@ -4,6 +4,8 @@
 
 use std::sync::atomic::Ordering;
 
+use async_trait::async_trait;
+
 use super::Sqlite;
 use super::connect::{Journal, Synchronous};
 use crate::engine::server::io;
@@ -38,6 +40,7 @@ impl<'a> Watch<'a> {
     }
 }
 
+#[async_trait(?Send)]
 impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         let page = self.page_bytes()?;

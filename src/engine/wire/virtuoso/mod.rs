@@ -16,6 +16,7 @@ mod scan;
 mod warm;
 
 pub use self::connect::Target;
+use async_trait::async_trait;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +29,9 @@ use crate::engine::server;
 use crate::engine::server::virtuoso::Server;
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
 use crate::engine::wire::odbc::read;
-use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess};
+use crate::engine::{
+    ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions,
+};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Procedures;
 use crate::result::scan::{CacheState, Scanned};
@@ -97,9 +100,8 @@ impl Virtuoso {
     }
 }
 
+#[async_trait(?Send)]
 impl<W: SqlWorkload> Engine<W> for Virtuoso {
-    type Session = W::Session<Session>;
-
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -146,8 +148,8 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         self.server.as_ref().and_then(Server::ended)
     }
 
-    fn observer(&self) -> impl Observer {
-        Watch::new(self.sql::<W>(), &self.target, self.server.as_ref())
+    fn observer(&self) -> Box<dyn Observer + '_> {
+        Box::new(Watch::new(self.sql::<W>(), &self.target, self.server.as_ref()))
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -189,7 +191,7 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         removal::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?)
     }
 
-    async fn check(&self, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
         check::check(&self.sql::<W>(), &self.target, told)
     }
 
@@ -242,6 +244,10 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
     fn abandon(&self) {
         self.server.iter().for_each(server::Server::abandon);
     }
+}
+
+impl<W: SqlWorkload> Sessions<W> for Virtuoso {
+    type Session = W::Session<Session>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = self.sql::<W>().commands(Via::Procedures)?;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
+
 use super::catalog::database_bytes;
 use super::connect::{QueryError, Target};
 use crate::engine::dialect::Dialect;
@@ -91,6 +93,7 @@ impl<'a> Watch<'a> {
     }
 }
 
+#[async_trait(?Send)]
 impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         let mut counters = Counters::default();
