@@ -18,6 +18,7 @@ mod load;
 mod predict;
 mod progress;
 mod report;
+mod reproduce;
 mod restore;
 mod rows;
 mod run;
@@ -93,6 +94,11 @@ enum Command {
     /// Reset a used database to its initial contents, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
+    /// Repeat the experiments of a published document, and compare its figures with the measured ones
+    #[command(
+        after_help = "Examples:\n  graymark reproduce gray --minutes 5\n  graymark reproduce tsuei --full --out tsuei\n  graymark reproduce tsuei --out tsuei --resume"
+    )]
+    Reproduce(reproduce::ReproduceArgs),
     /// Read every table sequentially, with cold and with warm caches
     #[command(after_help = "Example: graymark scan tpcc --db postgres:local?data=/srv/bench")]
     Scan(ScanArgs),
@@ -358,6 +364,7 @@ pub fn main() -> ExitCode {
         Command::Predict(args) => predict::predict(args),
         Command::Compare(args) => compare::compare(&args),
         Command::Restore(args) => restore::restore(args),
+        Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Scan(args) => scan::scan(args),
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),

@@ -9,6 +9,7 @@ mod durability;
 pub mod format;
 mod html;
 pub mod model;
+pub mod paper;
 mod price;
 pub(crate) mod scan;
 pub mod sizing;

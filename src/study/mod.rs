@@ -4,6 +4,7 @@ pub mod compare;
 pub mod constraint;
 pub(crate) mod efficiency;
 pub(crate) mod load;
+pub mod paper;
 pub mod point;
 pub(crate) mod search;
 pub mod sizing;

@@ -26,6 +26,7 @@ mod postgres;
 mod predict;
 mod records;
 mod report;
+mod reproduce;
 mod restore;
 mod resume;
 mod screens;

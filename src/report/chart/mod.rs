@@ -1,6 +1,7 @@
 //! The charts of a report, as SVG.
 
 mod panels;
+pub(crate) mod paper;
 mod plot;
 pub(crate) mod sizing;
 mod stages;

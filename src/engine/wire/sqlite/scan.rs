@@ -27,9 +27,9 @@ pub(super) fn empty_caches(file: &Path, all: bool) -> Result<CacheState, Error> 
 
 /// Reads all of a table.
 pub(super) fn scan(connection: &Connection, table: &Table) -> rusqlite::Result<Scanned> {
-    // A comparison of the last column makes SQLite read the rows, not only their keys.
+    // To look at the last column, SQLite has to read the rows and not only their keys.
     let last = table.columns.last().map_or("rowid", |column| column.name);
-    let sql = format!("SELECT count(*) FROM {} NOT INDEXED WHERE {last} IS NOT 0", table.name);
+    let sql = format!("SELECT count(*), total({last} IS NULL) FROM {} NOT INDEXED", table.name);
     let began = Instant::now();
     let rows = connection.query_row(&sql, (), |row| row.get::<_, i64>(0))?.unsigned_abs();
     let seconds = began.elapsed().as_secs_f64();
