@@ -350,6 +350,8 @@ enum Ended {
 
 /// Parses the arguments, carries out the command, and tells how it ended.
 pub fn main() -> ExitCode {
+    // A driver's panic may quote a server's answer, which a terminal must not obey.
+    std::panic::set_hook(Box::new(|panic| tell!("graymark: fault in the program: {panic}")));
     let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),

@@ -48,7 +48,11 @@ impl Server for server::mariadb::Server {
     }
 }
 
-fn a_crash(server: &impl Server, via: &str) {
+/// A few dozen transactions a second.
+const LIGHT: [&str; 2] = ["--pace", "standard*0.01"];
+
+/// Under the load that `more` asks for, else at full load.
+fn a_crash(server: &impl Server, via: &str, more: &[&str]) {
     let url = server.url();
     let place = TempDir::new().unwrap();
     succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
@@ -69,7 +73,7 @@ fn a_crash(server: &impl Server, via: &str) {
         "record",
         "--json",
     ];
-    let mut run = start(graymark(place.path(), &arguments));
+    let mut run = start(graymark(place.path(), &[&arguments, more].concat()));
     run.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(3));
     server.kill();
@@ -427,20 +431,20 @@ fn a_server_that_comes_back_after_the_run_is_counted() {
 #[test]
 fn a_run_by_statements_outlives_a_crash() {
     let Some(()) = require_postgres() else { return };
-    a_crash(&small_server(), "statements");
+    a_crash(&small_server(), "statements", &LIGHT);
 }
 
 #[test]
 fn a_run_by_procedures_outlives_a_crash() {
     let Some(()) = require_postgres() else { return };
-    a_crash(&small_server(), "procedures");
+    a_crash(&small_server(), "procedures", &[]);
 }
 
 #[test]
 fn a_run_on_mariadb_outlives_a_crash() {
     let Some(()) = require_mariadb() else { return };
     // What is committed has to be there after a crash of the server alone, which is what happens here.
-    a_crash(&small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]), "procedures");
+    a_crash(&small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]), "procedures", &LIGHT);
 }
 
 /// A database that says that work is committed and has lost it after a crash: in each district the last order goes, as

@@ -113,7 +113,7 @@ impl Paper {
     pub fn parse(text: &str) -> Result<Paper, String> {
         let paper: Paper = toml::from_str(text).map_err(|error| error.to_string())?;
         paper.tasks(Extent::Full)?;
-        if !(paper.minutes > 0.0) {
+        if !paper.minutes.is_finite() || paper.minutes <= 0.0 {
             return Err("minutes: give a number above 0".to_owned());
         }
         for figure in &paper.figures {
