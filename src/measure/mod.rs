@@ -11,6 +11,7 @@ pub mod process;
 pub(crate) mod processes;
 pub(crate) mod steady;
 pub mod strangers;
+pub mod transient;
 
 use hdrhistogram::Histogram;
 

@@ -9,6 +9,7 @@ use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
 use crate::measure::maintenance::Maintenance;
 use crate::measure::strangers::Strangers;
+use crate::measure::transient::SteadyState;
 use crate::measure::{Times, quantile_ms};
 use crate::result::Procedures;
 use crate::result::{Finding, Identity, Manifest, Recorded, Via};
@@ -97,6 +98,9 @@ pub struct Summary {
     /// Dips and blackouts of the interval; none where nobody looked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dips: Option<Vec<Dip>>,
+    /// When throughput was steady; none of runs in stages, of short ones, and where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyState>,
     /// Counters of database, system and client in the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<CountersSummary>,

@@ -118,6 +118,7 @@ pub(super) fn summarise<W: Workload>(
         allowed_errors: plan.allow_errors.map_or(0.0, Share::get),
         peaks: timeline.peaks(),
         dips: timeline.dips(maintenance, counters.as_ref()),
+        steady: timeline.steady(),
         counters,
         strangers: timeline.strangers(totals.interval_s),
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),

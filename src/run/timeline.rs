@@ -8,6 +8,7 @@ use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::strangers::{ForeignProcess, Strangers};
+use crate::measure::transient::{SteadyState, steady_state};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
@@ -76,6 +77,12 @@ impl Timeline {
     /// Highest throughput in the interval.
     pub(super) fn peaks(&self) -> Option<Peaks> {
         Peaks::of(self.completed.get(self.interval.clone()?)?)
+    }
+
+    /// When throughput was steady; none if the number of clients changed on purpose, or the run was short.
+    pub(super) fn steady(&self) -> Option<SteadyState> {
+        let interval = self.interval.clone().filter(|_| self.steps.is_empty())?;
+        steady_state(&self.completed, interval)
     }
 
     /// Dips and blackouts of the interval, and the checkpoints that they coincide with: those that were asked for, and

@@ -12,6 +12,7 @@ use assert_cmd::Command;
 use graymark::engine::server::postgres;
 use graymark::judge;
 use graymark::measure::maintenance::{Maintenance, MaintenanceKind};
+use graymark::measure::transient::SteadyState;
 use graymark::result::Procedures;
 use graymark::result::summary::*;
 use graymark::result::{Finding, Identity, Manifest, Via};
@@ -95,6 +96,7 @@ fn valid() -> Summary {
         }),
         ramp_up_s: 1_200.0,
         interval_s: 7_200.0,
+        steady: Some(SteadyState { from_s: 600.0, start_percent: None }),
         new_orders_per_minute: Some(2_500.0),
         transactions_per_second: 95.8,
         metric: "tpmC-gm".into(),
@@ -312,6 +314,14 @@ fn breaches() -> Vec<(Told, Change)> {
         ),
         (("5.5.2.1", "measurement interval"), change(|summary| summary.interrupted = true)),
         (
+            ("5.5.2.1", "throughput when measuring begins"),
+            change(|summary| summary.steady = Some(SteadyState { from_s: 1_500.0, start_percent: Some(94.9) })),
+        ),
+        (
+            ("5.5.2.1", "throughput when measuring begins"),
+            change(|summary| summary.steady = Some(SteadyState { from_s: 1_500.0, start_percent: Some(105.1) })),
+        ),
+        (
             ("5.5.2.1", "measurement interval"),
             change(|summary| {
                 (summary.interval_s, summary.ramp_up_s) = (7_199.0, 1_201.0);
@@ -436,6 +446,7 @@ fn at_the_limits_all_is_well() {
     summary.pacing.as_mut().unwrap().deferred_within_limit = 27_000;
     summary.constants.insert("c_last".into(), 165);
     summary.maintenance[2].start_s = 3_000.0;
+    summary.steady = Some(SteadyState { from_s: 1_500.0, start_percent: Some(95.1) });
     summary.connections = Connections { lost: 3, restored: 3, outages: vec![(10.0, 90.0)], ..Connections::default() };
     let verdict = judge::judge(&summary);
     let broken = of_state(&verdict, State::Broken);

@@ -6,13 +6,16 @@ use crate::result::summary::{Clause, Summary};
 
 /// The shortest measurement interval in seconds (clause 5.5.2.1).
 const SHORTEST_S: f64 = 7_200.0;
+/// By how much throughput may differ, in percent, before it was steady by the rule MSER-5: noise moves the point that
+/// the rule finds.
+const SETTLED: f64 = 5.0;
 /// Checkpoints in the interval, at least (clause 5.5.2.2).
 const CHECKPOINTS: usize = 4;
 /// From one checkpoint to the next, at most, in seconds (clause 5.5.2.2).
 const APART_S: f64 = 1_800.0;
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
-    let mut clauses = vec![unfinished(summary), length(summary)];
+    let mut clauses = vec![unfinished(summary), length(summary), steady(summary)];
     clauses.extend(checkpoints(summary));
     clauses
 }
@@ -32,6 +35,23 @@ fn length(summary: &Summary) -> Clause {
     let rule = Rule::new("5.5.2.1", "measurement interval", format!(">= {SHORTEST_S:.0} s"));
     let clause = rule.is(long, format!("{:.0} s", summary.interval_s));
     if summary.interrupted { noted(clause, "the run was interrupted") } else { clause }
+}
+
+/// Clause 5.5.2.1: the interval lies in a steady state.
+fn steady(summary: &Summary) -> Clause {
+    let limit = format!("steady throughput, or within {SETTLED:.0} % of it");
+    let rule = Rule::new("5.5.2.1", "throughput when measuring begins", limit);
+    let Some(steady) = &summary.steady else {
+        return rule.not_tested("the run was too short to tell, or its number of clients changed");
+    };
+    let from = format!("the run was steady from second {:.0} on (MSER-5)", steady.from_s);
+    match steady.start_percent {
+        None => noted(rule.is(true, "steady"), from),
+        Some(percent) => {
+            let settled = (percent - 100.0).abs() <= SETTLED;
+            noted(rule.is(settled, format!("{percent:.1} % of it")), format!("{from}: lengthen --ramp-up"))
+        }
+    }
 }
 
 /// Clause 5.5.2.2.
