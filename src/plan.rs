@@ -285,14 +285,6 @@ const LONGEST: u64 = 30 * 86_400;
 /// Seconds that an answer of the database may take when nothing else is asked for; in a run, beyond the interval's end.
 pub const TIMEOUT: u32 = 60;
 
-/// The database of a plan that names none: a file for each workload, as SQLite has one table of a name.
-pub fn default_db(workload: WorkloadName) -> &'static str {
-    match workload {
-        WorkloadName::Tpcc => "sqlite:graymark.db",
-        WorkloadName::DebitCredit => "sqlite:graymark-debitcredit.db",
-    }
-}
-
 impl Plan {
     /// Reads a plan from a TOML file.
     pub fn read(path: &Path) -> Result<Plan, Error> {
@@ -395,7 +387,7 @@ impl Plan {
 
     /// The database's URL.
     pub fn db(&self, workload: WorkloadName) -> DatabaseUrl {
-        self.db.clone().unwrap_or_else(|| default_db(workload).into())
+        self.db.clone().unwrap_or_else(|| workload.about().default_db.into())
     }
 
     /// Settings of a private server by name.

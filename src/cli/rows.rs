@@ -4,7 +4,8 @@ use std::io::{BufWriter, Write};
 
 use super::{Ended, RowsArgs, say};
 use crate::engine::Error;
-use crate::engine::registry::{Ported, WorkloadVisitor};
+use crate::engine::registry::WorkloadVisitor;
+use crate::engine::sql::SqlWorkload;
 use crate::run::population::{profile, within};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Population, Rows};
@@ -17,12 +18,12 @@ pub(super) fn rows(args: &RowsArgs) -> Result<Ended, Error> {
 impl WorkloadVisitor for &RowsArgs {
     type Output = Result<Ended, Error>;
 
-    fn visit<W: Ported>(self) -> Result<Ended, Error> {
+    fn visit<W: SqlWorkload>(self) -> Result<Ended, Error> {
         write::<W>(self)
     }
 }
 
-fn write<W: Ported>(args: &RowsArgs) -> Result<Ended, Error> {
+fn write<W: SqlWorkload>(args: &RowsArgs) -> Result<Ended, Error> {
     let Some(table) = W::TABLES.iter().position(|table| table.name == args.table) else {
         let names = W::TABLES.iter().map(|table| table.name).collect::<Vec<_>>().join(", ");
         return Err(Error::Usage(format!("there is no table `{}`; the tables are {names}", args.table)));

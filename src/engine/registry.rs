@@ -1,11 +1,14 @@
 //! The workloads and the engines there are: a workload by its name, an engine by the scheme of a URL.
 
-use serde::{Deserialize, Serialize};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokio::runtime::Runtime;
 
 use super::dialect::{DIALECTS, Wire};
 use super::guard::guarded;
-use super::simulated::{self, Simulated};
+use super::simulated::Simulated;
 use super::sql::SqlWorkload;
 use super::wire::mysql::Mysql;
 #[cfg(feature = "odbc")]
@@ -15,44 +18,88 @@ use super::wire::sqlite::{Sqlite, SqliteOptions};
 #[cfg(feature = "odbc")]
 use super::wire::virtuoso::Virtuoso;
 use super::{ConnectOptions, Error, Sessions};
-use crate::workload::debitcredit::DebitCredit;
-use crate::workload::tpcc::Tpcc;
-use crate::workload::{Workload, known};
-
-/// The workloads there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WorkloadName {
-    /// TPC-C
-    #[default]
-    Tpcc,
-    /// DebitCredit as Gray and Levine ran it, and as TPC-A and TPC-B
-    #[value(name = "debitcredit")]
-    DebitCredit,
-}
+use crate::workload::Workload;
+use crate::workload::about::About;
+use crate::workload::known::{self, workloads};
 
 /// Does something with a workload of any kind.
 pub trait WorkloadVisitor {
     /// What comes of it.
     type Output;
     /// Does it.
-    fn visit<W: Ported>(self) -> Self::Output;
+    fn visit<W: SqlWorkload>(self) -> Self::Output;
 }
 
-impl WorkloadName {
-    /// Hands the workload of this name to `visitor`.
-    pub fn visit<V: WorkloadVisitor>(self, visitor: V) -> V::Output {
-        match self {
-            WorkloadName::Tpcc => visitor.visit::<Tpcc>(),
-            WorkloadName::DebitCredit => visitor.visit::<DebitCredit>(),
+/// Makes the names of the workloads from their list.
+macro_rules! names {
+    ($($(#[$of:meta])* $name:ident = $workload:ty,)*) => {
+        /// The name of a workload.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum WorkloadName {
+            #[default]
+            $(
+                $(#[$of])*
+                #[allow(missing_docs, reason = "a name in a list")]
+                $name,
+            )*
         }
+
+        impl WorkloadName {
+            /// All of them.
+            const ALL: &'static [WorkloadName] = &[$($(#[$of])* WorkloadName::$name),*];
+
+            /// Hands the workload of this name to `visitor`.
+            pub fn visit<V: WorkloadVisitor>(self, visitor: V) -> V::Output {
+                match self {
+                    $($(#[$of])* WorkloadName::$name => visitor.visit::<$workload>(),)*
+                }
+            }
+        }
+    };
+}
+workloads!(names);
+
+impl WorkloadName {
+    /// What is told of it.
+    pub fn about(self) -> &'static About {
+        struct Tell;
+        impl WorkloadVisitor for Tell {
+            type Output = &'static About;
+
+            fn visit<W: SqlWorkload>(self) -> &'static About {
+                W::ABOUT
+            }
+        }
+        self.visit(Tell)
     }
 }
 
-/// A workload that every engine can run, as far as its SQL is there.
-pub trait Ported: SqlWorkload + simulated::Simulate {}
+impl ValueEnum for WorkloadName {
+    fn value_variants<'a>() -> &'a [WorkloadName] {
+        WorkloadName::ALL
+    }
 
-impl<W: SqlWorkload + simulated::Simulate> Ported for W {}
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.about().name).help(self.about().help))
+    }
+}
+
+impl Serialize for WorkloadName {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.about().name)
+    }
+}
+
+impl<'de> Deserialize<'de> for WorkloadName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<WorkloadName, D::Error> {
+        let text = String::deserialize(from)?;
+        let found = WorkloadName::ALL.iter().find(|name| name.about().name == text);
+        found.copied().ok_or_else(|| {
+            let names: Vec<&str> = known::all().iter().map(|about| about.name).collect();
+            D::Error::custom(format!("there is no workload `{text}`: give {}", names.join(" or ")))
+        })
+    }
+}
 
 /// What holds an engine of any kind.
 pub trait AnyEngine<W: Workload>: Sized {
@@ -76,7 +123,7 @@ struct Entry<A> {
 }
 
 /// The engines there are.
-fn engines<W: Ported, A: AnyEngine<W>>() -> [Entry<A>; 6] {
+fn engines<W: SqlWorkload, A: AnyEngine<W>>() -> [Entry<A>; 6] {
     [
         Entry {
             schemes: &["sqlite"],
@@ -113,17 +160,17 @@ fn engines<W: Ported, A: AnyEngine<W>>() -> [Entry<A>; 6] {
 }
 
 #[cfg(feature = "odbc")]
-fn odbc<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+fn odbc<W: SqlWorkload, A: AnyEngine<W>>() -> Open<A> {
     |_, options| Odbc::open(options).map(A::of)
 }
 
 #[cfg(feature = "odbc")]
-fn virtuoso<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+fn virtuoso<W: SqlWorkload, A: AnyEngine<W>>() -> Open<A> {
     |_, options| Virtuoso::open(options).map(A::of)
 }
 
 #[cfg(not(feature = "odbc"))]
-fn odbc<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+fn odbc<W: SqlWorkload, A: AnyEngine<W>>() -> Open<A> {
     |_, _| {
         let why = "this build has no ODBC: build it with cargo build --release --features odbc";
         Err(Error::Usage(why.to_owned()))
@@ -131,7 +178,7 @@ fn odbc<W: Ported, A: AnyEngine<W>>() -> Open<A> {
 }
 
 #[cfg(not(feature = "odbc"))]
-fn virtuoso<W: Ported, A: AnyEngine<W>>() -> Open<A> {
+fn virtuoso<W: SqlWorkload, A: AnyEngine<W>>() -> Open<A> {
     |_, _| {
         let why =
             "this build has no ODBC, which Virtuoso needs: build Graymark with `cargo build --release --features odbc`";
@@ -143,7 +190,7 @@ fn virtuoso<W: Ported, A: AnyEngine<W>>() -> Open<A> {
 ///
 /// # Errors
 /// If the URL names no engine, or one that does not run the workload, or if the database cannot be opened.
-pub fn open<W: Ported, A: AnyEngine<W>>(runtime: &Runtime, options: ConnectOptions) -> Result<A, Error> {
+pub fn open<W: SqlWorkload, A: AnyEngine<W>>(runtime: &Runtime, options: ConnectOptions) -> Result<A, Error> {
     tracing::info!(workload = W::NAME, url = %options.url, "opening the database");
     let engines = engines::<W, A>();
     let scheme = options.url.scheme();
@@ -169,7 +216,7 @@ fn runs(wire: Wire, workload: &str) -> bool {
 
 fn does_not_run(wire: Wire, workload: &str) -> Error {
     let of = DIALECTS.iter().find(|dialect| dialect.wire == wire).map_or("it", |dialect| dialect.of);
-    let others: Vec<&str> = known::names().filter(|name| runs(wire, name)).collect();
+    let others: Vec<&str> = known::all().iter().map(|about| about.name).filter(|name| runs(wire, name)).collect();
     let others = others.join(" or ");
     Error::Usage(format!("{workload} does not run on {of}: give another --db, or the workload {others}"))
 }

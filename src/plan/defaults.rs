@@ -1,12 +1,15 @@
 //! What each command takes where neither its user nor the database says otherwise. These values stand here alone: runs
 //! take them from here, and so does `--help`.
 
-use super::{Check, Pace, Plan, TIMEOUT, default_db};
-use crate::engine::registry::WorkloadName;
+use clap::ValueEnum as _;
+
+use super::{Check, Pace, Plan, TIMEOUT};
+use crate::engine::registry::{WorkloadName, WorkloadVisitor};
+use crate::engine::sql::SqlWorkload;
 use crate::result::Isolation;
-use crate::workload::debitcredit::DebitCredit;
-use crate::workload::tpcc::Tpcc;
-use crate::workload::{Users, Workload};
+use crate::workload::Users;
+use crate::workload::about::About;
+use crate::workload::known;
 
 /// Whether the runs of a command have keying and think times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,10 +135,13 @@ impl Defaults {
         };
         Some(match option {
             "db" => match self.purpose {
-                Purpose::Sweep | Purpose::Grid => default_db(WorkloadName::Tpcc).to_owned(),
+                Purpose::Sweep | Purpose::Grid => WorkloadName::default().about().default_db.to_owned(),
                 _ => {
-                    let [tpcc, other] = [WorkloadName::Tpcc, WorkloadName::DebitCredit].map(default_db);
-                    format!("{tpcc}; debitcredit: {other}")
+                    let of = |about: &&About| match about.name == WorkloadName::default().about().name {
+                        true => about.default_db.to_owned(),
+                        false => format!("{}: {}", about.name, about.default_db),
+                    };
+                    known::all().iter().map(of).collect::<Vec<_>>().join("; ")
                 }
             },
             "scale" => match self.purpose {
@@ -201,11 +207,16 @@ impl Defaults {
 
 /// Profiles whose runs have the standard's pace by default.
 fn usual_pace() -> Vec<&'static str> {
-    fn of<W: Workload>() -> impl Iterator<Item = &'static str> {
-        let usual = |(number, name): (usize, &&'static str)| (W::users(number) == Users::Usual).then_some(*name);
-        W::PROFILES.iter().enumerate().filter_map(usual)
+    struct Usual;
+    impl WorkloadVisitor for Usual {
+        type Output = Vec<&'static str>;
+
+        fn visit<W: SqlWorkload>(self) -> Vec<&'static str> {
+            let usual = |(number, name): (usize, &&'static str)| (W::users(number) == Users::Usual).then_some(*name);
+            W::PROFILES.iter().enumerate().filter_map(usual).collect()
+        }
     }
-    of::<Tpcc>().chain(of::<DebitCredit>()).collect()
+    WorkloadName::value_variants().iter().flat_map(|name| name.visit(Usual)).collect()
 }
 
 /// A time as it is given on the command line.

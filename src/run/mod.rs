@@ -28,6 +28,8 @@ mod stages;
 mod steady;
 mod steps;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod timeline;
 mod warm;
 

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 use crate::drive::LoadTarget;
-use crate::engine::registry::{self, Ported, WorkloadName, WorkloadVisitor};
+use crate::engine::registry::{self, WorkloadName, WorkloadVisitor};
+use crate::engine::sql::SqlWorkload;
 use crate::engine::{ConnectOptions, Error, server};
 use crate::plan::{ISOLATION, Plan};
 use crate::workload::Workload;
@@ -59,7 +60,7 @@ struct Open<V> {
 impl<V: Visitor> WorkloadVisitor for Open<V> {
     type Output = Result<V::Output, Error>;
 
-    fn visit<W: Ported>(self) -> Self::Output {
+    fn visit<W: SqlWorkload>(self) -> Self::Output {
         let runtime = runtime()?;
         let engine: Arc<dyn LoadTarget<W>> = registry::open(&runtime, self.options)?;
         let done = self.visitor.visit(&runtime, Arc::clone(&engine));

@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 use super::population;
 use crate::drive::{Load, Schedule, Stages};
 use crate::engine::Error;
-use crate::engine::registry::{Ported, WorkloadVisitor};
+use crate::engine::registry::WorkloadVisitor;
+use crate::engine::sql::SqlWorkload;
 use crate::plan::{CHECKPOINT_PACED, Defaults, Factor, Pace, Plan, RECONNECT_FOR, SCALE, TIMEOUT};
 use crate::result::Manifest;
 use crate::workload::{Users, Workload};
@@ -58,7 +59,7 @@ pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u3
     impl WorkloadVisitor for Preview<'_> {
         type Output = Result<Plan, Error>;
 
-        fn visit<W: Ported>(self) -> Result<Plan, Error> {
+        fn visit<W: SqlWorkload>(self) -> Result<Plan, Error> {
             let Preview(plan, defaults, terminal) = self;
             let profile = profile::<W>(&plan, None)?;
             population::within::<W>(plan.scale.unwrap_or(SCALE), profile)?;

@@ -7,6 +7,10 @@ pub struct About {
     pub name: &'static str,
     /// Its name among people.
     pub title: &'static str,
+    /// What `--help` says of it.
+    pub help: &'static str,
+    /// The database of a plan that names none: a file for each workload, as SQLite has one table of a name.
+    pub default_db: &'static str,
     /// What the scale counts, one and many.
     pub unit: (&'static str, &'static str),
     /// The most that the keying and think times allow, which the efficiency is a share of.

@@ -3,6 +3,8 @@
 //! Nothing in here does I/O, knows an engine or needs an async runtime.
 
 pub mod about;
+#[cfg(test)]
+pub(crate) mod counter;
 pub mod debitcredit;
 pub(crate) mod known;
 pub(crate) mod lasting;
@@ -13,6 +15,7 @@ pub mod value;
 
 use std::collections::BTreeMap;
 
+use about::About;
 use lasting::Lasting;
 use trace::{Footprint, Trace};
 use value::{RowSink, Timestamp, Value};
@@ -148,6 +151,8 @@ pub enum Headline {
 pub trait Workload: Clone + Send + Sync + 'static {
     /// Its name on the command line, and the name of its schema in the database.
     const NAME: &'static str;
+    /// What is told of it.
+    const ABOUT: &'static About;
     /// Names of the transaction types, snake case, in the standard's order.
     const TRANSACTIONS: &'static [&'static str];
     /// Its variants by name, the usual one first. One that shapes the population is kept with it, in its parameters.
@@ -236,6 +241,9 @@ pub trait Workload: Clone + Send + Sync + 'static {
     fn contradiction(_input: &Self::Input, _output: &Self::Output) -> Option<&'static str> {
         None
     }
+    /// The answer that a database would have given, as far as counting is concerned; an error if the input cannot be
+    /// read.
+    fn simulated(input: &Self::Input) -> Result<Self::Output, String>;
     /// Whether the transaction committed or had to roll back.
     fn outcome(output: &Self::Output) -> Outcome;
     /// What the user sees: with the input keyed in, or with the answer.

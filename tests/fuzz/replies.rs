@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use graymark::engine::guard::guarded;
-use graymark::engine::registry::{AnyEngine, Ported, WorkloadName, WorkloadVisitor, open};
+use graymark::engine::registry::{AnyEngine, WorkloadName, WorkloadVisitor, open};
+use graymark::engine::sql::SqlWorkload;
 use graymark::engine::{ConnectOptions, Error, Failure, Session, Sessions};
 use graymark::measure::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, Via};
@@ -226,7 +227,7 @@ struct Ask<'a> {
 impl WorkloadVisitor for Ask<'_> {
     type Output = Result<(), Error>;
 
-    fn visit<W: Ported>(self) -> Result<(), Error> {
+    fn visit<W: SqlWorkload>(self) -> Result<(), Error> {
         let Asked(ask) = open::<W, Asked>(self.runtime, self.options)?;
         ask(self.runtime, self.what)
     }

@@ -1,5 +1,7 @@
 //! What SQL engines share: transactions written once over a small statement interface, with dialects as data.
 
+#[cfg(test)]
+mod counter;
 pub mod debitcredit;
 pub mod lookup;
 pub mod restore;

@@ -35,17 +35,17 @@ pub struct Terminals {
 #[derive(Clone, Copy, Debug)]
 pub struct DebitCredit;
 
-/// What is told of it.
-pub static ABOUT: About = About {
-    name: DebitCredit::NAME,
-    title: "DebitCredit",
-    unit: DebitCredit::SCALE_UNIT,
-    most: || "transaction a second and branch that ten terminals with an entry every 10 s make".to_owned(),
-    accounts: true,
-};
-
 impl Workload for DebitCredit {
     const NAME: &'static str = "debitcredit";
+    const ABOUT: &'static About = &About {
+        name: DebitCredit::NAME,
+        title: "DebitCredit",
+        help: "DebitCredit as Gray and Levine ran it, and as TPC-A and TPC-B",
+        default_db: "sqlite:graymark-debitcredit.db",
+        unit: DebitCredit::SCALE_UNIT,
+        most: || "transaction a second and branch that ten terminals with an entry every 10 s make".to_owned(),
+        accounts: true,
+    };
     const TRANSACTIONS: &'static [&'static str] = &["debit_credit"];
     const PROFILES: &'static [&'static str] = &NAMES;
     const TABLES: &'static [Table] = &schema::TABLES;
@@ -146,6 +146,11 @@ impl Workload for DebitCredit {
             "Branch {:>6}   Teller {:>10}   Account {:>10}   Amount {:>9}   Balance {balance:>15}",
             transfer.branch, transfer.teller, transfer.account, transfer.amount
         )
+    }
+
+    fn simulated(input: &Input) -> Result<Output, String> {
+        let transfer = input.transfer()?;
+        Ok(Output::of(input, &transfer, transfer.amount))
     }
 
     fn count(_: &Output, effects: &mut [u64]) {

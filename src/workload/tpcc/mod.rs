@@ -8,6 +8,7 @@ pub mod population;
 pub(crate) mod random;
 pub mod schema;
 pub mod screen;
+mod simulated;
 pub(crate) mod terminal;
 mod text;
 pub(crate) mod timing;
@@ -66,17 +67,17 @@ pub struct Terminals {
 #[derive(Clone, Copy, Debug)]
 pub struct Tpcc;
 
-/// What is told of it.
-pub static ABOUT: About = About {
-    name: Tpcc::NAME,
-    title: "TPC-C",
-    unit: Tpcc::SCALE_UNIT,
-    most: || format!("{} New-Orders a minute and warehouse that the pace allows", Tpcc::CEILING),
-    accounts: false,
-};
-
 impl Workload for Tpcc {
     const NAME: &'static str = "tpcc";
+    const ABOUT: &'static About = &About {
+        name: Tpcc::NAME,
+        title: "TPC-C",
+        help: "TPC-C",
+        default_db: "sqlite:graymark.db",
+        unit: Tpcc::SCALE_UNIT,
+        most: || format!("{} New-Orders a minute and warehouse that the pace allows", Tpcc::CEILING),
+        accounts: false,
+    };
     const TRANSACTIONS: &'static [&'static str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
     const PROFILES: &'static [&'static str] = &[STANDARD, VIRTUOSO];
     const TABLES: &'static [Table] = &schema::TABLES;
@@ -212,6 +213,10 @@ impl Workload for Tpcc {
     fn screen(input: &Self::Input, output: Option<&Self::Output>) -> String {
         let answered = output.and_then(|output| screen::Screen::answered(input, output));
         answered.unwrap_or_else(|| screen::Screen::keyed(input)).to_string()
+    }
+
+    fn simulated(input: &input::Input) -> Result<output::Output, String> {
+        Ok(simulated::answer(input))
     }
 
     fn count(output: &Self::Output, effects: &mut [u64]) {

@@ -1,9 +1,6 @@
 //! No database at all: transactions that take a given time and do nothing. It drives everything else of Graymark, and
 //! so shows what the driver itself costs and how honest its clock is.
 
-mod debitcredit;
-mod tpcc;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,14 +93,8 @@ impl Simulated {
     }
 }
 
-/// Makes the answer that a database would have given, as far as counting is concerned.
-pub trait Simulate: Workload {
-    /// An output that fits the input; a failure if the input cannot be read.
-    fn answer(input: &Self::Input) -> Result<Self::Output, Failure>;
-}
-
 #[async_trait(?Send)]
-impl<W: Simulate> Engine<W> for Simulated {
+impl<W: Workload> Engine<W> for Simulated {
     fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -203,7 +194,7 @@ impl<W: Simulate> Engine<W> for Simulated {
     }
 }
 
-impl<W: Simulate> Sessions<W> for Simulated {
+impl<W: Workload> Sessions<W> for Simulated {
     type Session = Idle<W>;
 
     async fn open_session(&self) -> Result<Idle<W>, Error> {
@@ -247,7 +238,7 @@ impl<W> Idle<W> {
     }
 }
 
-impl<W: Simulate> Session<W> for Idle<W> {
+impl<W: Workload> Session<W> for Idle<W> {
     async fn execute(&mut self, input: &W::Input) -> Result<W::Output, Failure> {
         if let Some(left) = self.stalled() {
             tokio::time::sleep(left).await;
@@ -258,7 +249,7 @@ impl<W: Simulate> Session<W> for Idle<W> {
         } else {
             tokio::task::yield_now().await;
         }
-        let output = W::answer(input)?;
+        let output = W::simulated(input).map_err(Failure::Invalid)?;
         self.scratch.fill(0);
         W::count(&output, &mut self.scratch);
         for (sum, count) in self.effects.iter().zip(&self.scratch).filter(|(_, count)| **count > 0) {

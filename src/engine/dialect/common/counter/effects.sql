@@ -1,0 +1,2 @@
+-- name: effects
+SELECT count(*) AS steps FROM step;
