@@ -1,6 +1,7 @@
 //! Graymark puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would
 //! make it faster.
 
+pub mod acid;
 pub mod cli;
 pub mod drive;
 pub mod engine;

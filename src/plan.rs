@@ -17,7 +17,7 @@ use crate::engine::registry::WorkloadName;
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
 use defaults::STAGE_SECONDS;
-pub use defaults::{CHECKPOINT_PACED, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
+pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use error::Error;
 pub use mix::Mix;
 pub use share::Share;

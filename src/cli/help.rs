@@ -7,11 +7,12 @@ use crate::plan::Defaults;
 
 /// Commands whose defaults are told: where they stand below `graymark`, and what they take. A command whose defaults
 /// depend on an option has one entry for each of its values.
-const COMMANDS: [(&[&str], &str, Defaults); 12] = [
+const COMMANDS: [(&[&str], &str, Defaults); 13] = [
     (&["bench"], "", Defaults::BENCH),
     (&["run"], "", Defaults::RUN),
     (&["load"], "", Defaults::NO_RUN),
     (&["check"], "", Defaults::NO_RUN),
+    (&["acid"], "", Defaults::ACID),
     (&["restore"], "", Defaults::NO_RUN),
     (&["scan"], "", Defaults::NO_RUN),
     (&["drop"], "", Defaults::NO_RUN),

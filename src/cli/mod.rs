@@ -5,6 +5,7 @@
 #[macro_use]
 mod say;
 
+mod acid;
 mod args;
 mod bench;
 mod check;
@@ -35,7 +36,7 @@ use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
-use args::{Database, Group, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Stages, Steady, Timeout};
+use args::{Database, Group, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages, Steady, Timeout};
 use dry_run::DryRun;
 pub use help::command;
 
@@ -85,6 +86,11 @@ enum Command {
         after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
     )]
     Run(RunArgs),
+    /// Test atomicity, consistency, isolation and durability (clause 3), and say by what the database keeps them
+    #[command(
+        after_help = "Examples:\n  graymark acid tpcc --db postgres:local -w 2 --all-levels\n  graymark acid tpcc --db postgres://me@dbhost/bench --isolation serializable --json"
+    )]
+    Acid(AcidArgs),
     /// Repeat a run with one setting varied, and show its effect
     Sweep(sweep::SweepArgs),
     /// Predict the performance of other hardware or scales, from measured points or by simulation
@@ -137,6 +143,10 @@ struct RunArgs {
     /// Exit with 1 if others took more than 10 % of the machine's CPU or of the device's time, or if that is not known
     #[arg(long)]
     require_quiet: bool,
+    /// Take clauses 3.2 to 3.5 of the verdict from a record of graymark acid; may be given several times: the newest that
+    /// fits the run counts
+    #[arg(long, value_name = "RECORD")]
+    acid: Vec<PathBuf>,
     /// Calculate the price of the result from a price file (TOML: see docs/report.md)
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,
@@ -214,6 +224,39 @@ struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
+struct AcidArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-acid-ENGINE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print what was found as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    /// Test every isolation level that the database has, and print them side by side
+    #[arg(long)]
+    all_levels: bool,
+    /// Speak the named statements of a file instead of the workload's of the same names, to see whether isolation would
+    /// still hold
+    #[arg(long, value_name = "FILE")]
+    statements: Option<PathBuf>,
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    scale: Scale,
+    #[command(flatten)]
+    sessions: Sessions,
+    #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
+    timeout: Timeout,
+}
+
+#[derive(Debug, Args)]
 struct RestoreArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
@@ -263,6 +306,9 @@ struct ReportArgs {
     /// Directory of the record; with --table, any number of them
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
+    /// Take clauses 3.2 to 3.5 of the verdict from a record of graymark acid, replacing any earlier one
+    #[arg(long, value_name = "RECORD", conflicts_with = "table")]
+    acid: Vec<PathBuf>,
     /// Print a table with a row for each record instead of writing reports
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "price")]
     table: Option<TableFormat>,
@@ -362,6 +408,7 @@ pub fn main() -> ExitCode {
         Command::Load(args) => load::load(args),
         Command::Check(args) => check::check(args),
         Command::Run(args) => run::run(args),
+        Command::Acid(args) => acid::acid(args),
         Command::Sweep(args) => sweep::sweep(args),
         Command::Predict(args) => predict::predict(args),
         Command::Compare(args) => compare::compare(&args),

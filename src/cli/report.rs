@@ -1,10 +1,12 @@
 //! `graymark report`: writes the report of a record again and prints its summary, or sets records side by side.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Ended, ReportArgs, TableFormat, say};
 use crate::engine::Error;
-use crate::record::Record;
+use crate::judge;
+use crate::record::acid::proof;
+use crate::record::{self, Record};
 use crate::report::systems::{self, Row};
 use crate::report::{self, model::ReportModel};
 use crate::run::PriceFile;
@@ -22,8 +24,19 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     if let Some(file) = &args.price {
         PriceFile::read(file)?.add_to(directory)?;
     }
+    if !args.acid.is_empty() {
+        add_tests(&args.acid, directory)?;
+    }
     let paths = report::write(directory)?;
     let record = Record::open(directory)?;
+    if let (None, Some(acid)) = (&record.summary, &record.acid) {
+        if args.json {
+            answer!("{}", serde_json::json!(acid));
+        } else {
+            say::report(report::acid::text(acid).trim_end());
+        }
+        return Ok(Ended::Held);
+    }
     if args.json {
         let Some(summary) = &record.summary else {
             return Err(Error::Usage(format!(
@@ -37,6 +50,17 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         say::report(text.trim_end());
     }
     Ok(Ended::Held)
+}
+
+/// Puts what tests of the database's ACID properties say into a record of a run.
+fn add_tests(tests: &[PathBuf], directory: &Path) -> Result<(), Error> {
+    let proofs = tests.iter().map(|tests| proof(tests)).collect::<Result<Vec<_>, _>>()?;
+    let Some(mut summary) = Record::open(directory)?.summary else {
+        let shown = directory.display();
+        return Err(Error::Usage(format!("{shown} has no summary: its run did not come to an end")));
+    };
+    judge::acid::add(&proofs, &mut summary);
+    Ok(record::acid::put(directory, &summary)?)
 }
 
 fn table(args: &ReportArgs, format: TableFormat) -> Result<Ended, Error> {

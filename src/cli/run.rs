@@ -11,6 +11,7 @@ use crate::engine::Error;
 use crate::judge;
 use crate::plan::{Defaults, Plan};
 use crate::record::Record;
+use crate::record::acid::proof;
 use crate::report::model::ReportModel;
 use crate::report::{alarms, text};
 use crate::run::{Outcome, PriceFile, Run};
@@ -37,10 +38,12 @@ pub(super) fn execute(
     let plan = Plan { workload: args.workload.or(plan.workload), ..plan };
     if args.dry_run {
         args.price.as_deref().map(PriceFile::read).transpose()?;
+        args.acid.iter().try_for_each(|record| proof(record).map(drop))?;
         let path = |path: Option<&PathBuf>| path.map(|path| format!("{:?}", path.display().to_string()));
         let more = typed(&[
             ("out", path(args.out.as_ref())),
             ("price", path(args.price.as_ref())),
+            ("acid", path(args.acid.first())),
             switch("require_valid", args.require_valid),
             switch("require_quiet", args.require_quiet),
             ("show_terminal", args.show_terminal.map(|(unit, terminal)| format!("{unit}.{terminal}"))),
@@ -55,6 +58,7 @@ pub(super) fn execute(
     if let Some(price) = args.price {
         run = run.price(PriceFile::read(&price)?);
     }
+    run = run.acid(args.acid.iter().map(|record| proof(record)).collect::<Result<_, _>>()?);
     if let Some((unit, terminal)) = args.show_terminal {
         run = run.terminal(unit, terminal);
     }

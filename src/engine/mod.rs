@@ -32,11 +32,13 @@ pub use options::ConnectOptions;
 
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
-use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via};
+use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
+use dialect::Dialect;
 use seed::Reading;
+use sql::{AnyConnection, Command};
 
 /// What a database holds of a workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,6 +223,19 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// Ends at once what it started and what would otherwise stay behind: it is not going to be dropped, for a call
     /// hangs.
     fn abandon(&self) {}
+    /// The dialect that its sessions speak; none if nobody can lead them through a transaction step by step.
+    fn dialect(&self) -> Option<&'static Dialect> {
+        None
+    }
+    /// Opens a connection in the workload's place that knows `commands` by their numbers, at a level of isolation; none
+    /// where [`Engine::dialect`] is none.
+    async fn open_connection(
+        &self,
+        _commands: &[Option<Command>],
+        _isolation: Isolation,
+    ) -> Result<Option<AnyConnection>, Error> {
+        Ok(None)
+    }
 }
 
 /// An engine's sessions. They execute transactions, and so are of a type of their own for each engine.

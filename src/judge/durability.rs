@@ -1,7 +1,8 @@
 //! Does a commit wait for the disk (clause 3.5)? By what the settings of the run's sessions say, engine by engine.
 //!
 //! Settings can show that it does not. That it does they cannot show: disks and controllers may keep in memory what
-//! they call written, and only a loss of power tells. So the rule is broken or not tested, and never held.
+//! they call written, and only a loss of power tells. So by settings alone the rule is broken or not tested; it holds
+//! where tests of the same database say so.
 
 use super::{Rule, noted};
 use crate::result::Environment;
@@ -16,6 +17,9 @@ struct Said {
     /// Why commits may be lost, a reason each.
     risks: Vec<String>,
 }
+
+/// The clause.
+pub(super) const ID: &str = "3.5";
 
 /// File systems that are in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
@@ -50,10 +54,17 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
     let class = durability.class.name();
     match durability.class.known() {
         Some(DurabilityClass::MayLoseCommits) => noted(rule.is(false, class), durability.risks.join("; ")),
-        Some(DurabilityClass::WaitsForTheDisk) => noted(
-            rule.stands(State::NotTested, class),
-            "so its settings say; only a test that cuts the power shows what the disk keeps",
-        ),
+        Some(DurabilityClass::WaitsForTheDisk) => match super::acid::tested(id, summary) {
+            Ok((clause, proof)) => {
+                let state = clause.state.known().copied().unwrap_or(State::NotTested);
+                let note = if clause.note.is_empty() { String::new() } else { format!("{}; ", clause.note) };
+                noted(rule.stands(state, format!("{class}; {}", clause.value)), format!("{note}tests: {}", proof.record))
+            }
+            Err(_) => noted(
+                rule.stands(State::NotTested, class),
+                "so its settings say; only a test that cuts the power shows what the disk keeps",
+            ),
+        },
         Some(DurabilityClass::NotKnown) => {
             noted(rule.stands(State::NotTested, class), "Graymark does not know this database's settings")
         }

@@ -11,6 +11,7 @@
 //!   that is at most two standard errors too small is taken for met, and the note says so.
 //! - **Valid is only what was shown:** a rule that was not tested forbids `valid` as a broken one does.
 
+pub(crate) mod acid;
 mod debitcredit;
 pub(crate) mod durability;
 pub mod incidents;
@@ -41,17 +42,27 @@ struct Standard {
     steady: &'static str,
     /// The clause of commits that were acknowledged.
     acknowledged: &'static str,
+    /// What only tests of their own show.
+    shown: &'static [acid::Shown],
 }
 
 /// The standards that there are.
 static STANDARDS: [Standard; 2] = [
-    Standard { workload: Tpcc::NAME, limits: &LIMITS, rules: tpcc::rules, steady: "5.5.1.2", acknowledged: "3.5.3" },
+    Standard {
+        workload: Tpcc::NAME,
+        limits: &LIMITS,
+        rules: tpcc::rules,
+        steady: "5.5.1.2",
+        acknowledged: "3.5.3",
+        shown: &tpcc::SHOWN,
+    },
     Standard {
         workload: DebitCredit::NAME,
         limits: &debitcredit::LIMITS,
         rules: debitcredit::rules,
         steady: "steady",
         acknowledged: "acknowledged",
+        shown: &[],
     },
 ];
 
@@ -80,6 +91,7 @@ pub(crate) fn limits(workload: &str) -> &'static [Limits] {
 pub fn judge(summary: &Summary) -> Verdict {
     let standard = standard(&summary.workload);
     let mut clauses = (standard.rules)(summary);
+    clauses.extend(acid::rules(standard.shown, summary));
     clauses.extend(durability::acknowledged(standard.acknowledged, summary));
     clauses.extend(procedures(summary));
     clauses.extend(staged(summary, standard.steady));

@@ -35,6 +35,8 @@ pub enum Purpose {
     Grid,
     /// It runs nothing.
     NoRun,
+    /// It tests ACID properties, and loads what is absent.
+    Acid,
 }
 
 /// The defaults of a command. Times are in seconds.
@@ -60,6 +62,8 @@ pub struct Defaults {
 
 /// Warehouses or branches to be loaded.
 pub const SCALE: u32 = 1;
+/// The same for tests of ACID properties, some of which need a second one.
+pub const ACID_SCALE: u32 = 2;
 /// Time before the interval with a pace, in seconds.
 pub const RAMP_UP_PACED: u32 = 60;
 /// From one checkpoint to the next with a pace, in seconds.
@@ -89,6 +93,8 @@ impl Defaults {
     pub const BENCH: Defaults = Defaults { purpose: Purpose::LoadAndRun, check: Check::Both, ..Defaults::RUN };
     /// Of commands that run nothing.
     pub const NO_RUN: Defaults = Defaults { purpose: Purpose::NoRun, ..Defaults::RUN };
+    /// Of `graymark acid`.
+    pub const ACID: Defaults = Defaults { purpose: Purpose::Acid, ..Defaults::RUN };
     /// Of `graymark sweep load`. Clause 5.6.2 asks for 20 minutes.
     pub const SWEEP_LOAD: Defaults = Defaults { duration: 20 * 60, ..Defaults::SWEEP_WAREHOUSES };
     /// Of `graymark sweep warehouses`.
@@ -147,6 +153,7 @@ impl Defaults {
             "scale" => match self.purpose {
                 Purpose::Run => "what is loaded".to_owned(),
                 Purpose::Grid => SCALE.to_string(),
+                Purpose::Acid => format!("what is loaded, else {ACID_SCALE}"),
                 _ => format!("what is loaded, else {SCALE}"),
             },
             "profile" => "what is loaded, else the first".to_owned(),
@@ -179,7 +186,7 @@ impl Defaults {
             "vacuums" => "no limit".to_owned(),
             "steady" if self.steady == 0 => "off".to_owned(),
             "steady" => time(self.steady),
-            "timeout" if self.purpose == Purpose::NoRun => "no limit while the server answers".to_owned(),
+            "timeout" if matches!(self.purpose, Purpose::NoRun | Purpose::Acid) => "no limit while the server answers".to_owned(),
             "timeout" => {
                 format!("{} for transactions; no limit for other answers while the server answers", time(TIMEOUT))
             }

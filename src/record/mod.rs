@@ -13,14 +13,17 @@
 //! | `events.jsonl` | [`Event`](crate::result::Event)s: phases, lost and restored sessions, failures |
 //! | `price.toml` | the price file that the result was priced with, if any |
 //! | `summary.json` | see [`Summary`](crate::result::Summary) |
+//! | `acid.json`, `transcript.txt` | what `graymark acid` found: [`Acid`](crate::result::acid::Acid), and its tests step by step |
 //! | `report.txt`, `report.html` | made from the above |
 
+pub(crate) mod acid;
 mod appender;
 mod counters;
 pub mod deliveries;
 pub(crate) mod environment;
 pub(crate) mod price;
 pub mod reader;
+mod summary;
 pub(crate) mod writer;
 
 #[cfg(test)]
@@ -43,6 +46,12 @@ pub enum Error {
         .directory.display(), file::HEADER
     )]
     NoRecord {
+        /// Where it was looked for.
+        directory: PathBuf,
+    },
+    /// The record is not of ACID tests.
+    #[error("{} is not a record of graymark acid: it holds no {}", .directory.display(), file::ACID)]
+    NoAcid {
         /// Where it was looked for.
         directory: PathBuf,
     },

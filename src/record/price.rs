@@ -1,15 +1,8 @@
-//! Prices a record that is there already. Nothing that was measured changes: all but the price stays as it is written,
-//! to the letter.
+//! Prices a record that is there already. Nothing that was measured changes.
 
-use std::fmt;
-use std::fs;
 use std::path::Path;
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::{RawValue, to_raw_value};
-
-use crate::record::{Error, writer};
+use crate::record::{Error, summary, writer};
 use crate::result::format::file;
 use crate::result::summary::PriceSummary;
 
@@ -21,53 +14,15 @@ const KEY: &str = "price";
 /// # Errors
 /// If the record has no summary, or cannot be written.
 pub(crate) fn put(directory: &Path, list: &str, price: &PriceSummary) -> Result<(), Error> {
-    let path = directory.join(file::SUMMARY);
-    let text = fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
-    let Keys(mut keys) = serde_json::from_str(&text).map_err(|error| Error::damaged(path.clone(), error))?;
-    let value = to_raw_value(price).map_err(|error| Error::encode(path.clone(), error))?;
-    match keys.iter_mut().find(|(key, _)| key == KEY) {
-        Some((_, old)) => *old = value,
-        None => keys.push((KEY.to_owned(), value)),
-    }
-    let mut text = serde_json::to_string_pretty(&Keys(keys)).map_err(|error| Error::encode(path, error))?;
-    text.push('\n');
+    let summary = summary::with(directory, KEY, price)?;
     writer::put(directory, file::PRICE, list.as_bytes())?;
-    writer::put(directory, file::SUMMARY, text.as_bytes())
-}
-
-/// A JSON object as it is written: its keys in order, their values as text.
-struct Keys(Vec<(String, Box<RawValue>)>);
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Keys, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
-            type Value = Keys;
-
-            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let mut keys = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    keys.push(entry);
-                }
-                Ok(Keys(keys))
-            }
-        }
-        from.deserialize_map(Read)
-    }
-}
-
-impl Serialize for Keys {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
+    writer::put(directory, file::SUMMARY, summary.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

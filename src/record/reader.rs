@@ -15,6 +15,7 @@ use crate::measure::SIGNIFICANT_DIGITS;
 use crate::measure::counters::Sample;
 use crate::record::{Error, counters};
 use crate::result::Environment;
+use crate::result::acid::Acid;
 use crate::result::Event;
 use crate::result::LoadReport;
 use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
@@ -42,6 +43,8 @@ pub struct Record {
     pub load: Option<LoadReport>,
     /// The summary; none if the run was killed before it was made.
     pub summary: Option<Summary>,
+    /// What tests of ACID properties came to; only `graymark acid` leaves it.
+    pub acid: Option<Acid>,
     /// What each second came to, in order.
     pub series: Vec<SeriesRow>,
     /// Counters as they stood about once a second, in order; empty in records of earlier versions.
@@ -102,6 +105,7 @@ impl Record {
             price: files.text(file::PRICE)?,
             environment: files.json(file::ENVIRONMENT)?,
             load: files.json(file::LOAD)?,
+            acid: files.json(file::ACID)?,
             summary: files.json(file::SUMMARY)?,
             series: files.series(whole, &header.transactions)?,
             counters: files.counters(whole)?,

@@ -1,6 +1,7 @@
 //! How a result is told: text and HTML, from a record alone.
 
 pub mod accounting;
+pub mod acid;
 pub(crate) mod alarms;
 pub(crate) mod chart;
 pub(crate) mod counts;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use crate::record::{Error, Record, writer};
 use crate::result::format::file;
 use crate::visible::visible;
+use crate::result::acid::Acid;
 use model::ReportModel;
 
 /// Where the reports are.
@@ -42,9 +44,21 @@ pub struct Paths {
 /// If the record cannot be read or the reports not be written.
 pub fn write(directory: &Path) -> Result<Paths, Error> {
     let record = Record::open(directory)?;
+    if let (None, Some(acid)) = (&record.summary, &record.acid) {
+        return write_acid(directory, acid);
+    }
     let model = ReportModel::of(&record);
     let text = text::render(&model, Some(&directory.join(file::REPORT_HTML).display().to_string()));
     writer::put(directory, file::REPORT_TEXT, visible(&text).as_bytes())?;
     writer::put(directory, file::REPORT_HTML, visible(&html::render(&record, &model)?).as_bytes())?;
     Ok(Paths { text: directory.join(file::REPORT_TEXT), html: directory.join(file::REPORT_HTML) })
+}
+
+/// The same of a record of ACID tests.
+fn write_acid(directory: &Path, acid: &Acid) -> Result<Paths, Error> {
+    let (text, html) = (directory.join(file::REPORT_TEXT), directory.join(file::REPORT_HTML));
+    let page = acid::page(acid).map_err(|error| Error::encode(html.clone(), error))?;
+    writer::put(directory, file::REPORT_TEXT, visible(&acid::text(acid)).as_bytes())?;
+    writer::put(directory, file::REPORT_HTML, visible(&page).as_bytes())?;
+    Ok(Paths { text, html })
 }

@@ -6,6 +6,15 @@ pub(super) const WIDEST: usize = 1_000;
 /// Columns are as wide as their widest cell; the first is left-aligned, the others right-aligned. The first row is the
 /// head.
 pub(crate) fn plain_text(rows: &[Vec<String>]) -> String {
+    aligned(rows, false)
+}
+
+/// The same with all columns left-aligned, for words.
+pub(crate) fn words(rows: &[Vec<String>]) -> String {
+    aligned(rows, true)
+}
+
+fn aligned(rows: &[Vec<String>], left: bool) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST)
@@ -15,7 +24,8 @@ pub(crate) fn plain_text(rows: &[Vec<String>]) -> String {
     for row in rows {
         let mut line = String::new();
         for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            line.push_str(&if column == 0 { format!("{cell:<width$}") } else { format!("  {cell:>width$}") });
+            line.push_str(if column == 0 { "" } else { "  " });
+            line.push_str(&if column == 0 || left { format!("{cell:<width$}") } else { format!("{cell:>width$}") });
         }
         text.push_str(line.trim_end());
         text.push('\n');

@@ -133,12 +133,16 @@ pub mod file {
     pub const PRICE: &str = "price.toml";
     /// The summary.
     pub const SUMMARY: &str = "summary.json";
+    /// What tests of ACID properties came to: [`Acid`](crate::result::acid::Acid).
+    pub const ACID: &str = "acid.json";
+    /// The steps of these tests, and what came of each.
+    pub const TRANSCRIPT: &str = "transcript.txt";
     /// The report as text.
     pub const REPORT_TEXT: &str = "report.txt";
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 13] = [
+    pub const ALL: [&str; 15] = [
         HEADER,
         PLAN,
         ENVIRONMENT,
@@ -150,6 +154,8 @@ pub mod file {
         EVENTS,
         PRICE,
         SUMMARY,
+        ACID,
+        TRANSCRIPT,
         REPORT_TEXT,
         REPORT_HTML,
     ];

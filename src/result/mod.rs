@@ -4,6 +4,7 @@
 //! The format of a record on disk is defined by these types. Nothing in this folder reads a file, a clock or a
 //! database.
 
+pub mod acid;
 pub mod database;
 pub mod environment;
 pub mod event;

@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
+use super::acid::Acid;
 use super::format::{Header, file};
 use super::{Environment, Event, LoadReport, Summary};
 
 /// The files of a record that have a schema, each with the title of what it holds.
-fn all() -> [(&'static str, &'static str, Schema); 5] {
+fn all() -> [(&'static str, &'static str, Schema); 6] {
     [
         (file::HEADER, "What identifies a record of Graymark", schema::<Header>()),
         (file::ENVIRONMENT, "Where a run took place", schema::<Environment>()),
         (file::LOAD, "What loading came to", schema::<LoadReport>()),
         (file::EVENTS, "One line of events.jsonl: something that happened in a run", schema::<Event>()),
+        (file::ACID, "What graymark acid found, also printed by --json", schema::<Acid>()),
         (file::SUMMARY, "The summary of a run, also printed by --json", schema::<Summary>()),
     ]
 }

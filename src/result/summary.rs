@@ -12,6 +12,7 @@ use crate::measure::strangers::Strangers;
 use crate::measure::transient::SteadyState;
 use crate::measure::{Times, quantile_ms};
 use crate::result::Procedures;
+use crate::result::acid::AcidProof;
 use crate::result::{Finding, Identity, Manifest, Recorded, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
@@ -123,6 +124,9 @@ pub struct Summary {
     /// Whether a commit waits for the disk, by the settings of the run's sessions (clause 3.5).
     #[serde(default)]
     pub durability: Durability,
+    /// What tests of the database's ACID properties came to, where a record of them was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acid: Option<AcidProof>,
     /// What the result costs, where a price file was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceSummary>,

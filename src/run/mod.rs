@@ -40,6 +40,7 @@ use crate::engine::{Error, ErrorKind};
 use crate::judge::incidents::Incidents;
 use crate::plan::{self, Defaults, Plan};
 use crate::record;
+use crate::result::acid::AcidProof;
 use crate::result::summary::Summary;
 use crate::result::{Event, Step};
 pub use price::PriceFile;
@@ -51,6 +52,7 @@ pub struct Run<'a> {
     command: Command,
     out: Option<PathBuf>,
     price: Option<PriceFile>,
+    acid: Vec<AcidProof>,
     terminal: Option<(u32, u32)>,
     stop: Stop,
     consumer: Box<dyn FnMut(&Event) + 'a>,
@@ -88,7 +90,16 @@ impl Run<'static> {
     /// or by default.
     pub fn new(plan: Plan) -> Run<'static> {
         let consumer = Box::new(|_: &Event| {});
-        Run { plan, command: Command::Run, out: None, price: None, terminal: None, stop: Stop::new(), consumer }
+        Run {
+            plan,
+            command: Command::Run,
+            out: None,
+            price: None,
+            acid: Vec::new(),
+            terminal: None,
+            stop: Stop::new(),
+            consumer,
+        }
     }
 
     /// A run that loads the database first if it is empty, or goes on with an interrupted load, and checks it before
@@ -110,6 +121,11 @@ impl<'a> Run<'a> {
         Run { price: Some(price), ..self }
     }
 
+    /// Tests of the database's ACID properties, for the verdict: the newest that fit the run count.
+    pub fn acid(self, tests: Vec<AcidProof>) -> Self {
+        Run { acid: tests, ..self }
+    }
+
     /// Follows the screen of a terminal of a warehouse or branch, both counted from 1, by [`Event::Screen`].
     pub fn terminal(self, unit: u32, terminal: u32) -> Self {
         Run { terminal: Some((unit, terminal)), ..self }
@@ -122,8 +138,8 @@ impl<'a> Run<'a> {
 
     /// Who hears of what happens, on the thread that started the run. Transactions never wait for it.
     pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Run<'b> {
-        let Run { plan, command, out, price, terminal, stop, consumer: _ } = self;
-        Run { plan, command, out, price, terminal, stop, consumer: Box::new(consumer) }
+        let Run { plan, command, out, price, acid, terminal, stop, consumer: _ } = self;
+        Run { plan, command, out, price, acid, terminal, stop, consumer: Box::new(consumer) }
     }
 
     /// Does it all; none if someone asked to stop before the load was offered. Blocks the calling thread.

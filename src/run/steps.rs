@@ -138,6 +138,7 @@ impl<W: Workload> Steps<'_, W> {
             isolation: self.engine().isolation().to_owned(),
             constants: W::constants(&offer.terminals),
             durability: judge::durability::of(&environment),
+            acid: self.run.acid.clone(),
             effects: self.ask(async |engine: &dyn Engine<W>| engine.effects().await)?,
             manifest,
             procedures,

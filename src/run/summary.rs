@@ -12,6 +12,7 @@ use crate::measure::process::Usage;
 use crate::measure::{self, Interval, Pacing, Times};
 use crate::plan::{Pace, Plan, Share};
 use crate::result::Procedures;
+use crate::result::acid::AcidProof;
 use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup,
     PacingSummary, Range, ServerCost, Storage, Summary, TransactionSummary, Verdict,
@@ -28,6 +29,8 @@ pub(super) struct Before {
     pub(super) constants: BTreeMap<String, i64>,
     pub(super) procedures: Procedures,
     pub(super) durability: Durability,
+    /// What tests of its ACID properties came to, as far as they are known.
+    pub(super) acid: Vec<AcidProof>,
     /// What the conditions said, if they were checked.
     pub(super) findings: Vec<Finding>,
     /// Rows of the workload's tables, where they were counted.
@@ -127,6 +130,7 @@ pub(super) fn summarise<W: Workload>(
         initial_rows: before.initial_rows.clone(),
         consistency: consistency(&before.findings, after),
         durability: before.durability.clone(),
+        acid: None,
         price: None,
         stages: accumulated.stages.summaries::<W>(totals.interval_s),
         verdict: Verdict::default(),
@@ -149,6 +153,7 @@ pub(super) fn summarise<W: Workload>(
         },
         record: record.display().to_string(),
     };
+    summary.acid = judge::acid::choose(&before.acid, &summary);
     summary.verdict = judge::judge(&summary);
     summary
 }

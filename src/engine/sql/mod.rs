@@ -1,5 +1,6 @@
 //! What SQL engines share: transactions written once over a small statement interface, with dialects as data.
 
+mod any;
 #[cfg(test)]
 mod counter;
 pub mod debitcredit;
@@ -9,6 +10,7 @@ pub mod script;
 pub mod tpcc;
 mod workload;
 
+pub use any::AnyConnection;
 pub use workload::{Command, Note, Reply, SqlWorkload, WorkloadSql};
 
 use super::Failure;

@@ -12,7 +12,7 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let counts = Rule::new("5.1.2", "the database counts what the client was told is committed", "equal");
     vec![
         crate::judge::consistency(conditions, summary, &[CARDINALITY]),
-        crate::judge::durability::rule("3.5", summary),
+        crate::judge::durability::rule(crate::judge::durability::ID, summary),
         crate::judge::count(counts, summary),
         crate::judge::incidents::failures("2.3.6", summary),
     ]

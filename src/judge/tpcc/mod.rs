@@ -1,5 +1,5 @@
-//! TPC-C's rules: what a run can show of its clauses 2 to 5. Isolation needs tests of its own, and so does durability
-//! where settings do not tell already that it is not there. A price is no matter of ours.
+//! TPC-C's rules: what a run can show of its clauses 2 to 5. Atomicity and isolation need tests of their own, and so
+//! does durability where settings do not tell already that it is not there. A price is no matter of ours.
 
 mod database;
 mod input;
@@ -7,6 +7,7 @@ mod interval;
 mod scale;
 mod terminals;
 
+use super::acid::Shown;
 use super::{Rule, noted};
 use crate::result::summary::{Clause, Summary, TransactionSummary};
 
@@ -67,6 +68,12 @@ pub const LIMITS: [Limits; 5] = [
 
 /// Nine in ten deferred Deliveries must be done within so many seconds of their queueing (clause 2.7.2.2).
 pub const DEFERRED_LIMIT_S: f64 = 80.0;
+
+/// What only tests of their own show.
+pub(super) const SHOWN: [Shown; 2] = [
+    Shown { id: "3.2", rule: "a transaction is worked whole or not at all" },
+    Shown { id: "3.4", rule: "transactions do not see of each other what the standard forbids" },
+];
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let mut clauses = scale::rules(summary);

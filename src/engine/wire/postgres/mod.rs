@@ -36,7 +36,7 @@ use crate::engine::dialect::Dialect;
 use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
-use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Isolation;
@@ -294,6 +294,20 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
 
     fn abandon(&self) {
         self.server.iter().for_each(server::Server::abandon);
+    }
+
+    fn dialect(&self) -> Option<&'static Dialect> {
+        Some(self.dialect)
+    }
+
+    async fn open_connection(
+        &self,
+        commands: &[Option<Command>],
+        isolation: Isolation,
+    ) -> Result<Option<AnyConnection>, Error> {
+        let schema = self.schema::<W>();
+        let connection = Connection::open(&self.target, &schema, self.dialect, commands, isolation.words()).await?;
+        Ok(Some(AnyConnection::of(connection)))
     }
 }
 

@@ -25,11 +25,11 @@ pub use connection::{Connection, Writer};
 
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
-use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
 use crate::measure::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
-use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
@@ -87,6 +87,15 @@ impl Sqlite {
             }
             DatabaseState::Foreign { why } => Err(self.not_loaded(&why)),
         }
+    }
+
+    /// A connection of a session that knows `commands`, all of which have to be there.
+    async fn session_connection<W: SqlWorkload>(&self, commands: &[Option<Command>]) -> Result<Connection, Error> {
+        // The journal mode can change only while nobody writes.
+        let _writer = self.writer.lock().await;
+        let foreign_keys = self.foreign_keys(&self.sql::<W>(), &self.connect()?)?;
+        let statements = commands.iter().flatten().map(|command| Cow::Borrowed(command.sql)).collect();
+        Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements)
     }
 
     fn not_loaded(&self, why: &str) -> Error {
@@ -230,18 +239,25 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
         scan::table_bytes(&self.sql::<W>(), &self.connect()?).map_err(|error| self.explain(error))
     }
+
+    fn dialect(&self) -> Option<&'static Dialect> {
+        Some(self.dialect)
+    }
+
+    async fn open_connection(
+        &self,
+        commands: &[Option<Command>],
+        _isolation: Isolation,
+    ) -> Result<Option<AnyConnection>, Error> {
+        self.session_connection::<W>(commands).await.map(|connection| Some(AnyConnection::of(connection)))
+    }
 }
 
 impl<W: SqlWorkload> Sessions<W> for Sqlite {
     type Session = W::Session<Connection>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
-        let statements = self.sql::<W>().commands(Via::Statements)?;
-        // The journal mode can change only while nobody writes.
-        let _writer = self.writer.lock().await;
-        let foreign_keys = self.foreign_keys(&self.sql::<W>(), &self.connect()?)?;
-        let statements = statements.into_iter().flatten().map(|command| Cow::Borrowed(command.sql)).collect();
-        let connection = Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements)?;
-        Ok(W::session(connection, Via::Statements))
+        let commands = self.sql::<W>().commands(Via::Statements)?;
+        Ok(W::session(self.session_connection::<W>(&commands).await?, Via::Statements))
     }
 }

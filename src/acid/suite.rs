@@ -1,0 +1,43 @@
+//! What tests need to know of a workload.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use super::held::Held;
+use super::values::Values;
+use crate::engine::dialect::Dialect;
+use crate::engine::sql::Command;
+use crate::engine::{Error, Failure};
+use crate::result::{Manifest, Via};
+
+/// What came of something that a session did.
+pub(super) type Played<'a> = Pin<Box<dyn Future<Output = Result<Values, Failure>> + 'a>>;
+
+/// Tests of a clause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// The clause: `3.4`.
+    pub(super) clause: &'static str,
+    /// Its name: `isolation`.
+    pub(super) name: &'static str,
+    /// The tests, as a file.
+    pub(super) script: &'static str,
+}
+
+/// The tests of a workload, and how it is worked in them.
+pub(super) trait Suite: Sync {
+    /// The workload's name.
+    fn workload(&self) -> &'static str;
+    /// Its tests.
+    fn parts(&self) -> &'static [Part];
+    /// What its sessions send, by numbers.
+    fn commands(&self, dialect: &'static Dialect, via: Via) -> Result<Vec<Option<Command>>, Error>;
+    /// The number of a statement of the workload.
+    fn statement(&self, name: &str) -> Option<usize>;
+    /// Who and what takes part, drawn from a seed, for a form of a test; or why that form cannot be worked.
+    fn cast(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String>;
+    /// Whether [`Suite::play`] has something of this name.
+    fn knows(&self, what: &str) -> bool;
+    /// Does it with these values, and says what its user is shown.
+    fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a>;
+}

@@ -1,0 +1,73 @@
+//! `graymark acid`: tests of a database's ACID properties.
+
+use std::path::Path;
+
+use super::args::Group;
+use super::dry_run::{DryRun, switch, typed};
+use super::interrupt::Interrupt;
+use super::progress::Console;
+use super::{AcidArgs, Ended, say};
+use crate::acid::AcidTests;
+use crate::engine::Error;
+use crate::plan::{Defaults, Plan};
+use crate::report::acid::text;
+use crate::result::acid::TestResult;
+
+/// The command.
+pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
+    let AcidArgs { workload, out, json, dry_run, all_levels, statements, database, scale, sessions, seed, timeout } = args;
+    let mut plan = Plan { workload: Some(workload), ..Plan::default() };
+    database.add_to(&mut plan);
+    scale.add_to(&mut plan);
+    sessions.add_to(&mut plan);
+    seed.add_to(&mut plan);
+    timeout.add_to(&mut plan);
+    if dry_run {
+        let path = |path: &Path| format!("{:?}", path.display().to_string());
+        let more = typed(&[
+            ("out", out.as_deref().map(path)),
+            ("statements", statements.as_deref().map(path)),
+            switch("all_levels", all_levels),
+        ]);
+        return DryRun { path: &["acid"], defaults: Defaults::ACID, more, varied: &[] }.show(plan);
+    }
+    let mut tests = AcidTests::new(plan);
+    if let Some(out) = out {
+        tests = tests.out(out);
+    }
+    if all_levels {
+        tests = tests.all_levels();
+    }
+    if let Some(file) = statements {
+        let shown = file.display();
+        let text = std::fs::read_to_string(&file);
+        tests = tests.statements(text.map_err(|error| Error::Usage(format!("cannot read {shown}: {error}")))?);
+    }
+    let interrupt = Interrupt::listen()?;
+    let mut console = Console::default();
+    let tests = tests.stop(interrupt.stop.clone()).on_event(|event| {
+        interrupt.event(event);
+        console.event(event);
+    });
+    let Some(outcome) = tests.on_test(told).start()? else { return Ok(Ended::Interrupted) };
+    if json {
+        answer!("{}", serde_json::json!(outcome.acid));
+    } else {
+        say::report(text(&outcome.acid).trim_end());
+    }
+    let ended = if outcome.acid.failed() {
+        Ended::Failed
+    } else if outcome.acid.interrupted {
+        Ended::Interrupted
+    } else {
+        Ended::Held
+    };
+    outcome.report.map(|_| ended)
+}
+
+/// A line for each test.
+fn told(isolation: &str, test: &TestResult) {
+    let by = test.by.as_ref().map(|by| format!(" by {}", by.name())).unwrap_or_default();
+    let form = if test.form.is_empty() { String::new() } else { format!(" {}", test.form) };
+    tell!("acid: {isolation}: {}{form}: {}{by}", test.id, test.state.name());
+}

@@ -1,0 +1,181 @@
+//! Atomicity, consistency, isolation and durability (clause 3): what tests of them come to, and what a run may take
+//! from tests of its database.
+//!
+//! A run takes a clause only from tests of the same server and version, at its isolation level, in its way of speaking
+//! and with its durability settings. All else is not tested.
+
+use super::{Rule, noted};
+use crate::result::Recorded;
+use crate::result::acid::{AcidProof, ProvedLevel, TestResult};
+use crate::result::summary::{Clause, Consistency, State, Summary};
+
+/// A rule that tests of their own show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    pub(super) id: &'static str,
+    pub(super) rule: &'static str,
+}
+
+/// What a clause comes to, from its tests.
+pub(crate) fn clause(id: &str, name: &str, tests: &[TestResult]) -> Clause {
+    let tests: Vec<&TestResult> = tests.iter().filter(|test| test.clause == id).collect();
+    let of = |state: State| tests.iter().filter(|test| test.state == state).copied().collect::<Vec<_>>();
+    let (broken, untested, held) = (of(State::Broken), of(State::NotTested), of(State::Held));
+    let names = |tests: &[&TestResult]| {
+        let name = |test: &&TestResult| format!("{} {}", test.id, test.form).trim().to_owned();
+        tests.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    let (state, note) = if !broken.is_empty() {
+        (State::Broken, format!("broken: {}", names(&broken)))
+    } else if !untested.is_empty() || held.is_empty() {
+        let why = untested.first().map(|test| test.note.clone()).unwrap_or_else(|| "no test was worked".to_owned());
+        (State::NotTested, format!("not tested: {}: {why}", names(&untested)))
+    } else {
+        (State::Held, String::new())
+    };
+    made(id, &format!("the tests of {name}"), format!("{} of {} held", held.len(), tests.len()), "all", state, note)
+}
+
+/// What clause 3.3 comes to.
+pub(crate) fn consistency(consistency: &Consistency) -> Clause {
+    let value = format!("{} held, {} failed", consistency.held, consistency.failed.len());
+    let (state, note) = if !consistency.failed.is_empty() {
+        (State::Broken, consistency.failed.join(", "))
+    } else if consistency.before.is_empty() || consistency.after.is_empty() {
+        (State::NotTested, "the conditions were not checked".to_owned())
+    } else {
+        (State::Held, String::new())
+    };
+    made("3.3", "the consistency conditions hold before and after the tests", value, "0 failed", state, note)
+}
+
+/// Clause 3.5, of which nothing was tested.
+pub(crate) fn no_failure() -> Clause {
+    let note = "no failure was caused".to_owned();
+    made("3.5", "committed transactions survive failures", "none".to_owned(), "none is lost", State::NotTested, note)
+}
+
+fn made(id: &str, rule: &str, value: String, limit: &str, state: State, note: String) -> Clause {
+    let (id, rule, limit) = (id.to_owned(), rule.to_owned(), limit.to_owned());
+    Clause { id, rule, value, limit, state: state.into(), note }
+}
+
+/// What tests say of a run, or why they say nothing of it.
+pub(crate) fn of_run<'a>(proof: &'a AcidProof, summary: &Summary) -> Result<&'a ProvedLevel, String> {
+    let other = |what: &str, tested: &str, ran: &str| Err(format!("the tests were of another {what}: {tested}, not {ran}"));
+    if !proof.replaced.is_empty() {
+        return Err(format!("in the tests, other statements took the place of {}", proof.replaced.join(", ")));
+    }
+    if proof.engine.name != summary.engine.name {
+        return other("database", &proof.engine.name, &summary.engine.name);
+    }
+    if proof.engine.version != summary.engine.version {
+        return other("version", &proof.engine.version, &summary.engine.version);
+    }
+    if proof.via != summary.via {
+        return other("way of speaking", &proof.via.name(), &summary.via.name());
+    }
+    if let Some((name, ran)) = differing(proof, summary) {
+        let tested = proof.settings.get(&name).map_or("nothing", String::as_str);
+        return other("durability", &format!("{name}={tested}"), &ran);
+    }
+    let level = proof.levels.iter().find(|level| level.isolation == summary.isolation);
+    level.ok_or_else(|| format!("the tests were not worked at {}", summary.isolation))
+}
+
+/// The first setting on which durability rests that is not as it was in the tests, with its value in the run.
+fn differing(proof: &AcidProof, summary: &Summary) -> Option<(String, String)> {
+    let ran = &summary.durability.settings;
+    let changed = ran.iter().find(|(name, value)| proof.settings.get(*name) != Some(value));
+    let gone = || proof.settings.keys().find(|name| !ran.contains_key(*name)).map(|name| (name.clone(), "nothing".to_owned()));
+    changed.map(|(name, value)| (name.clone(), value.clone())).or_else(gone)
+}
+
+/// The rules of a run that tests of its database show.
+pub(super) fn rules(shown: &[Shown], summary: &Summary) -> Vec<Clause> {
+    shown.iter().map(|shown| rule(shown, summary)).collect()
+}
+
+fn rule(shown: &Shown, summary: &Summary) -> Clause {
+    let rule = Rule::new(shown.id, shown.rule, "all tests held");
+    match tested(shown.id, summary) {
+        Err(why) => rule.not_tested(why),
+        Ok((clause, proof)) => {
+            let state = clause.state.known().copied().unwrap_or(State::NotTested);
+            let note = [clause.note.as_str(), &format!("tests of {}: {}", proof.started, proof.record)];
+            let note = note.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("; ");
+            noted(rule.stands(state, clause.value.clone()), note)
+        }
+    }
+}
+
+/// A clause of the tests that count for a run.
+pub(super) fn tested<'a>(id: &str, summary: &'a Summary) -> Result<(&'a Clause, &'a AcidProof), String> {
+    let none = || "no tests of this database are known: graymark acid makes a record, and --acid RECORD takes it".to_owned();
+    let proof = summary.acid.as_ref().ok_or_else(none)?;
+    let level = of_run(proof, summary)?;
+    let clause = level.clauses.iter().find(|clause| clause.id == id);
+    clause.map(|clause| (clause, proof)).ok_or_else(|| "its tests were not worked".to_owned())
+}
+
+/// Of several tests the newest that say something of a run, else the newest.
+pub(crate) fn choose(proofs: &[AcidProof], summary: &Summary) -> Option<AcidProof> {
+    let newest = |proofs: &mut dyn Iterator<Item = &AcidProof>| {
+        proofs.max_by(|one, other| one.started.cmp(&other.started)).cloned()
+    };
+    newest(&mut proofs.iter().filter(|proof| of_run(proof, summary).is_ok())).or_else(|| newest(&mut proofs.iter()))
+}
+
+/// Puts what tests say into a verdict that is there already. Rules that they do not bear on stay as they are.
+pub(crate) fn add(proofs: &[AcidProof], summary: &mut Summary) {
+    summary.acid = choose(proofs, summary);
+    let standard = super::standard(&summary.workload);
+    let mut fresh = rules(standard.shown, summary);
+    if summary.verdict.clauses.iter().any(|clause| clause.id == super::durability::ID) && !standard.shown.is_empty() {
+        fresh.push(super::durability::rule(super::durability::ID, summary));
+    }
+    let clauses = &mut summary.verdict.clauses;
+    for clause in fresh {
+        match clauses.iter_mut().find(|known| known.id == clause.id) {
+            Some(known) => *known = clause,
+            None => clauses.push(clause),
+        }
+    }
+    summary.verdict.valid = clauses.iter().all(|clause| clause.state == Recorded::Known(State::Held));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn test(clause: &str, state: State) -> TestResult {
+        TestResult {
+            clause: clause.to_owned(),
+            id: format!("{clause}.2.1"),
+            title: String::new(),
+            form: "remote".to_owned(),
+            state: state.into(),
+            by: None,
+            case: None,
+            found: Vec::new(),
+            note: "one warehouse".to_owned(),
+            transcript: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_clause_holds_only_if_each_of_its_tests_was_worked_and_held() {
+        let of = |states: &[State]| {
+            let tests: Vec<TestResult> = states.iter().map(|state| test("3.4", *state)).collect();
+            let clause = clause("3.4", "isolation", &tests);
+            (clause.state.known().copied(), clause.note)
+        };
+        assert_eq!(of(&[State::Held, State::Held]), (Some(State::Held), String::new()));
+        let (state, note) = of(&[State::Held, State::Broken, State::NotTested]);
+        assert_eq!((state, note.as_str()), (Some(State::Broken), "broken: 3.4.2.1 remote"));
+        let (state, note) = of(&[State::Held, State::NotTested]);
+        assert!(state == Some(State::NotTested) && note.contains("one warehouse"), "{note}");
+        assert_eq!(of(&[]).0, Some(State::NotTested));
+        assert_eq!(clause("3.2", "atomicity", &[test("3.4", State::Held)]).state, State::NotTested);
+    }
+}

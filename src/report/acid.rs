@@ -1,0 +1,122 @@
+//! What tests of ACID properties came to, as text and as a page.
+
+use std::fmt::Write as _;
+
+use minijinja::context;
+
+use super::format::plural;
+use super::{html, table};
+use crate::result::acid::{Acid, Level, TestResult};
+use crate::result::summary::{Clause, State};
+
+/// The report.
+pub fn text(acid: &Acid) -> String {
+    let mut text = format!(
+        "ACID tests of {} on {} {} ({})\nscale {}, sessions by {}, seed {}\n\n",
+        acid.workload,
+        acid.engine.name,
+        acid.engine.version,
+        acid.engine.url,
+        acid.scale,
+        acid.via.name(),
+        acid.seed
+    );
+    if acid.interrupted {
+        text.push_str("! The tests were ended before their time: what follows is a part of them.\n\n");
+    }
+    if !acid.replaced.is_empty() {
+        let _ = writeln!(text, "! Other statements took the place of: {}\n", acid.replaced.join(", "));
+    }
+    let mut rows = vec![["clause", "state", "tests", "note"].map(str::to_owned).to_vec()];
+    let clauses = acid.asked().map_or_else(|| acid.clauses.clone(), |level| acid.at(level));
+    rows.extend(clauses.iter().map(row));
+    let _ = writeln!(text, "At {}:\n{}", acid.isolation, table::words(&rows));
+    for level in &acid.levels {
+        let _ = writeln!(text, "{}\n", of_level(level));
+    }
+    if acid.levels.len() > 1 {
+        let _ = writeln!(text, "{}\n", levels(acid));
+    }
+    if !acid.left.is_empty() {
+        let _ = writeln!(text, "{}", acid.left);
+    }
+    let _ = writeln!(text, "record: {}", acid.record);
+    text
+}
+
+fn row(clause: &Clause) -> Vec<String> {
+    vec![clause.id.clone(), clause.state.name(), clause.value.clone(), clause.note.clone()]
+}
+
+/// The tests of a level, and what was wrong with those that were broken.
+fn of_level(level: &Level) -> String {
+    let mut rows = vec![["test", "form", "state", "by", "what it shows"].map(str::to_owned).to_vec()];
+    rows.extend(level.tests.iter().map(|test| {
+        vec![test.id.clone(), test.form.clone(), test.state.name(), by(test), test.title.clone()]
+    }));
+    let mut text = format!("Tests at {}:\n{}", level.isolation, table::words(&rows));
+    for test in level.tests.iter().filter(|test| test.state == State::Broken) {
+        let _ = writeln!(text, "\n{} {} at {}:", test.id, test.form, level.isolation);
+        for found in &test.found {
+            let _ = writeln!(text, "  {found}");
+        }
+        if !test.note.is_empty() {
+            let _ = writeln!(text, "  {}", test.note);
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+/// By what a test was passed: `waiting`, `version (case D)`.
+fn by(test: &TestResult) -> String {
+    let by = test.by.as_ref().map(|by| by.name()).unwrap_or_default();
+    match &test.case {
+        Some(case) => format!("{by} (case {case})"),
+        None => by,
+    }
+}
+
+/// Tests by levels.
+fn levels(acid: &Acid) -> String {
+    let mut head = vec!["test".to_owned(), "form".to_owned()];
+    head.extend(acid.levels.iter().map(|level| level.isolation.clone()));
+    let mut rows = vec![head];
+    for test in acid.levels.first().map(|level| level.tests.as_slice()).unwrap_or_default() {
+        let mut row = vec![test.id.clone(), test.form.clone()];
+        row.extend(acid.levels.iter().map(|level| {
+            let same = level.tests.iter().find(|other| (&other.id, &other.form) == (&test.id, &test.form));
+            same.map_or(String::new(), |test| match test.by {
+                Some(_) => format!("{} by {}", test.state.name(), by(test)),
+                None => test.state.name(),
+            })
+        }));
+        rows.push(row);
+    }
+    format!("Tests at {}:\n{}", plural(acid.levels.len() as u64, "level", "levels"), table::words(&rows))
+}
+
+/// The steps of all tests.
+pub fn transcript(acid: &Acid) -> String {
+    let mut text = String::new();
+    for level in &acid.levels {
+        for test in &level.tests {
+            let head = format!("{} {} at {}: {}", test.id, test.form, level.isolation, test.state.name());
+            let _ = writeln!(text, "{}\n  {}", head, test.title);
+            for line in &test.transcript {
+                let _ = writeln!(text, "  {line}");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The report as a page.
+///
+/// # Errors
+/// If the page cannot be made.
+pub(super) fn page(acid: &Acid) -> Result<String, minijinja::Error> {
+    let title = format!("ACID tests of {} on {} {}", acid.workload, acid.engine.name, acid.engine.version);
+    let transcript = transcript(acid);
+    html::page(include_str!("acid.html"), context! { title, report => text(acid), transcript })
+}

@@ -1,0 +1,163 @@
+//! What tests of a database's ACID properties come to.
+
+use serde::{Deserialize, Serialize};
+
+use super::summary::{Clause, Consistency, Durability, State};
+use super::{Identity, Manifest, Recorded, Via};
+
+/// What `graymark acid` found, as `acid.json` in its record and as `--json` on standard output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Acid {
+    /// `tpcc`, `debitcredit`.
+    pub workload: String,
+    /// The database.
+    pub engine: Identity,
+    /// How sessions spoke that were not held open; those that were spoke statements.
+    pub via: Recorded<Via>,
+    /// The isolation level that was asked for.
+    pub isolation: String,
+    /// Warehouses, branches.
+    pub scale: u32,
+    /// The seed from which it was drawn who takes part.
+    pub seed: u64,
+    /// How the population was made.
+    pub population: Manifest,
+    /// When the tests began, RFC 3339, UTC.
+    pub started: String,
+    /// Whether they were ended before their time.
+    pub interrupted: bool,
+    /// Whether a commit waits for the disk, by the settings of the sessions.
+    pub durability: Durability,
+    /// The tests, at each isolation level that was tested.
+    pub levels: Vec<Level>,
+    /// The consistency conditions before and after the tests.
+    pub consistency: Consistency,
+    /// Clauses 3.3 and 3.5, which no isolation level bears on.
+    pub clauses: Vec<Clause>,
+    /// Statements of the workload that others took the place of: then the tests say nothing of a run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
+    /// What the tests left in the database, in words; empty if nothing.
+    pub left: String,
+    /// Where the record is.
+    pub record: String,
+}
+
+/// Tests at an isolation level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Level {
+    /// In the standard's words, such as `read committed`.
+    pub isolation: String,
+    /// The tests, in their order.
+    pub tests: Vec<TestResult>,
+    /// Clauses 3.2 and 3.4 at this level.
+    pub clauses: Vec<Clause>,
+}
+
+/// What a test came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TestResult {
+    /// The clause that it belongs to: `3.2`, `3.4`.
+    pub clause: String,
+    /// Its own clause, such as `3.4.2.1`.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// `home` or `remote`; empty where there is one form only.
+    pub form: String,
+    /// Whether it was passed.
+    pub state: Recorded<State>,
+    /// By what the database passed it; none where that is no question, or it was not passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Recorded<Means>>,
+    /// The case of the standard, where it names cases: `A` to `D`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// What should have been seen and was not, each with the values that were.
+    pub found: Vec<String>,
+    /// What else the reader should know.
+    pub note: String,
+    /// The steps, and what came of each.
+    pub transcript: Vec<String>,
+}
+
+/// By what a database keeps transactions apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Means {
+    /// The second waits for the first.
+    Waiting,
+    /// The second sees an earlier version.
+    Version,
+    /// One of them is refused, and tried again.
+    Abort,
+}
+
+/// What a run knows of the tests of its database: a part of its own summary, so that its record says it alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AcidProof {
+    /// The record of the tests.
+    pub record: String,
+    /// When the tests began, RFC 3339, UTC.
+    pub started: String,
+    /// The database that was tested.
+    pub engine: Identity,
+    /// How its sessions spoke.
+    pub via: Recorded<Via>,
+    /// Statements of the workload that others took the place of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
+    /// Settings on which durability rests.
+    pub settings: std::collections::BTreeMap<String, String>,
+    /// What the clauses came to, at each level that was tested.
+    pub levels: Vec<ProvedLevel>,
+}
+
+/// The clauses of an isolation level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProvedLevel {
+    /// In the standard's words.
+    pub isolation: String,
+    /// Clauses 3.2 to 3.5.
+    pub clauses: Vec<Clause>,
+}
+
+impl Acid {
+    /// The level that was asked for; none if it was not tested.
+    pub fn asked(&self) -> Option<&Level> {
+        self.levels.iter().find(|level| level.isolation == self.isolation)
+    }
+
+    /// Clauses 3.2 to 3.5 at a level, in their order.
+    pub fn at(&self, level: &Level) -> Vec<Clause> {
+        let mut clauses: Vec<Clause> = level.clauses.iter().chain(&self.clauses).cloned().collect();
+        clauses.sort_by(|one, other| one.id.cmp(&other.id));
+        clauses
+    }
+
+    /// Whether something is broken: at the level that was asked for, or at all.
+    pub fn failed(&self) -> bool {
+        let clauses = self.asked().map(|level| self.at(level)).unwrap_or_else(|| self.clauses.clone());
+        clauses.iter().any(|clause| clause.state == State::Broken)
+    }
+
+    /// What a run keeps of it.
+    pub fn proof(&self) -> AcidProof {
+        let level = |level: &Level| ProvedLevel { isolation: level.isolation.clone(), clauses: self.at(level) };
+        AcidProof {
+            record: self.record.clone(),
+            started: self.started.clone(),
+            engine: self.engine.clone(),
+            via: self.via.clone(),
+            replaced: self.replaced.clone(),
+            settings: self.durability.settings.clone(),
+            levels: self.levels.iter().map(level).collect(),
+        }
+    }
+}
