@@ -132,9 +132,7 @@ impl Actor {
 
 /// An engine whose sessions nobody can lead.
 pub(super) fn not_here(engine: &str) -> Error {
-    Error::Usage(format!(
-        "graymark acid does not work on {engine} yet: give --db postgres:…, mysql:… or sqlite:FILE"
-    ))
+    Error::Usage(format!("graymark acid does not work on {engine} yet: give --db postgres:…, mysql:… or sqlite:FILE"))
 }
 
 struct Session<'a> {

@@ -148,11 +148,7 @@ impl<'a> AcidTests<'a> {
 impl Visitor for AcidTests<'_> {
     type Output = Option<AcidOutcome>;
 
-    fn visit<W: Workload>(
-        mut self,
-        _: &Runtime,
-        engine: Arc<dyn LoadTarget<W>>,
-    ) -> Result<Option<AcidOutcome>, Error> {
+    fn visit<W: Workload>(mut self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Option<AcidOutcome>, Error> {
         let suite = SUITES.iter().find(|(name, _)| *name == W::NAME).map(|(_, suite)| *suite);
         let suite = suite.ok_or_else(|| Error::Usage(format!("there are no ACID tests of {} yet", W::NAME)))?;
         let dialect = engine.dialect().ok_or_else(|| actor::not_here(&engine.identity().name))?;
@@ -294,7 +290,9 @@ impl<W: Workload> Work<'_, W> {
         let url = &self.engine.identity().url;
         let plan = Plan { db: Some(url.as_str().into()), scale: Some(self.manifest.scale), ..self.tests.plan.clone() };
         record.put_text(file::PLAN, &plan.to_toml()?)?;
-        let Some(settings) = requests.ask(async |engine: &dyn Engine<W>| engine.settings().await)? else { return Ok(None) };
+        let Some(settings) = requests.ask(async |engine: &dyn Engine<W>| engine.settings().await)? else {
+            return Ok(None);
+        };
         let environment = Environment {
             engine: Some(self.engine.identity().clone()),
             settings,
@@ -389,7 +387,8 @@ struct Company<W: Workload> {
 
 impl<W: Workload> Company<W> {
     fn of(work: &Work<'_, W>, isolation: Isolation) -> Result<Company<W>, Error> {
-        let (by_statements, own, waits) = opening(work.suite, work.dialect, Via::Statements, isolation, &work.replaced)?;
+        let (by_statements, own, waits) =
+            opening(work.suite, work.dialect, Via::Statements, isolation, &work.replaced)?;
         let otherwise = match work.engine.via() {
             Via::Statements => by_statements.clone(),
             Via::Procedures => opening(work.suite, work.dialect, Via::Procedures, isolation, &[])?.0,

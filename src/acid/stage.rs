@@ -11,9 +11,9 @@ use super::suite::Suite;
 use super::values::Values;
 use crate::drive;
 use crate::engine::{Error, Failure};
+use crate::result::Recorded;
 use crate::result::Via;
 use crate::result::acid::{Means, TestResult};
-use crate::result::Recorded;
 use crate::result::summary::State;
 
 /// From one look at a session to the next.
@@ -136,7 +136,15 @@ impl Scene<'_> {
         let actor = self.stage.crew.hire(via)?;
         let number = opened(&actor)?;
         let (name, label) = (name.to_owned(), name.to_owned());
-        self.sessions.push(Session { name, actor, number, standing: Standing::Idle, by_hand: false, ending: false, label });
+        self.sessions.push(Session {
+            name,
+            actor,
+            number,
+            standing: Standing::Idle,
+            by_hand: false,
+            ending: false,
+            label,
+        });
         Ok(())
     }
 
@@ -394,7 +402,7 @@ impl Scene<'_> {
             let ways = test.ways.iter().map(|way| format!("not by {}: {}", named(way.by), unmet(&way.when).join("; ")));
             found.extend(ways);
         }
-                TestResult {
+        TestResult {
             id: test.id.clone(),
             title: test.title.clone(),
             form: form.to_owned(),

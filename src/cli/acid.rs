@@ -15,7 +15,8 @@ use crate::result::acid::TestResult;
 
 /// The command.
 pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
-    let AcidArgs { workload, out, json, dry_run, all_levels, statements, database, scale, sessions, seed, timeout } = args;
+    let AcidArgs { workload, out, json, dry_run, all_levels, statements, database, scale, sessions, seed, timeout } =
+        args;
     let mut plan = Plan { workload: Some(workload), ..Plan::default() };
     database.add_to(&mut plan);
     scale.add_to(&mut plan);

@@ -38,7 +38,6 @@ pub(super) fn execute(
     let plan = Plan { workload: args.workload.or(plan.workload), ..plan };
     if args.dry_run {
         args.price.as_deref().map(PriceFile::read).transpose()?;
-        args.acid.iter().try_for_each(|record| proof(record).map(drop))?;
         let path = |path: Option<&PathBuf>| path.map(|path| format!("{:?}", path.display().to_string()));
         let more = typed(&[
             ("out", path(args.out.as_ref())),

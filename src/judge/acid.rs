@@ -62,7 +62,8 @@ fn made(id: &str, rule: &str, value: String, limit: &str, state: State, note: St
 
 /// What tests say of a run, or why they say nothing of it.
 pub(crate) fn of_run<'a>(proof: &'a AcidProof, summary: &Summary) -> Result<&'a ProvedLevel, String> {
-    let other = |what: &str, tested: &str, ran: &str| Err(format!("the tests were of another {what}: {tested}, not {ran}"));
+    let other =
+        |what: &str, tested: &str, ran: &str| Err(format!("the tests were of another {what}: {tested}, not {ran}"));
     if !proof.replaced.is_empty() {
         return Err(format!("in the tests, other statements took the place of {}", proof.replaced.join(", ")));
     }
@@ -87,7 +88,8 @@ pub(crate) fn of_run<'a>(proof: &'a AcidProof, summary: &Summary) -> Result<&'a 
 fn differing(proof: &AcidProof, summary: &Summary) -> Option<(String, String)> {
     let ran = &summary.durability.settings;
     let changed = ran.iter().find(|(name, value)| proof.settings.get(*name) != Some(value));
-    let gone = || proof.settings.keys().find(|name| !ran.contains_key(*name)).map(|name| (name.clone(), "nothing".to_owned()));
+    let gone =
+        || proof.settings.keys().find(|name| !ran.contains_key(*name)).map(|name| (name.clone(), "nothing".to_owned()));
     changed.map(|(name, value)| (name.clone(), value.clone())).or_else(gone)
 }
 
@@ -111,7 +113,8 @@ fn rule(shown: &Shown, summary: &Summary) -> Clause {
 
 /// A clause of the tests that count for a run.
 pub(super) fn tested<'a>(id: &str, summary: &'a Summary) -> Result<(&'a Clause, &'a AcidProof), String> {
-    let none = || "no tests of this database are known: graymark acid makes a record, and --acid RECORD takes it".to_owned();
+    let none =
+        || "no tests of this database are known: graymark acid makes a record, and --acid RECORD takes it".to_owned();
     let proof = summary.acid.as_ref().ok_or_else(none)?;
     let level = of_run(proof, summary)?;
     let clause = level.clauses.iter().find(|clause| clause.id == id);

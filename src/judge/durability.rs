@@ -58,7 +58,10 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
             Ok((clause, proof)) => {
                 let state = clause.state.known().copied().unwrap_or(State::NotTested);
                 let note = if clause.note.is_empty() { String::new() } else { format!("{}; ", clause.note) };
-                noted(rule.stands(state, format!("{class}; {}", clause.value)), format!("{note}tests: {}", proof.record))
+                noted(
+                    rule.stands(state, format!("{class}; {}", clause.value)),
+                    format!("{note}tests: {}", proof.record),
+                )
             }
             Err(_) => noted(
                 rule.stands(State::NotTested, class),

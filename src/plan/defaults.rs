@@ -186,7 +186,9 @@ impl Defaults {
             "vacuums" => "no limit".to_owned(),
             "steady" if self.steady == 0 => "off".to_owned(),
             "steady" => time(self.steady),
-            "timeout" if matches!(self.purpose, Purpose::NoRun | Purpose::Acid) => "no limit while the server answers".to_owned(),
+            "timeout" if matches!(self.purpose, Purpose::NoRun | Purpose::Acid) => {
+                "no limit while the server answers".to_owned()
+            }
             "timeout" => {
                 format!("{} for transactions; no limit for other answers while the server answers", time(TIMEOUT))
             }

@@ -51,9 +51,12 @@ fn row(clause: &Clause) -> Vec<String> {
 /// The tests of a level, and what was wrong with those that were broken.
 fn of_level(level: &Level) -> String {
     let mut rows = vec![["test", "form", "state", "by", "what it shows"].map(str::to_owned).to_vec()];
-    rows.extend(level.tests.iter().map(|test| {
-        vec![test.id.clone(), test.form.clone(), test.state.name(), by(test), test.title.clone()]
-    }));
+    rows.extend(
+        level
+            .tests
+            .iter()
+            .map(|test| vec![test.id.clone(), test.form.clone(), test.state.name(), by(test), test.title.clone()]),
+    );
     let mut text = format!("Tests at {}:\n{}", level.isolation, table::words(&rows));
     for test in level.tests.iter().filter(|test| test.state == State::Broken) {
         let _ = writeln!(text, "\n{} {} at {}:", test.id, test.form, level.isolation);

@@ -24,9 +24,9 @@ mod verdict;
 use std::path::{Path, PathBuf};
 
 use crate::record::{Error, Record, writer};
+use crate::result::acid::Acid;
 use crate::result::format::file;
 use crate::visible::visible;
-use crate::result::acid::Acid;
 use model::ReportModel;
 
 /// Where the reports are.

@@ -3,6 +3,7 @@
 
 mod support;
 
+mod acid;
 mod bank;
 mod bank_conditions;
 mod bank_verdict;

@@ -10,11 +10,12 @@ use tempfile::TempDir;
 use crate::support::command::{Done, run, succeed};
 
 /// Commands that do work, each with what it cannot do without.
-const COMMANDS: [(&[&str], &[&str]); 12] = [
+const COMMANDS: [(&[&str], &[&str]); 13] = [
     (&["bench"], &[]),
     (&["run"], &[]),
     (&["load"], &[]),
     (&["check"], &[]),
+    (&["acid"], &[]),
     (&["restore"], &[]),
     (&["scan"], &[]),
     (&["drop"], &[]),
@@ -26,7 +27,7 @@ const COMMANDS: [(&[&str], &[&str]); 12] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 50] = [
+const VALUES: [(&str, &[&str], &str); 53] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -64,6 +65,9 @@ const VALUES: [(&str, &[&str], &str); 50] = [
     ("show_terminal", &["--show-terminal", "1.2", "--pace", "standard"], "show_terminal = 1.2"),
     ("procedures_only", &["--procedures-only"], "procedures_only = true"),
     ("deep", &["--deep"], "deep = true"),
+    ("all_levels", &["--all-levels"], "all_levels = true"),
+    ("statements", &["--statements", "some.sql"], "statements = \"some.sql\""),
+    ("acid", &["--acid", "tests"], "acid = \"tests\""),
     ("drop_caches", &["--drop-caches"], "drop_caches = true"),
     ("at", &["--at", "30"], "at = [100, 30]"),
     ("from", &["--from", "2"], "from = 2"),

@@ -1,0 +1,158 @@
+//! A user asks whether a database keeps transactions apart: the tests of clause 3, what breaks them, and what a run
+//! takes from them.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::command::{Done, json_file, loaded, run, succeed};
+use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
+
+/// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment
+/// does the same with the customer's balance.
+const PLANTED_POSTGRES: &str = "\
+-- name: new_order_district
+WITH seen AS MATERIALIZED (
+    SELECT d_next_o_id, d_tax FROM tpcc.district WHERE d_w_id = $1::integer AND d_id = $2::integer)
+UPDATE tpcc.district SET d_next_o_id = seen.d_next_o_id + 1 FROM seen
+ WHERE d_w_id = $1::integer AND d_id = $2::integer
+RETURNING seen.d_next_o_id, seen.d_tax;
+-- name: payment_customer_by_id
+WITH seen AS MATERIALIZED (
+    SELECT c_balance FROM tpcc.customer WHERE c_w_id = $3::integer AND c_d_id = $4::integer AND c_id = $5::integer)
+UPDATE tpcc.customer SET c_balance = seen.c_balance - $6::numeric, c_ytd_payment = c_ytd_payment + $6::numeric,
+       c_payment_cnt = c_payment_cnt + 1
+  FROM seen
+ WHERE c_w_id = $3::integer AND c_d_id = $4::integer AND c_id = $5::integer
+RETURNING c_id, c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit,
+          c_credit_lim, c_discount, customer.c_balance, ''::text;
+";
+
+/// The same in MariaDB, where a plain read at REPEATABLE READ is of the transaction's snapshot.
+const PLANTED_MARIADB: &str = "\
+-- name: new_order_district
+SELECT d_next_o_id INTO @seen FROM district WHERE d_w_id = ?1 AND d_id = ?2;
+UPDATE district SET d_next_o_id = @seen + 1 WHERE d_w_id = ?1 AND d_id = ?2;
+SELECT CAST(@seen AS INTEGER), d_tax FROM district WHERE d_w_id = ?1 AND d_id = ?2;
+";
+
+/// The tests of a level that were not held, by id and form.
+fn broken<'a>(acid: &'a Value, isolation: &str) -> Vec<&'a str> {
+    let levels = acid["levels"].as_array().unwrap();
+    let level = levels.iter().find(|level| level["isolation"] == isolation).unwrap();
+    let tests = level["tests"].as_array().unwrap();
+    assert!(tests.len() >= 20 && tests.iter().all(|test| !test["transcript"].as_array().unwrap().is_empty()));
+    let broken = tests.iter().filter(|test| test["state"] != "held");
+    broken.map(|test| test["id"].as_str().unwrap()).collect()
+}
+
+/// Tests over statements that others take the place of.
+fn planted(place: &Path, url: &str, isolation: &str, statements: &str) -> (Value, Done) {
+    fs::write(place.join("planted.sql"), statements).unwrap();
+    let with = ["--statements", "planted.sql", "--isolation", isolation, "--seed", "5", "--json"];
+    let done = run(place, &[&["acid", "tpcc", "--db", url], &with[..]].concat());
+    assert_eq!(done.code, Some(1), "{done:?}");
+    (done.json(), done)
+}
+
+/// The rule of a clause in the verdict of a run.
+fn rule(summary: &Value, id: &str) -> Value {
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    clauses.iter().find(|clause| clause["id"] == id).unwrap_or_else(|| panic!("{id}: {clauses:?}")).clone()
+}
+
+#[test]
+fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (url, place) = (server.tcp_url(), place.path());
+    let acid = |more: &[&str]| run(place, &[&["acid", "tpcc", "--db", &url, "--seed", "5", "--json"], more].concat());
+    // An empty database is loaded first. At READ COMMITTED, a read that is repeated sees more.
+    let done = acid(&["--all-levels", "--out", "levels"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let found = done.json();
+    assert_eq!(found["scale"], 2);
+    assert_eq!(broken(&found, "read committed"), ["3.4.2.8", "3.4.2.9"], "{}", found["levels"]);
+    for level in ["repeatable read", "serializable"] {
+        assert!(broken(&found, level).is_empty(), "{level}: {}", found["levels"]);
+    }
+    assert_eq!(found["consistency"]["failed"], Value::from(Vec::<Value>::new()));
+    assert_eq!(json_file(&place.join("levels"), "acid.json"), found);
+    let transcript = fs::read_to_string(place.join("levels/transcript.txt")).unwrap();
+    assert!(transcript.contains("T2 waits") && transcript.contains("T1 is held open"), "{transcript}");
+    let text = succeed(place, &["report", "levels"]).out;
+    assert!(text.contains("held by version (case D)") && text.contains("not by waiting: T2.waited = 1"), "{text}");
+
+    // A run takes what was found at its level, in its way of speaking, with its settings.
+    let ran = |record: &str, more: &[&str]| {
+        let usual = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "1s", "--clients", "1", "--check", "none"];
+        succeed(place, &[&usual[..], &["--json", "--out", record, "--acid", "levels"], more].concat()).json()
+    };
+    let summary = ran("run", &["--isolation", "repeatable-read"]);
+    assert_eq!(
+        (rule(&summary, "3.2")["state"].clone(), rule(&summary, "3.4")["state"].clone()),
+        ("held".into(), "held".into())
+    );
+    let text = succeed(place, &["report", "run"]).out;
+    assert!(text.contains("3.4"), "{text}");
+    let other = ran("other", &["--isolation", "repeatable-read", "--via", "statements"]);
+    let isolation = rule(&other, "3.4");
+    assert!(isolation["state"] == "not tested" && isolation["note"].as_str().unwrap().contains("way of speaking"));
+    // The record of a run that knew of no tests takes them later, and nothing else of it changes.
+    let plain = ["run", "--db", &url, "--ramp-up", "0s", "--duration", "1s", "--clients", "1", "--check", "none"];
+    let before = succeed(place, &[&plain[..], &["--json", "--out", "plain"]].concat()).json();
+    assert_eq!(rule(&before, "3.4")["state"], "not tested");
+    let after = succeed(place, &["report", "plain", "--acid", "levels", "--json"]).json();
+    assert_eq!(rule(&after, "3.4")["state"], "broken");
+    assert_eq!(before["transactions"], after["transactions"]);
+    run(place, &["report", "plain", "--acid", "plain"]).refused(2, &["is not a record of graymark acid"]);
+
+    // Statements without row locks are found, and such tests are no run's.
+    let (found, _) = planted(place, &url, "read-committed", PLANTED_POSTGRES);
+    let broken = broken(&found, "read committed");
+    for id in ["3.4.2.3", "3.4.2.5"] {
+        assert!(broken.contains(&id), "{id}: {broken:?}");
+    }
+    assert_eq!(found["replaced"], Value::from(vec!["new_order_district", "payment_customer_by_id"]));
+    run(place, &["acid", "--db", &url, "--statements", "absent.sql"]).refused(2, &["absent.sql"]);
+}
+
+#[test]
+fn mariadbs_lost_update_at_repeatable_read_is_found() {
+    let Some(()) = require_mariadb() else { return };
+    let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
+    let (url, place) = (server.tcp_url(), place.path());
+    succeed(place, &["load", "--db", &url, "-w", "2", "--seed", "5"]);
+    let tests = ["acid", "tpcc", "--db", &url, "--isolation", "repeatable-read", "--seed", "5", "--json"];
+    let sound = succeed(place, &tests).json();
+    assert!(broken(&sound, "repeatable read").is_empty(), "{}", sound["levels"]);
+    let (found, done) = planted(place, &url, "repeatable-read", PLANTED_MARIADB);
+    let broken = broken(&found, "repeatable read");
+    assert!(broken.contains(&"3.4.2.3"), "{broken:?}");
+    assert!(done.err.contains("repeatable read: 3.4.2.3 home: broken"), "{}", done.err);
+}
+
+/// One writer at a time; and with one warehouse, nothing can be remote.
+#[test]
+fn sqlite_keeps_the_standard_by_waiting_and_by_version() {
+    let place = loaded();
+    let place = place.path();
+    let found =
+        succeed(place, &["acid", "--db", "sqlite:loaded.db", "--seed", "5", "--json", "--out", "record"]).json();
+    let level = &found["levels"][0];
+    assert_eq!(level["isolation"], "serializable");
+    for test in level["tests"].as_array().unwrap() {
+        let expected = if test["form"] == "remote" { "not tested" } else { "held" };
+        assert_eq!(test["state"], expected, "{test}");
+    }
+    let clause = |id: &str| level["clauses"].as_array().unwrap().iter().find(|clause| clause["id"] == id).cloned();
+    let isolation = clause("3.4").unwrap();
+    assert!(isolation["state"] == "not tested" && isolation["note"].as_str().unwrap().contains("one warehouse"));
+    assert!(fs::read_to_string(place.join("record/report.html")).unwrap().contains("3.4.2.9"));
+    // The rows that a test changes for a while are as they were: every item is that of the seed.
+    assert_eq!(run(place, &["check", "--db", "sqlite:loaded.db"]).code, Some(0));
+    run(place, &["acid", "debitcredit", "--db", "sqlite:loaded.db"]).refused(2, &["no ACID tests of debitcredit"]);
+    run(place, &["acid", "--db", "simulated:service=1ms"]).refused(2, &["does not work on"]);
+}
