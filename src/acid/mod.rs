@@ -50,6 +50,9 @@ use suite::Suite;
 /// The suites there are, by their workloads' names.
 static SUITES: [(&str, &dyn Suite); 1] = [(Tpcc::NAME, &tpcc::TpccSuite)];
 
+/// Hears of a test and of its isolation level.
+type OnTest<'a> = dyn FnMut(&str, &TestResult) + 'a;
+
 /// Tests that are to be worked.
 pub struct AcidTests<'a> {
     plan: Plan,
@@ -58,7 +61,7 @@ pub struct AcidTests<'a> {
     statements: Option<String>,
     stop: Stop,
     on_event: Box<dyn FnMut(&Event) + 'a>,
-    on_test: Box<dyn FnMut(&str, &TestResult) + 'a>,
+    on_test: Box<OnTest<'a>>,
 }
 
 /// What tests came to.
@@ -387,11 +390,11 @@ struct Company<W: Workload> {
 
 impl<W: Workload> Company<W> {
     fn of(work: &Work<'_, W>, isolation: Isolation) -> Result<Company<W>, Error> {
-        let (by_statements, own, waits) =
-            opening(work.suite, work.dialect, Via::Statements, isolation, &work.replaced)?;
+        let equipped = opening(work.suite, work.dialect, Via::Statements, isolation, &work.replaced)?;
+        let Equipment { opening: by_statements, own, waits } = equipped;
         let otherwise = match work.engine.via() {
             Via::Statements => by_statements.clone(),
-            Via::Procedures => opening(work.suite, work.dialect, Via::Procedures, isolation, &[])?.0,
+            Via::Procedures => opening(work.suite, work.dialect, Via::Procedures, isolation, &[])?.opening,
         };
         Ok(Company { engine: Arc::clone(&work.engine), by_statements, otherwise, own, waits })
     }
@@ -404,6 +407,14 @@ impl<W: Workload> Crew for Company<W> {
     }
 }
 
+/// What sessions are opened with, and the statements that they know.
+struct Equipment {
+    opening: Opening,
+    own: Vec<Arc<Own>>,
+    /// The one that says who waits.
+    waits: Option<Arc<Own>>,
+}
+
 /// What sessions are opened with, the tests' own statements, and the one that says who waits. The own statements have
 /// the same numbers in each way of speaking: those of procedures are the most.
 fn opening(
@@ -412,7 +423,7 @@ fn opening(
     via: Via,
     isolation: Isolation,
     replaced: &[(usize, Named<'static>)],
-) -> Result<(Opening, Vec<Arc<Own>>, Option<Arc<Own>>), Error> {
+) -> Result<Equipment, Error> {
     let mut commands = suite.commands(dialect, via)?;
     for (number, named) in replaced {
         if let Some(Some(command)) = commands.get_mut(*number) {
@@ -431,7 +442,7 @@ fn opening(
     let of = |name: &str| waits.iter().find(|own| own.name == name).cloned();
     let number = of("session").map(|own| own.number);
     let waits = of("waits");
-    Ok((Opening { suite, via, isolation, commands: Arc::new(commands), number }, own, waits))
+    Ok(Equipment { opening: Opening { suite, via, isolation, commands: Arc::new(commands), number }, own, waits })
 }
 
 /// The named statements of files, each of the first that has it.
