@@ -461,7 +461,8 @@ fn tests_of_the_same_database_decide_its_clauses_and_others_do_not() {
     let mut risky = valid();
     risky.durability.class = DurabilityClass::MayLoseCommits.into();
     assert_eq!(find(&judge::judge(&risky), "3.5", "survive").state, State::Broken);
-    let others: [(&str, fn(&mut AcidProof)); 6] = [
+    type Alter = fn(&mut AcidProof);
+    let others: [(&str, Alter); 6] = [
         ("database", |tests| tests.engine.name = "MariaDB".into()),
         ("version", |tests| tests.engine.version = "16.1".into()),
         ("way of speaking", |tests| tests.via = Via::Statements.into()),
