@@ -76,6 +76,7 @@ static NONE: Standard = Standard {
     },
     steady: "steady",
     acknowledged: "acknowledged",
+    shown: &[],
 };
 
 fn standard(workload: &str) -> &'static Standard {
