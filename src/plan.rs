@@ -4,6 +4,7 @@
 mod defaults;
 mod error;
 mod mix;
+pub mod resolved;
 mod share;
 
 use std::collections::BTreeMap;

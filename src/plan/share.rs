@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Share(f64);
 
 impl Share {
+    /// Nothing.
+    pub const NONE: Share = Share(0.0);
+
     /// From 0 to 1.
     pub fn get(self) -> f64 {
         self.0

@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
     pub fn start(mut self) -> Result<Option<Outcome>, Error> {
         let workload = self.plan.workload.unwrap_or_default();
         self.plan.workload = Some(workload);
-        stages::of(&self.plan)?;
+        self.plan.staged()?;
         let options = open::options(workload, &self.plan);
         open::open(workload, options, self)
     }

@@ -7,47 +7,60 @@ use crate::drive::{Load, Schedule, Stages};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadVisitor;
 use crate::engine::sql::SqlWorkload;
-use crate::plan::{CHECKPOINT_PACED, Defaults, Factor, Pace, Plan, RECONNECT_FOR, SCALE, TIMEOUT};
+use crate::plan::resolved::{Cards, Clients, Interval, Resolved, Scale};
+use crate::plan::{CHECKPOINT_PACED, Defaults, Factor, Pace, Plan, RECONNECT_FOR, SCALE, Share, TIMEOUT, Warm};
 use crate::result::Manifest;
 use crate::workload::{Users, Workload};
 
-/// The plan as it is executed: whatever it leaves open is filled in from the database or by default. What only the
-/// database decides stays open where it is not looked at: `loaded` is what it holds.
-pub(super) fn settle<W: Workload>(plan: Plan, defaults: &Defaults, loaded: Option<&Manifest>) -> Result<Plan, Error> {
-    let stage_duration = plan.staged()?.map(|(_, seconds)| seconds);
-    let profile = profile::<W>(&plan, loaded)?;
-    let pace = pace::<W>(&plan, defaults, profile)?;
-    mix::<W>(&plan)?;
+/// The plan as it is executed: whatever it leaves open is filled in from the database or by default. `loaded` is what
+/// the database holds, where it has been looked at.
+pub(super) fn settle<W: Workload>(
+    asked: Plan,
+    defaults: &Defaults,
+    loaded: Option<&Manifest>,
+) -> Result<Resolved, Error> {
+    let stages = asked.staged()?.map(|(clients, seconds)| Interval::Stages { clients: clients.to_vec(), seconds });
+    let profile = profile::<W>(&asked, loaded)?;
+    let pace = pace::<W>(&asked, defaults, profile)?;
+    let cards = cards::<W>(&asked)?;
     let paced = pace.factors().is_some();
-    if paced && plan.steady.is_some_and(|most| most > 0) {
+    if paced && asked.steady.is_some_and(|most| most > 0) {
         return Err(Error::Usage(
             "--steady is for runs without think time: leave it out, or give --pace none".to_owned(),
         ));
     }
     let preset = W::preset(profile);
     // A profile that the database does not hold is the run's own matter: told where it was asked for.
-    let known = plan.profile.is_some() || loaded.is_some_and(|there| W::profile(&there.parameters).is_some());
-    let name = known.then(|| W::PROFILES.get(profile).map(|name| (*name).to_owned())).flatten();
-    let scale = loaded.map(|there| there.scale).or(plan.scale);
-    let clients = match preset.clients_per_unit {
-        _ if paced => scale.map(Defaults::sessions_paced),
-        Some(each) => scale.map(|scale| each.saturating_mul(scale)),
-        None => Some(defaults.clients),
+    let known = asked.profile.is_some() || loaded.is_some_and(|there| W::profile(&there.parameters).is_some());
+    let name = W::PROFILES.get(profile).filter(|_| known).copied().unwrap_or_default();
+    let clients = match (asked.clients, preset.clients_per_unit) {
+        (Some(number), _) => Clients::Number(number),
+        (None, _) if paced => Clients::ForTerminals,
+        (None, Some(each)) => Clients::PerUnit(each),
+        (None, None) => Clients::Number(defaults.clients),
     };
-    Ok(Plan { profile: name, ..plan }.or(Plan {
-        scale,
-        pace: Some(pace),
-        clients,
-        ramp_up: preset.ramp_up.or(Some(defaults.ramp_up(paced))),
-        checkpoint: preset.checkpoint.or(paced.then_some(CHECKPOINT_PACED)),
-        duration: preset.duration.or(Some(defaults.duration)),
-        stage_duration,
-        seed: loaded.map(|_| random_seed()),
-        check: Some(defaults.check),
-        steady: (defaults.steady > 0).then_some(defaults.steady),
-        reconnect_for: Some(RECONNECT_FOR),
-        ..Plan::default()
-    }))
+    let seconds = asked.duration.or(preset.duration).unwrap_or(defaults.duration);
+    let scale = asked.scale.or(loaded.map(|there| there.scale));
+    Ok(Resolved {
+        scale: scale.map_or(Scale::AsLoaded, Scale::Of),
+        profile,
+        profile_name: name.to_owned(),
+        pace,
+        cards,
+        interval: stages.unwrap_or(Interval::Whole { clients, seconds }),
+        ramp_up: asked.ramp_up.or(preset.ramp_up).unwrap_or_else(|| defaults.ramp_up(paced)),
+        seed: asked.seed.unwrap_or_else(random_seed),
+        check: asked.check.unwrap_or(defaults.check),
+        checkpoint: asked.checkpoint.or(preset.checkpoint).or(paced.then_some(CHECKPOINT_PACED)).into(),
+        vacuum: asked.vacuum.into(),
+        vacuums: asked.vacuums.unwrap_or(u32::MAX),
+        warm: asked.warm.unwrap_or(Warm::None),
+        steady: asked.steady.unwrap_or(defaults.steady),
+        patience: asked.timeout.unwrap_or(TIMEOUT),
+        allowed_errors: asked.allow_errors.unwrap_or(Share::NONE),
+        reconnect_for: asked.reconnect_for.unwrap_or(RECONNECT_FOR),
+        asked,
+    })
 }
 
 /// The plan of a run, as far as it can be told without looking at the database. `terminal` is the one to follow.
@@ -60,12 +73,13 @@ pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u3
         type Output = Result<Plan, Error>;
 
         fn visit<W: SqlWorkload>(self) -> Result<Plan, Error> {
-            let Preview(plan, defaults, terminal) = self;
-            let profile = profile::<W>(&plan, None)?;
-            population::within::<W>(plan.scale.unwrap_or(SCALE), profile)?;
-            let plan = settle::<W>(plan, defaults, None)?;
-            followed::<W>(terminal, &plan, plan.scale.unwrap_or(u32::MAX))?;
-            Ok(plan)
+            let Preview(asked, defaults, terminal) = self;
+            let scale = asked.scale;
+            population::within::<W>(scale.unwrap_or(SCALE), profile::<W>(&asked, None)?)?;
+            let plan = settle::<W>(asked, defaults, None)?;
+            followed::<W>(terminal, plan.pace, scale.unwrap_or(u32::MAX))?;
+            // A seed that the run draws is not known before.
+            Ok(Plan { seed: plan.asked.seed, ..plan.file() })
         }
     }
     plan.workload.unwrap_or_default().visit(Preview(plan, defaults, terminal))
@@ -98,24 +112,24 @@ fn pace<W: Workload>(plan: &Plan, defaults: &Defaults, profile: usize) -> Result
     }
 }
 
-/// The cards of each transaction type, if the plan asks for another mix than the standard's.
-pub(super) fn mix<W: Workload>(plan: &Plan) -> Result<Option<Vec<u8>>, Error> {
-    let Some(mix) = &plan.mix else { return Ok(None) };
+/// The cards of each transaction type.
+fn cards<W: Workload>(plan: &Plan) -> Result<Cards, Error> {
+    let Some(mix) = &plan.mix else { return Ok(Cards::Standard) };
     if W::TRANSACTIONS.len() < 2 {
         return Err(Error::Usage(format!("--mix: {} has one transaction type: leave --mix out", W::NAME)));
     }
-    mix.cards(W::TRANSACTIONS).map(Some).map_err(Error::Usage)
+    mix.cards(W::TRANSACTIONS).map(Cards::Of).map_err(Error::Usage)
 }
 
 /// The number of the terminal to follow, given as warehouse or branch and terminal, if one is asked for.
 pub(super) fn followed<W: Workload>(
     terminal: Option<(u32, u32)>,
-    plan: &Plan,
+    pace: Pace,
     scale: u32,
 ) -> Result<Option<u32>, Error> {
     match terminal {
         None => Ok(None),
-        Some(_) if plan.pace.and_then(Pace::factors).is_none() => {
+        Some(_) if pace.factors().is_none() => {
             Err(Error::Usage("--show-terminal follows a terminal: add --pace standard".to_owned()))
         }
         Some((unit, _)) if unit > scale => {
@@ -126,39 +140,42 @@ pub(super) fn followed<W: Workload>(
     }
 }
 
-/// How a run of a settled plan goes.
-pub(super) fn schedule<W: Workload>(
-    plan: &Plan,
-    manifest: &Manifest,
-    stages: &Stages,
-    shown: Option<u32>,
-) -> Result<Schedule, Error> {
-    let most = stages.clients().iter().max().copied();
-    let clients = most.or(plan.clients).unwrap_or(1);
+/// The stages of a plan; none of them without.
+pub(super) fn stages(plan: &Resolved) -> Stages {
+    match &plan.interval {
+        Interval::Whole { .. } => Stages::default(),
+        Interval::Stages { clients, seconds } => Stages::new(clients.clone(), *seconds),
+    }
+}
+
+/// How a run goes on a population. `shown` is the terminal to follow.
+pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown: Option<u32>) -> Schedule {
+    let (clients, duration) = match &plan.interval {
+        Interval::Whole { clients, seconds } => (clients.at(manifest.scale), *seconds),
+        Interval::Stages { clients, seconds } => {
+            (clients.iter().max().copied().unwrap_or(1), clients.len() as u32 * seconds)
+        }
+    };
     let terminals = u64::from(manifest.scale) * u64::from(W::TERMINALS);
-    let factors = plan.pace.and_then(Pace::factors);
+    let factors = plan.pace.factors();
     let (load, terminals) = match factors {
         None => (Load::ClosedLoop, terminals.max(u64::from(clients))),
         Some(_) => (Load::Paced, terminals),
     };
     let (keying, think) = factors.unwrap_or((Factor::ONE, Factor::ONE));
-    Ok(Schedule {
+    Schedule {
         load,
         clients,
         terminals,
-        at_home: W::preset(profile::<W>(plan, Some(manifest))?).clients_per_unit.is_some(),
+        at_home: W::preset(plan.profile).clients_per_unit.is_some(),
         shown,
         pass: 0,
-        seed: plan.seed.unwrap_or_default(),
-        threads: plan.threads,
+        seed: plan.seed,
+        threads: plan.asked.threads,
         keying,
         think,
-        ramp_up: plan.ramp_up.unwrap_or_default(),
-        patience: plan.timeout.unwrap_or(TIMEOUT),
-        duration: if stages.is_empty() {
-            plan.duration.unwrap_or(1)
-        } else {
-            stages.clients().len() as u32 * stages.seconds()
-        },
-    })
+        ramp_up: plan.ramp_up,
+        patience: plan.patience,
+        duration,
+    }
 }

@@ -1,20 +1,10 @@
 //! Figures of a run in stages: each stage is measured on its own while the run goes on.
 
 use crate::drive::{Schedule, Stages};
-use crate::engine::Error;
 use crate::measure::{Interval, process};
-use crate::plan::Plan;
 use crate::result::summary::{LatencySummary, StageSummary};
 use crate::result::{Event, Phase, Recorded};
 use crate::workload::{Headline, Workload};
-
-/// The stages of a plan; none of them without.
-///
-/// # Errors
-/// If the plan asks for something that does not go with stages.
-pub(super) fn of(plan: &Plan) -> Result<Stages, Error> {
-    Ok(plan.staged()?.map_or_else(Stages::default, |(clients, seconds)| Stages::new(clients.to_vec(), seconds)))
-}
 
 /// Cuts a run into its stages.
 pub(super) struct StageMeter {

@@ -14,13 +14,14 @@ use super::population::{agree, complete, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
-use super::{Command, Outcome, Run, count, load, lookup, settle, stages, steady};
+use super::{Command, Outcome, Run, count, load, lookup, settle, steady};
 use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages};
 use crate::engine::seed::Depth;
 use crate::engine::{DatabaseState, Engine, Error};
 use crate::judge;
 use crate::measure::maintenance::Maintenance;
 use crate::measure::process;
+use crate::plan::resolved::{Cards, Resolved};
 use crate::plan::{Check, Plan, SCALE, Warm, default_record};
 use crate::record::{self, RecordWriter, environment};
 use crate::report;
@@ -125,13 +126,13 @@ impl<W: Workload> Steps<'_, W> {
         self.run.tell(Step::Connected(self.engine().identity().clone()));
         let (manifest, loaded) = self.load(ready)?;
         let procedures = self.procedures()?;
-        self.settle(&manifest)?;
-        let environment = self.describe(loaded.as_ref(), record)?;
-        let (findings, initial_rows) = self.check_before(&manifest)?;
+        let plan = self.settle(&manifest)?;
+        let environment = self.describe(&plan, loaded.as_ref(), record)?;
+        let (findings, initial_rows) = self.check_before(&plan, &manifest)?;
         let mut warm_ups = WarmUps::default();
-        self.warm_up(&manifest, &mut warm_ups)?;
-        let offer = self.offer(&manifest)?;
-        self.steady(&offer, &mut warm_ups)?;
+        self.warm_up(&plan, &manifest, &mut warm_ups)?;
+        let offer = self.offer(&plan, &manifest)?;
+        self.steady(&plan, &offer, &mut warm_ups)?;
         let before = Before {
             identity: self.engine().identity().clone(),
             via: self.engine().via(),
@@ -145,7 +146,7 @@ impl<W: Workload> Steps<'_, W> {
             findings,
             initial_rows,
         };
-        let measured = self.drive(&offer, warm_ups, record)?;
+        let measured = self.drive(&plan, &offer, warm_ups, record)?;
         let mut after = After {
             interrupted: self.run.stop.requested(),
             effects: Err("the run ended before the database was asked".to_owned()),
@@ -154,14 +155,14 @@ impl<W: Workload> Steps<'_, W> {
             lookup: None,
         };
         // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
-        self.keep(&before, &measured, &after, record);
-        self.count(&mut after);
-        let mut summary = self.keep(&before, &measured, &after, record);
-        if self.check_after(&before.manifest, &mut after) {
-            summary = self.keep(&before, &measured, &after, record);
+        self.keep(&plan, &before, &measured, &after, record);
+        self.count(&plan, &mut after);
+        let mut summary = self.keep(&plan, &before, &measured, &after, record);
+        if self.check_after(&plan, &before.manifest, &mut after) {
+            summary = self.keep(&plan, &before, &measured, &after, record);
         }
-        if self.look_up(&measured, &mut after) {
-            summary = self.keep(&before, &measured, &after, record);
+        if self.look_up(&plan, &measured, &mut after) {
+            summary = self.keep(&plan, &before, &measured, &after, record);
         }
         Ok(summary)
     }
@@ -243,17 +244,20 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// Fills in whatever the plan leaves open.
-    fn settle(&mut self, manifest: &Manifest) -> Result<(), Error> {
-        let plan = std::mem::take(&mut self.run.plan);
-        let url = &self.requests.engine().identity().url;
-        let plan = settle::settle::<W>(plan, self.run.command.defaults(), Some(manifest))?;
-        self.run.plan = Plan { db: Some(url.as_str().into()), ..plan };
-        Ok(())
+    fn settle(&mut self, manifest: &Manifest) -> Result<Resolved, Error> {
+        let url = self.engine().identity().url.as_str().into();
+        let plan = Plan { db: Some(url), ..std::mem::take(&mut self.run.plan) };
+        settle::settle::<W>(plan, self.run.command.defaults(), Some(manifest))
     }
 
     /// Puts what is known before the run into the record: plan, prices, environment, load.
-    fn describe(&self, loaded: Option<&LoadReport>, record: &RecordWriter) -> Result<Environment, End> {
-        record.put_text(file::PLAN, &self.run.plan.to_toml().map_err(Error::from)?)?;
+    fn describe(
+        &self,
+        plan: &Resolved,
+        loaded: Option<&LoadReport>,
+        record: &RecordWriter,
+    ) -> Result<Environment, End> {
+        record.put_text(file::PLAN, &plan.file().to_toml().map_err(Error::from)?)?;
         if let Some(price) = &self.run.price {
             record.put_text(file::PRICE, price.text())?;
         }
@@ -271,8 +275,12 @@ impl<W: Workload> Steps<'_, W> {
 
     /// What the conditions say before the run, and the rows of tables whose growth is to be judged; nothing if the plan
     /// does not ask for it.
-    fn check_before(&mut self, manifest: &Manifest) -> Result<(Vec<Finding>, BTreeMap<String, u64>), End> {
-        if self.run.plan.check != Some(Check::Both) {
+    fn check_before(
+        &mut self,
+        plan: &Resolved,
+        manifest: &Manifest,
+    ) -> Result<(Vec<Finding>, BTreeMap<String, u64>), End> {
+        if plan.check != Check::Both {
             return Ok((Vec::new(), BTreeMap::new()));
         }
         let findings = self.check(manifest, false)?.ok_or(End::Stopped)?;
@@ -290,11 +298,11 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// Fills the caches by reading, if the plan asks for it.
-    fn warm_up(&mut self, manifest: &Manifest, warm_ups: &mut WarmUps) -> Result<(), End> {
-        let plan = &self.run.plan;
-        let Some(how) = plan.warm.filter(|how| *how != Warm::None) else { return Ok(()) };
-        let how = (how, plan.seed.unwrap_or_default());
-        match warm::up(&self.requests, manifest, how, &mut self.run.consumer)?.ok_or(End::Stopped)? {
+    fn warm_up(&mut self, plan: &Resolved, manifest: &Manifest, warm_ups: &mut WarmUps) -> Result<(), End> {
+        if plan.warm == Warm::None {
+            return Ok(());
+        }
+        match warm::up(&self.requests, manifest, (plan.warm, plan.seed), &mut self.run.consumer)?.ok_or(End::Stopped)? {
             WarmUpOutcome::Absent(why) => warm_ups.notes.push(why),
             WarmUpOutcome::Read(work) => warm_ups.done.push(work),
         }
@@ -302,29 +310,37 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// The load that the plan asks for.
-    fn offer(&self, manifest: &Manifest) -> Result<Offer<W>, Error> {
-        let plan = &self.run.plan;
-        let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed.unwrap_or_default())
+    fn offer(&self, plan: &Resolved, manifest: &Manifest) -> Result<Offer<W>, Error> {
+        let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed)
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
-        let terminals = match settle::mix::<W>(plan)? {
-            Some(cards) => W::with_mix(terminals, &cards),
-            None => terminals,
+        let terminals = match &plan.cards {
+            Cards::Of(cards) => W::with_mix(terminals, cards),
+            Cards::Standard => terminals,
         };
-        let stages = stages::of(plan)?;
-        let shown = settle::followed::<W>(self.run.terminal, plan, manifest.scale)?;
-        Ok(Offer { terminals, schedule: settle::schedule::<W>(plan, manifest, &stages, shown)?, stages })
+        let shown = settle::followed::<W>(self.run.terminal, plan.pace, manifest.scale)?;
+        let schedule = settle::schedule::<W>(plan, manifest, shown);
+        Ok(Offer { terminals, schedule, stages: settle::stages(plan) })
     }
 
     /// Offers the load until nothing changes any more, if the plan asks for it.
-    fn steady(&mut self, offer: &Offer<W>, warm_ups: &mut WarmUps) -> Result<(), End> {
-        let Some(most) = self.run.plan.steady.filter(|most| *most > 0) else { return Ok(()) };
-        let work = steady::reach(&self.requests, &offer.terminals, offer.schedule, most, &mut self.run.consumer)?;
+    fn steady(&mut self, plan: &Resolved, offer: &Offer<W>, warm_ups: &mut WarmUps) -> Result<(), End> {
+        if plan.steady == 0 {
+            return Ok(());
+        }
+        let (schedule, most) = (offer.schedule, plan.steady);
+        let work = steady::reach(&self.requests, &offer.terminals, schedule, most, &mut self.run.consumer)?;
         warm_ups.done.push(work.ok_or(End::Stopped)?);
         Ok(())
     }
 
     /// Offers the load, and hands the driver's events to all who hear of them.
-    fn drive(&mut self, offer: &Offer<W>, warm_ups: WarmUps, record: &mut RecordWriter) -> Result<Measured, End> {
+    fn drive(
+        &mut self,
+        plan: &Resolved,
+        offer: &Offer<W>,
+        warm_ups: WarmUps,
+        record: &mut RecordWriter,
+    ) -> Result<Measured, End> {
         if self.run.stop.requested() {
             return Err(End::Stopped);
         }
@@ -339,24 +355,21 @@ impl<W: Workload> Steps<'_, W> {
         };
         let seconds = schedule.ramp_up + schedule.duration;
         self.run.tell(Step::DriveBegan { seconds, headline: W::HEADLINE, counts: W::COUNTS });
-        let Plan { checkpoint, vacuum, vacuums, .. } = self.run.plan;
+        let controllers = Controllers {
+            checkpoint: plan.checkpoint.seconds(),
+            vacuum: plan.vacuum.seconds(),
+            vacuums: Some(plan.vacuums),
+        };
         let engine = self.requests.engine();
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let started = Timestamp::now();
         let consumer = &mut self.run.consumer;
-        let totals = drive::run::<W>(
-            engine,
-            terminals,
-            *schedule,
-            stages,
-            Controllers { checkpoint, vacuum, vacuums },
-            &self.run.stop,
-            &mut |event| {
+        let totals =
+            drive::run::<W>(engine, terminals, *schedule, stages, controllers, &self.run.stop, &mut |event| {
                 accumulated.event::<W>(event, &|| engine.server_cpu_seconds());
                 record.event(event);
                 consumer(event);
-            },
-        )?;
+            })?;
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
         Ok(Measured {
             started,
@@ -371,8 +384,15 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// Judges what is known so far, and puts it into the record.
-    fn keep(&self, before: &Before, measured: &Measured, after: &After, record: &mut RecordWriter) -> Summary {
-        let summary = summarise::<W>(&self.run.plan, before, measured, after, record.directory());
+    fn keep(
+        &self,
+        plan: &Resolved,
+        before: &Before,
+        measured: &Measured,
+        after: &After,
+        record: &mut RecordWriter,
+    ) -> Summary {
+        let summary = summarise::<W>(plan, before, measured, after, record.directory());
         let price = self.run.price.as_ref().map(|price| price.list().of(&summary));
         let summary = Summary { price, ..summary };
         record.keep_json(file::SUMMARY, &summary);
@@ -380,16 +400,15 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// The database's own count.
-    fn count(&mut self, after: &mut After) {
-        let plan = &self.run.plan;
-        let reconnect_for = Duration::from_secs(u64::from(plan.reconnect_for.unwrap_or_default()));
-        after.effects = count::after(&self.requests, plan.timeout, reconnect_for, &mut self.run.consumer);
+    fn count(&mut self, plan: &Resolved, after: &mut After) {
+        let reconnect_for = Duration::from_secs(plan.reconnect_for.into());
+        after.effects = count::after(&self.requests, plan.asked.timeout, reconnect_for, &mut self.run.consumer);
     }
 
     /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
     /// asked.
-    fn check_after(&mut self, manifest: &Manifest, after: &mut After) -> bool {
-        let asked = matches!(self.run.plan.check, Some(Check::After | Check::Both));
+    fn check_after(&mut self, plan: &Resolved, manifest: &Manifest, after: &mut After) -> bool {
+        let asked = matches!(plan.check, Check::After | Check::Both);
         if !asked || after.effects.is_err() || after.interrupted {
             return false;
         }
@@ -402,7 +421,7 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// Looks for the commits that lost connections make doubtful; whether there could be any.
-    fn look_up(&mut self, measured: &Measured, after: &mut After) -> bool {
+    fn look_up(&mut self, plan: &Resolved, measured: &Measured, after: &mut After) -> bool {
         let totals = &measured.totals;
         if totals.lost == 0 {
             return false;
@@ -411,7 +430,7 @@ impl<W: Workload> Steps<'_, W> {
             after.lookup = Some(lookup::unasked(totals, why));
             return true;
         }
-        match lookup::after(&self.requests, self.run.plan.timeout, totals) {
+        match lookup::after(&self.requests, plan.asked.timeout, totals) {
             Ok((lookup, finding)) => {
                 if let Some(finding) = &finding {
                     self.run.tell(Step::Checked(finding.clone()));

@@ -10,7 +10,8 @@ use crate::drive::{Schedule, Totals};
 use crate::judge;
 use crate::measure::process::Usage;
 use crate::measure::{self, Interval, Pacing, Times};
-use crate::plan::{Pace, Plan, Share};
+use crate::plan::Pace;
+use crate::plan::resolved::{Cards, Resolved};
 use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::summary::{
@@ -70,7 +71,7 @@ const ERRORS_NAMED: usize = 20;
 
 /// The summary, verdict included.
 pub(super) fn summarise<W: Workload>(
-    plan: &Plan,
+    plan: &Resolved,
     before: &Before,
     measured: &Measured,
     after: &After,
@@ -92,8 +93,8 @@ pub(super) fn summarise<W: Workload>(
         via: before.via.into(),
         procedures: Some(before.procedures.clone().into()),
         isolation: before.isolation.clone(),
-        profile: plan.profile.clone(),
-        pace: plan.pace.unwrap_or(Pace::None).to_string(),
+        profile: (!plan.profile_name.is_empty()).then(|| plan.profile_name.clone()),
+        pace: plan.pace.to_string(),
         scale: manifest.scale,
         clients: schedule.clients,
         seed: schedule.seed,
@@ -106,7 +107,7 @@ pub(super) fn summarise<W: Workload>(
         tps: (W::COUNTS == Headline::TransactionsPerSecond).then(|| per(headline, totals.interval_s)),
         transactions_per_second: per(completed, totals.interval_s),
         efficiency: efficiency::<W>(plan, manifest, headline, minutes),
-        metric: W::metric(profile, plan.pace == Some(Pace::Standard) && plan.mix.is_none()).to_owned(),
+        metric: W::metric(profile, plan.pace == Pace::Standard && plan.cards == Cards::Standard).to_owned(),
         pacing: interval
             .pacing
             .as_deref()
@@ -118,7 +119,7 @@ pub(super) fn summarise<W: Workload>(
         transactions: transactions::<W>(interval, completed),
         failed: outcomes.iter().map(|(name, outcomes)| (name.clone(), outcomes.failed_share())).collect(),
         outcomes,
-        allowed_errors: plan.allow_errors.map_or(0.0, Share::get),
+        allowed_errors: plan.allowed_errors.get(),
         peaks: timeline.peaks(),
         dips: timeline.dips(maintenance, counters.as_ref()),
         steady: timeline.steady(),
@@ -177,8 +178,8 @@ fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, 
 }
 
 /// Percent of what keying and think times allow at most (clause 4.1.3).
-fn efficiency<W: Workload>(plan: &Plan, manifest: &Manifest, headline: u64, minutes: f64) -> Option<f64> {
-    (plan.pace == Some(Pace::Standard) && minutes > 0.0)
+fn efficiency<W: Workload>(plan: &Resolved, manifest: &Manifest, headline: u64, minutes: f64) -> Option<f64> {
+    (plan.pace == Pace::Standard && minutes > 0.0)
         .then(|| workload::efficiency(headline as f64 / minutes, W::CEILING, manifest.scale))
 }
 
