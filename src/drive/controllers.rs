@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use super::{Controllers, Report, Schedule, Stop};
 use crate::engine::guard::guarded;
 use crate::engine::{Engine, MaintenanceOutcome};
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::Event;
+use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::workload::Workload;
 
 impl Controllers {

@@ -30,7 +30,7 @@ pub use failure::{Error, ErrorKind, Failure, RetryReason};
 pub use observe::{Observer, Unobserved};
 pub use options::ConnectOptions;
 
-use crate::measure::maintenance::MaintenanceKind;
+use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via};
 use crate::workload::trace::Trace;

@@ -16,7 +16,7 @@ use super::{
     DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
     Observer, RestoreReport, ServerProcess, Session, Sessions, Unobserved, Via,
 };
-use crate::measure::maintenance::MaintenanceKind;
+use crate::result::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;
 

@@ -4,7 +4,6 @@ pub mod counters;
 pub mod device;
 pub mod dips;
 pub(crate) mod machine;
-pub mod maintenance;
 pub mod memory;
 pub mod pages;
 pub mod process;

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::format::{Line, count, plain, plural, seconds, significant};
 use crate::judge::{self, DEFERRED_LIMIT_S, Limits};
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::quantile_ms;
 use crate::record::Record;
 use crate::result::format::{Clock, Waiting};
+use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::summary::{PacingSummary, Range, State, Summary};
 use crate::workload::known;
 

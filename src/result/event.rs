@@ -7,10 +7,10 @@ use super::phase::Phase;
 use super::recorded::Recorded;
 use super::step::Step;
 use crate::measure::counters::Sample;
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::PageReads;
 use crate::measure::strangers::ForeignProcess;
 use crate::measure::{Deferred, Interval};
+use crate::result::maintenance::{Maintenance, MaintenanceKind};
 
 /// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What
 /// `events.jsonl` leaves out stands in other files of the record.

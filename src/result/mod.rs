@@ -11,6 +11,7 @@ pub mod event;
 pub mod finding;
 pub mod format;
 pub mod load;
+pub mod maintenance;
 pub mod phase;
 pub mod procedures;
 pub mod recorded;

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
-use crate::measure::maintenance::Maintenance;
 use crate::measure::strangers::Strangers;
 use crate::measure::transient::SteadyState;
 use crate::measure::{Times, quantile_ms};
 use crate::result::Procedures;
 use crate::result::acid::AcidProof;
+use crate::result::maintenance::Maintenance;
 use crate::result::{Finding, Identity, Manifest, Recorded, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.

@@ -5,9 +5,9 @@ use std::time::Instant;
 use super::requests::Requests;
 use crate::drive::{self, Controllers, Schedule, Stages};
 use crate::engine::Error;
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::steady::{self, Window};
+use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::{Event, Step};
 use crate::workload::Workload;
 

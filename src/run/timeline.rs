@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::accumulate::ended;
 use crate::measure::counters::{CountersSummary, Sample};
 use crate::measure::dips::{self, Dip, Peaks};
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::strangers::{ForeignProcess, Strangers};
 use crate::measure::transient::{SteadyState, steady_state};
+use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::requests::{Progress, Requests, Timeouts};
 use crate::engine::{Engine, Error, MaintenanceOutcome};
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
 use crate::plan::Warm;
+use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::{Event, Manifest, Step};
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;

@@ -10,7 +10,7 @@ use graymark::engine::guard::guarded;
 use graymark::engine::registry::{AnyEngine, WorkloadName, WorkloadVisitor, open};
 use graymark::engine::sql::SqlWorkload;
 use graymark::engine::{ConnectOptions, Error, Failure, Session, Sessions};
-use graymark::measure::maintenance::MaintenanceKind;
+use graymark::result::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, Via};
 use graymark::workload::value::Timestamp;
 use graymark::workload::{Terminal, Workload};

@@ -14,7 +14,7 @@ use graymark::engine::server::mariadb::{MariadbServerOptions, Server};
 use graymark::engine::wire::mysql::Mysql;
 use graymark::engine::wire::mysql::connect::Target;
 use graymark::engine::{DatabaseState, Engine, Error, Failure, MaintenanceOutcome, RetryReason, Session, Sessions};
-use graymark::measure::maintenance::MaintenanceKind;
+use graymark::result::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, LoadStep, Manifest, Via};
 use graymark::workload::tpcc::Tpcc;
 use graymark::workload::tpcc::input::{Customer, Input, LastName, Payment};

@@ -11,10 +11,10 @@ use crate::support::{mysql_client, require_mariadb, require_postgres, small_mari
 use assert_cmd::Command;
 use graymark::engine::server::postgres;
 use graymark::judge;
-use graymark::measure::maintenance::{Maintenance, MaintenanceKind};
 use graymark::measure::transient::SteadyState;
 use graymark::result::Procedures;
 use graymark::result::acid::{AcidProof, ProvedLevel};
+use graymark::result::maintenance::{Maintenance, MaintenanceKind};
 use graymark::result::summary::*;
 use graymark::result::{Finding, Identity, Manifest, Via};
 use mysql_async::prelude::Queryable;

@@ -1,7 +1,7 @@
 //! Clause 5.5: steady state, the measurement interval, and checkpoints in it.
 
 use super::{Rule, noted};
-use crate::measure::maintenance::{Maintenance, MaintenanceKind};
+use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::summary::{Clause, Summary};
 
 /// The shortest measurement interval in seconds (clause 5.5.2.1).

@@ -11,10 +11,10 @@ use hdrhistogram::Histogram;
 
 use super::format::{count, significant};
 use crate::measure::dips::Dip;
-use crate::measure::maintenance::MaintenanceKind;
 use crate::record::Record;
 use crate::result::Phase;
 use crate::result::format::Waiting;
+use crate::result::maintenance::MaintenanceKind;
 pub use panels::panels;
 pub use stages::against_clients;
 pub use sweep::{throughput_over_buffers, throughput_over_number, throughput_over_warehouses};

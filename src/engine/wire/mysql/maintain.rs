@@ -7,7 +7,7 @@ use super::failure::{self, of_command};
 use super::query::Read;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
-use crate::measure::maintenance::MaintenanceKind;
+use crate::result::maintenance::MaintenanceKind;
 
 /// There is no such system variable.
 const UNKNOWN_VARIABLE: u16 = 1193;

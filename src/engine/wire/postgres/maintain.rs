@@ -7,7 +7,7 @@ use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
-use crate::measure::maintenance::MaintenanceKind;
+use crate::result::maintenance::MaintenanceKind;
 
 /// Does some upkeep.
 pub async fn maintain(

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::connect::Journal;
 use crate::engine::MaintenanceOutcome;
 use crate::engine::sql::WorkloadSql;
-use crate::measure::maintenance::MaintenanceKind;
+use crate::result::maintenance::MaintenanceKind;
 
 /// Does some upkeep.
 pub(super) fn maintain(

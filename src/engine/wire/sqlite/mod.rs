@@ -27,7 +27,7 @@ use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
 use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
-use crate::measure::maintenance::MaintenanceKind;
+use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;

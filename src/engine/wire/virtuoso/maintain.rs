@@ -5,7 +5,7 @@ use super::connect::Target;
 use super::scan::scan;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{Error, MaintenanceOutcome};
-use crate::measure::maintenance::MaintenanceKind;
+use crate::result::maintenance::MaintenanceKind;
 
 /// Does some upkeep.
 pub(super) fn maintain(sql: &WorkloadSql, target: &Target, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {

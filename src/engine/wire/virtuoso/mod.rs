@@ -32,8 +32,8 @@ use crate::engine::wire::odbc::read;
 use crate::engine::{
     ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions,
 };
-use crate::measure::maintenance::MaintenanceKind;
 use crate::result::Procedures;
+use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::result::Recorded;
+use super::Recorded;
 
 /// Work of the database that Graymark asked for in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
