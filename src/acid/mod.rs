@@ -8,7 +8,10 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod actor;
+mod audit;
+mod crash;
 mod held;
+mod load;
 mod own;
 mod script;
 mod stage;
@@ -31,14 +34,14 @@ use crate::judge;
 use crate::plan::{ACID_SCALE, ISOLATION, Plan, default_record};
 use crate::record::{RecordWriter, environment};
 use crate::report;
-use crate::result::acid::{Acid, Level, TestResult};
+use crate::result::acid::{Acid, Crash, Level, TestResult};
 use crate::result::format::{Status, file};
 use crate::result::summary::{Consistency, Durability, State};
 use crate::result::{Environment, Event, Finding, Isolation, Manifest, Procedures, Step, Via};
 use crate::run::open::Visitor;
 use crate::run::population::{agree, complete};
 use crate::run::requests::{Requests, Timeouts};
-use crate::run::{load, open, random_seed};
+use crate::run::{load as loading, open, random_seed};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
 use actor::{Actor, Opening};
@@ -50,6 +53,8 @@ use suite::Suite;
 /// The suites there are, by their workloads' names.
 static SUITES: [(&str, &dyn Suite); 1] = [(Tpcc::NAME, &tpcc::TpccSuite)];
 
+/// Hears of a crash.
+type OnCrash<'a> = dyn FnMut(&Crash) + 'a;
 /// Hears of a test and of its isolation level.
 type OnTest<'a> = dyn FnMut(&str, &TestResult) + 'a;
 
@@ -59,7 +64,9 @@ pub struct AcidTests<'a> {
     out: Option<PathBuf>,
     all_levels: bool,
     statements: Option<String>,
+    crashes: u32,
     stop: Stop,
+    on_crash: Box<OnCrash<'a>>,
     on_event: Box<dyn FnMut(&Event) + 'a>,
     on_test: Box<OnTest<'a>>,
 }
@@ -77,14 +84,16 @@ pub struct AcidOutcome {
 
 impl AcidTests<'static> {
     /// Tests of a database, which is loaded first if it is empty. Of the plan they take the workload, the database, the
-    /// scale, the way of speaking, the isolation level, the seed and the timeout.
+    /// scale, the way of speaking, the isolation level, the seed, the timeout and, for crashes, the clients.
     pub fn new(plan: Plan) -> AcidTests<'static> {
         AcidTests {
             plan,
             out: None,
             all_levels: false,
             statements: None,
+            crashes: 0,
             stop: Stop::new(),
+            on_crash: Box::new(|_| {}),
             on_event: Box::new(|_| {}),
             on_test: Box::new(|_, _| {}),
         }
@@ -106,6 +115,19 @@ impl<'a> AcidTests<'a> {
     /// transactions would still be kept apart if they were spoken so.
     pub fn statements(self, text: impl Into<String>) -> Self {
         AcidTests { statements: Some(text.into()), ..self }
+    }
+
+    /// Instead of the other tests: puts a load on a private server, kills it so many times, and audits it each time.
+    pub fn crashes(self, times: u32) -> Self {
+        AcidTests { crashes: times, ..self }
+    }
+
+    /// Who hears of each crash when it is audited.
+    pub fn on_crash<'b>(self, on_crash: impl FnMut(&Crash) + 'b) -> AcidTests<'b>
+    where
+        'a: 'b,
+    {
+        AcidTests { on_crash: Box::new(on_crash), ..self }
     }
 
     /// Ends the tests before their time when someone asks to stop by this.
@@ -156,6 +178,12 @@ impl Visitor for AcidTests<'_> {
         let suite = suite.ok_or_else(|| Error::Usage(format!("there are no ACID tests of {} yet", W::NAME)))?;
         let dialect = engine.dialect().ok_or_else(|| actor::not_here(&engine.identity().name))?;
         let replaced = replacements(suite, self.statements.as_deref())?;
+        if self.crashes > 0 && engine.private_server().is_none() {
+            return Err(Error::Usage(
+                "--crash kills the server: give a private one that Graymark starts, postgres:local or mysql:local"
+                    .to_owned(),
+            ));
+        }
         let Some(manifest) = self.population::<W>(&engine)? else { return Ok(None) };
         let started = Timestamp::now();
         let record = self.out.clone().unwrap_or_else(|| {
@@ -211,7 +239,7 @@ impl AcidTests<'_> {
             DatabaseState::Nothing | DatabaseState::Unfinished(_) => {
                 let scale = matches!(there, DatabaseState::Nothing).then_some(ACID_SCALE);
                 let plan = Plan { scale: self.plan.scale.or(scale), ..self.plan.clone() };
-                let Some((_, manifest)) = load::fill(&requests, &plan, &mut self.on_event)? else { return Ok(None) };
+                let Some((_, manifest)) = loading::fill(&requests, &plan, &mut self.on_event)? else { return Ok(None) };
                 manifest
             }
             there => complete::<W>(there, url)?,
@@ -250,7 +278,8 @@ impl<W: Workload> Work<'_, W> {
         let seed = self.tests.plan.seed.unwrap_or_else(random_seed);
         let mut levels = Vec::new();
         let mut interrupted = false;
-        for isolation in self.levels() {
+        let levels_to_test = if self.tests.crashes > 0 { Vec::new() } else { self.levels() };
+        for isolation in levels_to_test {
             let (tests, whole) = self.level(isolation, seed)?;
             let clause = |part: &suite::Part| judge::acid::clause(part.clause, part.name, &tests);
             let clauses = self.suite.parts().iter().map(clause).collect();
@@ -259,6 +288,15 @@ impl<W: Workload> Work<'_, W> {
             if interrupted {
                 break;
             }
+        }
+        let mut crashes = Vec::new();
+        for number in 1..=self.tests.crashes {
+            let Some(crash) = self.crash(&requests, record, seed, number)? else {
+                interrupted = true;
+                break;
+            };
+            (self.tests.on_crash)(&crash);
+            crashes.push(crash);
         }
         let after = if interrupted { None } else { self.check(&requests, true)? };
         let interrupted = interrupted || after.is_none();
@@ -275,7 +313,8 @@ impl<W: Workload> Work<'_, W> {
             interrupted,
             durability,
             levels,
-            clauses: vec![judge::acid::consistency(&consistency), judge::acid::no_failure()],
+            clauses: [vec![judge::acid::consistency(&consistency)], judge::acid::failures(&crashes)].concat(),
+            crashes,
             consistency,
             replaced: self.replaced.iter().map(|(_, named)| named.name.to_owned()).collect(),
             left: format!(

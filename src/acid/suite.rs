@@ -6,9 +6,10 @@ use std::pin::Pin;
 use super::held::Held;
 use super::values::Values;
 use crate::engine::dialect::Dialect;
-use crate::engine::sql::Command;
+use crate::engine::sql::{AnyConnection, Command};
 use crate::engine::{Error, Failure};
 use crate::result::{Manifest, Via};
+use crate::workload::trace::{Footprint, Mark, Trace};
 
 /// What came of something that a session did.
 pub(super) type Played<'a> = Pin<Box<dyn Future<Output = Result<Values, Failure>> + 'a>>;
@@ -22,6 +23,26 @@ pub(super) struct Part {
     pub(super) name: &'static str,
     /// The tests, as a file.
     pub(super) script: &'static str,
+}
+
+/// What came of a transaction of a client under load. A row that it has left has the number of its mark.
+pub(super) enum Told {
+    /// It is committed.
+    Committed(Option<(usize, Trace)>),
+    /// It was rolled back, as the standard asks: this row must not be there.
+    RolledBack(Option<(usize, Trace)>),
+    /// It did not complete; what it leaves if it is committed all the same.
+    Failed(Failure, Footprint),
+}
+
+/// A client under load: an endless stream of transactions on a connection.
+pub(super) trait Player: Send {
+    /// Takes a connection.
+    fn begin(&mut self, connection: AnyConnection, via: Via);
+    /// Works the next transaction.
+    fn next<'a>(&'a mut self) -> Pin<Box<dyn Future<Output = Told> + 'a>>;
+    /// Lets the connection go.
+    fn end(&mut self);
 }
 
 /// The tests of a workload, and how it is worked in them.
@@ -38,6 +59,10 @@ pub(super) trait Suite: Sync {
     fn cast(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String>;
     /// Whether [`Suite::play`] has something of this name.
     fn knows(&self, what: &str) -> bool;
+    /// Where committed transactions leave the rows that a crash audit looks for, and where rolled-back ones would have.
+    fn marks(&self) -> Vec<&'static Mark>;
+    /// A client under load.
+    fn player(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn Player>, Error>;
     /// Does it with these values, and says what its user is shown.
     fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a>;
 }

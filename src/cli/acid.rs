@@ -11,13 +11,34 @@ use crate::acid::AcidTests;
 use crate::engine::Error;
 use crate::plan::{Defaults, Plan};
 use crate::report::acid::text;
-use crate::result::acid::TestResult;
+use crate::result::acid::{Crash, TestResult};
+
+/// How a server is crashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum CrashBy {
+    /// All of its processes are killed with SIGKILL
+    Kill,
+}
 
 /// The command.
 pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
-    let AcidArgs { workload, out, json, dry_run, all_levels, statements, database, scale, sessions, seed, timeout } =
-        args;
-    let mut plan = Plan { workload: Some(workload), ..Plan::default() };
+    let AcidArgs {
+        workload,
+        out,
+        json,
+        dry_run,
+        all_levels,
+        statements,
+        crash,
+        times,
+        clients,
+        database,
+        scale,
+        sessions,
+        seed,
+        timeout,
+    } = args;
+    let mut plan = Plan { workload: Some(workload), clients, ..Plan::default() };
     database.add_to(&mut plan);
     scale.add_to(&mut plan);
     sessions.add_to(&mut plan);
@@ -29,12 +50,17 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
             ("out", out.as_deref().map(path)),
             ("statements", statements.as_deref().map(path)),
             switch("all_levels", all_levels),
+            ("crash", crash.map(|_| "\"kill\"".to_owned())),
+            ("times", crash.map(|_| times.to_string())),
         ]);
         return DryRun { path: &["acid"], defaults: Defaults::ACID, more, varied: &[] }.show(plan);
     }
     let mut tests = AcidTests::new(plan);
     if let Some(out) = out {
         tests = tests.out(out);
+    }
+    if let Some(CrashBy::Kill) = crash {
+        tests = tests.crashes(times);
     }
     if all_levels {
         tests = tests.all_levels();
@@ -50,7 +76,7 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
         interrupt.event(event);
         console.event(event);
     });
-    let Some(outcome) = tests.on_test(told).start()? else { return Ok(Ended::Interrupted) };
+    let Some(outcome) = tests.on_test(told).on_crash(crashed).start()? else { return Ok(Ended::Interrupted) };
     if json {
         answer!("{}", serde_json::json!(outcome.acid));
     } else {
@@ -71,4 +97,12 @@ fn told(isolation: &str, test: &TestResult) {
     let by = test.by.as_ref().map(|by| format!(" by {}", by.name())).unwrap_or_default();
     let form = if test.form.is_empty() { String::new() } else { format!(" {}", test.form) };
     tell!("acid: {isolation}: {}{form}: {}{by}", test.id, test.state.name());
+}
+
+/// A line for each crash.
+fn crashed(crash: &Crash) {
+    let Crash { after_s, committed, lost, risen, recovered_s, .. } = crash;
+    tell!(
+        "acid: killed after {after_s:.1} s: {committed} commits, {lost} lost, {risen} risen; back in {recovered_s:.1} s"
+    );
 }

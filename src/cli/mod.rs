@@ -88,7 +88,7 @@ enum Command {
     Run(RunArgs),
     /// Test atomicity, consistency, isolation and durability (clause 3), and say by what the database keeps them
     #[command(
-        after_help = "Examples:\n  graymark acid tpcc --db postgres:local -w 2 --all-levels\n  graymark acid tpcc --db postgres://me@dbhost/bench --isolation serializable --json"
+        after_help = "Examples:\n  graymark acid tpcc --db postgres:local -w 2 --all-levels\n  graymark acid tpcc --db postgres://me@dbhost/bench --isolation serializable --json\n  graymark acid tpcc --db mysql:local --crash kill --times 10"
     )]
     Acid(AcidArgs),
     /// Repeat a run with one setting varied, and show its effect
@@ -240,6 +240,16 @@ struct AcidArgs {
     /// Test every isolation level that the database has, and print them side by side
     #[arg(long)]
     all_levels: bool,
+    /// Instead of the other tests: put a load on a private server, kill it at a random moment, recover, and look up every
+    /// commit that a client was told of
+    #[arg(long, value_name = "HOW")]
+    crash: Option<acid::CrashBy>,
+    /// How often to kill it
+    #[arg(long, value_name = "N", default_value = "1", requires = "crash", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    times: u32,
+    /// Sessions of the load before a kill
+    #[arg(long, value_name = "N", requires = "crash", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    clients: Option<u32>,
     /// Speak the named statements of a file instead of the workload's of the same names, to see whether isolation would
     /// still hold
     #[arg(long, value_name = "FILE")]

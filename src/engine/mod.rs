@@ -38,6 +38,7 @@ use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
 use dialect::Dialect;
 use seed::Reading;
+use server::PrivateServer;
 use sql::{AnyConnection, Command};
 
 /// What a database holds of a workload.
@@ -223,6 +224,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// Ends at once what it started and what would otherwise stay behind: it is not going to be dropped, for a call
     /// hangs.
     fn abandon(&self) {}
+    /// The private server behind it, which can be crashed; none if there is none, or it is somebody else's.
+    fn private_server(&self) -> Option<&dyn PrivateServer> {
+        None
+    }
     /// The dialect that its sessions speak; none if nobody can lead them through a transaction step by step.
     fn dialect(&self) -> Option<&'static Dialect> {
         None

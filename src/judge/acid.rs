@@ -6,7 +6,7 @@
 
 use super::{Rule, noted};
 use crate::result::Recorded;
-use crate::result::acid::{AcidProof, ProvedLevel, TestResult};
+use crate::result::acid::{AcidProof, Crash, ProvedLevel, TestResult};
 use crate::result::summary::{Clause, Consistency, State, Summary};
 
 /// A rule that tests of their own show.
@@ -49,10 +49,47 @@ pub(crate) fn consistency(consistency: &Consistency) -> Clause {
     made("3.3", "the consistency conditions hold before and after the tests", value, "0 failed", state, note)
 }
 
-/// Clause 3.5, of which nothing was tested.
-pub(crate) fn no_failure() -> Clause {
-    let note = "no failure was caused".to_owned();
-    made("3.5", "committed transactions survive failures", "none".to_owned(), "none is lost", State::NotTested, note)
+/// What crashes say of durability: that commits survive the loss of the server's processes (clause 3.5.3.2), and, as
+/// long as no power was cut, nothing of clause 3.5 as a whole but that it is broken.
+pub(crate) fn failures(crashes: &[Crash]) -> Vec<Clause> {
+    let rule = "committed transactions survive failures";
+    if crashes.is_empty() {
+        let note = "no failure was caused".to_owned();
+        return vec![made("3.5", rule, "none".to_owned(), "none is lost", State::NotTested, note)];
+    }
+    let broken: Vec<&Crash> = crashes.iter().filter(|crash| !survived(crash)).collect();
+    let of = |count: fn(&Crash) -> u64| crashes.iter().map(count).sum::<u64>();
+    let value = format!(
+        "{} kills, {} commits, {} lost, {} risen",
+        crashes.len(),
+        of(|crash| crash.committed),
+        of(|crash| crash.lost),
+        of(|crash| crash.risen)
+    );
+    let names: Vec<&str> = broken.iter().map(|crash| crash.success.as_str()).collect();
+    let (state, whole, note) = match names[..] {
+        [] => (State::Held, State::NotTested, String::new()),
+        _ => (State::Broken, State::Broken, format!("not survived: {}", names.join(", "))),
+    };
+    let cut = if whole == State::Broken { note.clone() } else { "no power was cut, and no medium was lost".to_owned() };
+    vec![
+        made("3.5", rule, value.clone(), "none is lost", whole, cut),
+        made(
+            "3.5.3.2",
+            "committed transactions survive a kill of the whole server",
+            value,
+            "none is lost",
+            state,
+            note,
+        ),
+    ]
+}
+
+/// Whether nothing was lost, nothing came back that was rolled back, no more was counted than was under way, and the
+/// database is consistent.
+pub(crate) fn survived(crash: &Crash) -> bool {
+    let excess = u64::try_from(crash.excess).is_ok_and(|excess| excess <= crash.in_flight);
+    crash.lost == 0 && crash.risen == 0 && excess && crash.failed.is_empty() && crash.fault.is_empty()
 }
 
 fn made(id: &str, rule: &str, value: String, limit: &str, state: State, note: String) -> Clause {
@@ -180,5 +217,26 @@ mod tests {
         assert!(state == Some(State::NotTested) && note.contains("one warehouse"), "{note}");
         assert_eq!(of(&[]).0, Some(State::NotTested));
         assert_eq!(clause("3.2", "atomicity", &[test("3.4", State::Held)]).state, State::NotTested);
+    }
+
+    #[test]
+    fn an_excess_beyond_what_was_in_flight_is_no_crash_that_was_survived() {
+        let crash = |excess, in_flight| Crash { excess, in_flight, ..Crash::default() };
+        assert!(survived(&crash(0, 0)) && survived(&crash(3, 3)));
+        assert!(!survived(&crash(4, 3)) && !survived(&crash(-1, 3)));
+        let bad: [Crash; 4] = [
+            Crash { lost: 1, ..Crash::default() },
+            Crash { risen: 1, ..Crash::default() },
+            Crash { failed: vec!["3.3.2.3".to_owned()], ..Crash::default() },
+            Crash { fault: "an order is missing".to_owned(), ..Crash::default() },
+        ];
+        for crash in bad {
+            assert!(!survived(&crash));
+            let states: Vec<State> =
+                failures(&[Crash::default(), crash]).iter().map(|clause| *clause.state.known().unwrap()).collect();
+            assert_eq!(states, [State::Broken, State::Broken]);
+        }
+        let states: Vec<State> = failures(&[crash(1, 1)]).iter().map(|clause| *clause.state.known().unwrap()).collect();
+        assert_eq!(states, [State::NotTested, State::Held]);
     }
 }

@@ -94,7 +94,8 @@ impl Defaults {
     /// Of commands that run nothing.
     pub const NO_RUN: Defaults = Defaults { purpose: Purpose::NoRun, ..Defaults::RUN };
     /// Of `graymark acid`.
-    pub const ACID: Defaults = Defaults { purpose: Purpose::Acid, ..Defaults::RUN };
+    pub const ACID: Defaults =
+        Defaults { purpose: Purpose::Acid, think_time: ThinkTime::Never, clients: 8, ..Defaults::RUN };
     /// Of `graymark sweep load`. Clause 5.6.2 asks for 20 minutes.
     pub const SWEEP_LOAD: Defaults = Defaults { duration: 20 * 60, ..Defaults::SWEEP_WAREHOUSES };
     /// Of `graymark sweep warehouses`.

@@ -6,7 +6,8 @@ use minijinja::context;
 
 use super::format::plural;
 use super::{html, table};
-use crate::result::acid::{Acid, Level, TestResult};
+use crate::judge::acid::survived;
+use crate::result::acid::{Acid, Crash, Level, TestResult};
 use crate::result::summary::{Clause, State};
 
 /// The report.
@@ -36,6 +37,9 @@ pub fn text(acid: &Acid) -> String {
     }
     if acid.levels.len() > 1 {
         let _ = writeln!(text, "{}\n", levels(acid));
+    }
+    if !acid.crashes.is_empty() {
+        let _ = writeln!(text, "{}", crashes(&acid.crashes));
     }
     if !acid.left.is_empty() {
         let _ = writeln!(text, "{}", acid.left);
@@ -77,6 +81,64 @@ fn by(test: &TestResult) -> String {
         Some(case) => format!("{by} (case {case})"),
         None => by,
     }
+}
+
+/// Crashes one by one, and how long the database was away.
+fn crashes(all: &[Crash]) -> String {
+    let head = [
+        "kill",
+        "after",
+        "committed",
+        "rolled back",
+        "lost",
+        "risen",
+        "excess",
+        "in flight",
+        "recovered",
+        "first",
+        "90 %",
+    ];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let seconds = |seconds: Option<f64>| seconds.map_or("not in time".to_owned(), |seconds| format!("{seconds:.2} s"));
+    rows.extend(all.iter().zip(1..).map(|(crash, number)| {
+        let mut row = vec![number.to_string(), seconds(Some(crash.after_s))];
+        row.extend([crash.committed, crash.rolled_back, crash.lost, crash.risen].map(|count| count.to_string()));
+        row.extend([crash.excess.to_string(), crash.in_flight.to_string()]);
+        row.extend([Some(crash.recovered_s), crash.first_s, crash.level_s].map(seconds));
+        row
+    }));
+    let mut text = format!("Kills of the whole server:\n{}\n", table::plain_text(&rows));
+    let mut rows =
+        vec![["seconds from the kill", "min", "median", "p90", "max", "not in time"].map(str::to_owned).to_vec()];
+    type Time = fn(&Crash) -> Option<f64>;
+    let times: [(&str, Time); 3] = [
+        ("to a server that takes connections", |crash| Some(crash.recovered_s)),
+        ("to the first transaction", |crash| crash.first_s),
+        ("to 90 % of the level before", |crash| crash.level_s),
+    ];
+    for (name, time) in times {
+        let mut known: Vec<f64> = all.iter().filter_map(time).collect();
+        known.sort_by(f64::total_cmp);
+        let at = |part: f64| {
+            let place = (part * known.len().saturating_sub(1) as f64).round() as usize;
+            known.get(place).map_or("none".to_owned(), |seconds| format!("{seconds:.2}"))
+        };
+        rows.push(vec![name.to_owned(), at(0.0), at(0.5), at(0.9), at(1.0), (all.len() - known.len()).to_string()]);
+    }
+    text.push_str(&table::plain_text(&rows));
+    for crash in all.iter().filter(|crash| !survived(crash)) {
+        let _ = writeln!(text, "\n{}: not survived", crash.success);
+        if !crash.failed.is_empty() {
+            let _ = writeln!(text, "  conditions failed: {}", crash.failed.join(", "));
+        }
+        if !crash.fault.is_empty() {
+            let _ = writeln!(text, "  a transaction failed: {}", crash.fault);
+        }
+        for row in &crash.examples {
+            let _ = writeln!(text, "  {row}");
+        }
+    }
+    text
 }
 
 /// Tests by levels.

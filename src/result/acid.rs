@@ -31,6 +31,9 @@ pub struct Acid {
     pub durability: Durability,
     /// The tests, at each isolation level that was tested.
     pub levels: Vec<Level>,
+    /// Crashes of the server, where it was crashed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crashes: Vec<Crash>,
     /// The consistency conditions before and after the tests.
     pub consistency: Consistency,
     /// Clauses 3.3 and 3.5, which no isolation level bears on.
@@ -82,6 +85,40 @@ pub struct TestResult {
     pub note: String,
     /// The steps, and what came of each.
     pub transcript: Vec<String>,
+}
+
+/// What a crash of the server came to: under load it was killed with SIGKILL, recovered, and audited.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Crash {
+    /// Seconds of load before the kill.
+    pub after_s: f64,
+    /// Commits that clients were told of, over the whole load.
+    pub committed: u64,
+    /// Rollbacks that clients were told of.
+    pub rolled_back: u64,
+    /// Commits that are not there.
+    pub lost: u64,
+    /// Rolled-back transactions that are there.
+    pub risen: u64,
+    /// How many more the database counts than clients were told of.
+    pub excess: i64,
+    /// Transactions that could have been committed without their clients being told.
+    pub in_flight: u64,
+    /// Conditions that failed.
+    pub failed: Vec<String>,
+    /// The first failure of a transaction that no lost connection explains; empty if there was none.
+    pub fault: String,
+    /// Seconds from the kill until the server took connections again.
+    pub recovered_s: f64,
+    /// Seconds from the kill to the first transaction; none if none came in time.
+    pub first_s: Option<f64>,
+    /// Seconds from the kill to 90 % of the level before; none if it did not come in time.
+    pub level_s: Option<f64>,
+    /// The first rows that were lost or had risen.
+    pub examples: Vec<String>,
+    /// The file of what clients were told, in the record.
+    pub success: String,
 }
 
 /// By what a database keeps transactions apart.
@@ -150,6 +187,8 @@ impl Acid {
     /// What a run keeps of it.
     pub fn proof(&self) -> AcidProof {
         let level = |level: &Level| ProvedLevel { isolation: level.isolation.clone(), clauses: self.at(level) };
+        let none = || vec![ProvedLevel { isolation: self.isolation.clone(), clauses: self.clauses.clone() }];
+        let levels = Some(self.levels.iter().map(level).collect::<Vec<_>>()).filter(|levels| !levels.is_empty());
         AcidProof {
             record: self.record.clone(),
             started: self.started.clone(),
@@ -157,7 +196,7 @@ impl Acid {
             via: self.via.clone(),
             replaced: self.replaced.clone(),
             settings: self.durability.settings.clone(),
-            levels: self.levels.iter().map(level).collect(),
+            levels: levels.unwrap_or_else(none),
         }
     }
 }

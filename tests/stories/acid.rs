@@ -156,3 +156,42 @@ fn sqlite_keeps_the_standard_by_waiting_and_by_version() {
     run(place, &["acid", "debitcredit", "--db", "sqlite:loaded.db"]).refused(2, &["no ACID tests of debitcredit"]);
     run(place, &["acid", "--db", "simulated:service=1ms"]).refused(2, &["does not work on"]);
 }
+
+/// A server that answers a commit before its log is written loses the last ones when all of its processes are killed.
+#[test]
+fn what_a_kill_loses_is_found_row_by_row() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let audit = |record: &str, more: &[&str]| {
+        let usual = ["acid", "--db", "postgres:local", "-w", "1", "--seed", "5", "--crash", "kill", "--json", "--out"];
+        run(place, &[&usual[..], &[record], more].concat())
+    };
+    let clause = |acid: &Value, id: &str| {
+        let clauses = acid["clauses"].as_array().unwrap();
+        clauses.iter().find(|clause| clause["id"] == id).unwrap()["state"].clone()
+    };
+    let done = audit("sound", &[]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let sound = done.json();
+    let crash = &sound["crashes"][0];
+    assert!(crash["committed"].as_u64().unwrap() > 0 && crash["lost"] == 0 && crash["risen"] == 0, "{crash}");
+    assert!(crash["first_s"].as_f64().unwrap() > 0.0, "{crash}");
+    assert_eq!((clause(&sound, "3.5.3.2"), clause(&sound, "3.5")), ("held".into(), "not tested".into()));
+    let told = fs::read_to_string(place.join("sound/success-1.txt")).unwrap();
+    assert_eq!(
+        told.lines().filter(|line| line.starts_with("C 0 ")).count() as u64,
+        crash["committed"].as_u64().unwrap()
+    );
+
+    let done = audit("planted", &["--set", "synchronous_commit=off", "--set", "wal_writer_delay=10s"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let planted = done.json();
+    let crash = &planted["crashes"][0];
+    assert!(crash["lost"].as_u64().unwrap() > 0 && crash["excess"].as_i64().unwrap() < 0, "{crash}");
+    assert!(crash["examples"][0].as_str().unwrap().starts_with("o_w_id=1 "), "{crash}");
+    assert_eq!((clause(&planted, "3.5.3.2"), clause(&planted, "3.5")), ("broken".into(), "broken".into()));
+    assert!(succeed(place, &["report", "planted"]).out.contains("success-1.txt: not survived"));
+    // A server that is not ours is not killed.
+    run(place, &["acid", "--db", "sqlite:x.db", "--crash", "kill"]).refused(2, &["kills the server"]);
+}

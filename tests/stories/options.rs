@@ -27,7 +27,7 @@ const COMMANDS: [(&[&str], &[&str]); 13] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 53] = [
+const VALUES: [(&str, &[&str], &str); 55] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -65,6 +65,8 @@ const VALUES: [(&str, &[&str], &str); 53] = [
     ("show_terminal", &["--show-terminal", "1.2", "--pace", "standard"], "show_terminal = 1.2"),
     ("procedures_only", &["--procedures-only"], "procedures_only = true"),
     ("deep", &["--deep"], "deep = true"),
+    ("crash", &["--crash", "kill", "--db", "postgres:local"], "crash = \"kill\""),
+    ("times", &["--times", "3", "--crash", "kill"], "times = 3"),
     ("all_levels", &["--all-levels"], "all_levels = true"),
     ("statements", &["--statements", "some.sql"], "statements = \"some.sql\""),
     ("acid", &["--acid", "tests"], "acid = \"tests\""),
@@ -88,7 +90,8 @@ const VALUES: [(&str, &[&str], &str); 53] = [
 const APART: [&str; 6] = ["help", "version", "json", "dry_run", "of", "until"];
 
 /// Options that a command has for some of its uses, and refuses for others: what the refusal says.
-const REFUSED: [(&[&str], &str, &str); 8] = [
+const REFUSED: [(&[&str], &str, &str); 9] = [
+    (&["acid"], "clients", "--crash"),
     (&["sweep", "load"], "workload", "leave the workload out"),
     (&["sweep", "warehouses"], "workload", "leave the workload out"),
     (&["sweep", "max"], "workload", "leave the workload out"),

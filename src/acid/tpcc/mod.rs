@@ -1,7 +1,9 @@
 //! TPC-C's tests: clause 3 of the standard, on the workload's own transactions.
 
+mod player;
+
 use crate::acid::held::Held;
-use crate::acid::suite::{Part, Played, Suite};
+use crate::acid::suite::{Part, Played, Player, Suite};
 use crate::acid::values::Values;
 use crate::engine::dialect::Dialect;
 use crate::engine::sql::tpcc::Statement;
@@ -12,7 +14,8 @@ use crate::workload::Workload;
 use crate::workload::stream::Source;
 use crate::workload::tpcc::input::{self, Customer, Input, Line};
 use crate::workload::tpcc::output::Output;
-use crate::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, Tpcc, UNUSED_ITEM};
+use crate::workload::tpcc::{CUSTOMERS, DISTRICTS, ITEMS, ORDER_MARKS, Tpcc, UNUSED_ITEM};
+use crate::workload::trace::Mark;
 use crate::workload::value::{Money, Value};
 
 /// Of the random numbers by which it is drawn who takes part.
@@ -85,6 +88,14 @@ impl Suite for TpccSuite {
 
     fn knows(&self, what: &str) -> bool {
         KNOWN.contains(&what)
+    }
+
+    fn marks(&self) -> Vec<&'static Mark> {
+        ORDER_MARKS.to_vec()
+    }
+
+    fn player(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn Player>, Error> {
+        Ok(Box::new(player::Client::new(manifest, seed, number)?))
     }
 
     fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a> {

@@ -66,6 +66,30 @@ pub trait Kind: Debug {
     fn reason(log: &str) -> Option<&str>;
 }
 
+/// A private server, whatever its database.
+pub trait PrivateServer: Send + Sync {
+    /// Kills all of its processes with SIGKILL, so that none of them can write anything down any more.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    fn crash(&self) -> Result<(), Error>;
+    /// Starts it again, and waits until it has recovered and takes connections.
+    ///
+    /// # Errors
+    /// If it does not start.
+    fn start_again(&self) -> Result<(), Error>;
+}
+
+impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
+    fn crash(&self) -> Result<(), Error> {
+        self.process.crash(&format!("cannot kill the private {}", K::NAME))
+    }
+
+    fn start_again(&self) -> Result<(), Error> {
+        self.restart()
+    }
+}
+
 /// A running private server. It is stopped when this is dropped, and a temporary data directory is removed.
 ///
 /// A server also ends when Graymark is killed (on Linux); its temporary directory is then removed by the next start of

@@ -169,6 +169,22 @@ impl Process {
         child.kill().and_then(|()| child.wait()).map(|_| ()).map_err(|error| failed(cannot, &error))
     }
 
+    /// Kills it and its children with SIGKILL. It is stopped before, so that it can neither start another child nor
+    /// write down that one is gone.
+    pub(super) fn crash(&self, cannot: &str) -> Result<(), Error> {
+        let mut running = self.running();
+        let Some(mut child) = running.end_counting() else { return Ok(()) };
+        let send = |pid: u32, signal| kill(Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)), signal);
+        let _ = send(child.id(), Signal::SIGSTOP);
+        let children = cpu::children(child.id()).unwrap_or_default();
+        let killed = child.kill();
+        for one in children {
+            // One that has ended since then needs nothing.
+            let _ = send(one, Signal::SIGKILL);
+        }
+        killed.and_then(|()| child.wait()).map(|_| ()).map_err(|error| failed(cannot, &error))
+    }
+
     /// Ends it without delay, for a process that ends at once: what it has is thrown away.
     pub(super) fn end_at_once(&self) {
         /// Enough for one that ends without writing anything down, and removes what the system keeps for it.

@@ -10,12 +10,12 @@ type OnRow<'a> = dyn FnMut(usize, &dyn Row) -> Result<(), Failure> + 'a;
 type Exchanged<'a> = Pin<Box<dyn Future<Output = Result<Counts, Failure>> + 'a>>;
 
 /// What a [`Connection`] does, without its type.
-trait Exchange {
+trait Exchange: Send {
     fn exchange<'a>(&'a mut self, calls: &'a [Call<'a>], on_row: &'a mut OnRow<'a>) -> Exchanged<'a>;
     fn unreadable(&mut self, why: &Failure) -> Failure;
 }
 
-impl<C: Connection> Exchange for C {
+impl<C: Connection + Send> Exchange for C {
     fn exchange<'a>(&'a mut self, calls: &'a [Call<'a>], on_row: &'a mut OnRow<'a>) -> Exchanged<'a> {
         Box::pin(Connection::exchange(self, calls, on_row))
     }
@@ -30,7 +30,7 @@ pub struct AnyConnection(Box<dyn Exchange>);
 
 impl AnyConnection {
     /// This connection.
-    pub fn of(connection: impl Connection) -> AnyConnection {
+    pub fn of(connection: impl Connection + Send) -> AnyConnection {
         AnyConnection(Box::new(connection))
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod working_set;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+pub(crate) use traces::ORDER_MARKS;
 
 use super::lasting::Lasting;
 use super::trace::{Footprint, Trace};

@@ -18,6 +18,9 @@ static ORDER_AS_KEYED: Mark = Mark {
     amount: None,
 };
 
+/// How an order can be looked for: committed, and as its user keyed it in.
+pub(crate) static ORDER_MARKS: [&Mark; 2] = [&ORDER, &ORDER_AS_KEYED];
+
 /// A payment.
 static PAYMENT: Mark = Mark {
     table: "history",

@@ -296,6 +296,10 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         self.server.iter().for_each(server::Server::abandon);
     }
 
+    fn private_server(&self) -> Option<&dyn server::PrivateServer> {
+        self.server.as_ref().map(|server| server as &dyn server::PrivateServer)
+    }
+
     fn dialect(&self) -> Option<&'static Dialect> {
         Some(self.dialect)
     }

@@ -1,0 +1,169 @@
+//! The crash audit (clause 3.5.4, failures by instantaneous interruption): full load, the whole server killed with
+//! SIGKILL at a random moment, recovered, and every commit looked up that a client was told of.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::load::{Clients, PIECE, SuccessFile};
+use crate::engine::Error;
+use crate::workload::trace::{MOST_COLUMNS, Mark, Trace};
+use crate::workload::value::Money;
+
+/// The shortest time of load before a kill, and how much longer it may be.
+const BEFORE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(4));
+/// The level before a kill is that of so long before it.
+const LEVEL: Duration = Duration::from_secs(2);
+/// How long the level is waited for after recovery.
+const BACK: Duration = Duration::from_secs(60);
+/// The part of the level before that has to come back.
+const PART: f64 = 0.9;
+/// Over how many pieces of time the level after recovery is taken.
+const WINDOW: u32 = 10;
+/// Rows that a finding shows.
+pub(super) const EXAMPLES: usize = 5;
+
+/// What a success file says: rows that have to be there, and rows that must not.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Success {
+    pub(super) committed: Vec<Trace>,
+    pub(super) rolled_back: Vec<Trace>,
+}
+
+impl Success {
+    /// Reads a file, in which rows are of these marks.
+    ///
+    /// # Errors
+    /// If a line of it is none of Graymark's.
+    pub(super) fn parse(text: &str, marks: &[&'static Mark]) -> Result<Success, String> {
+        let mut success = Success::default();
+        for (number, line) in text.lines().enumerate() {
+            let (committed, trace) = parse(line, marks).ok_or_else(|| format!("line {} is damaged", number + 1))?;
+            if committed { success.committed.push(trace) } else { success.rolled_back.push(trace) }
+        }
+        Ok(success)
+    }
+
+    /// Reads a file.
+    pub(super) fn read(path: &Path, marks: &[&'static Mark]) -> Result<Success, Error> {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
+        let success = text.and_then(|text| Success::parse(&text, marks));
+        success.map_err(|why| Error::Usage(format!("{} is no success file: {why}", path.display())))
+    }
+}
+
+fn parse(line: &str, marks: &[&'static Mark]) -> Option<(bool, Trace)> {
+    let mut words = line.split(' ');
+    let committed = match words.next()? {
+        "C" => true,
+        "R" => false,
+        _ => return None,
+    };
+    let mark = *marks.get(words.next()?.parse::<usize>().ok()?)?;
+    let mut values = [0; MOST_COLUMNS];
+    let mut given = words.next()?.split(',');
+    for value in &mut values {
+        *value = given.next()?.parse().ok()?;
+    }
+    let amount = Money(words.next()?.parse().ok()?);
+    let ends = given.next().is_none() && words.next().is_none();
+    ends.then_some((committed, Trace { mark, values, amount }))
+}
+
+/// What an audit found.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Audit {
+    /// Commits that are not there.
+    pub(super) lost: Vec<String>,
+    /// Rolled-back transactions that are.
+    pub(super) risen: Vec<String>,
+}
+
+impl Audit {
+    /// Holds what a success file says against the rows that there are for it: first those of the committed, then those
+    /// of the rolled-back transactions. Equal rows have to be there as often as they were told.
+    pub(super) fn of(success: &Success, rows: &[i64]) -> Audit {
+        let (of_committed, of_rolled_back) = rows.split_at_checked(success.committed.len()).unwrap_or((rows, &[]));
+        let mut due: HashMap<&Trace, i64> = HashMap::new();
+        let mut audit = Audit::default();
+        for (trace, rows) in success.committed.iter().zip(of_committed) {
+            let due = due.entry(trace).or_default();
+            *due += 1;
+            if *rows < *due {
+                audit.lost.push(trace.to_string());
+            }
+        }
+        let risen = success.rolled_back.iter().zip(of_rolled_back).filter(|(_, rows)| **rows > 0);
+        audit.risen = risen.map(|(trace, _)| trace.to_string()).collect();
+        audit
+    }
+}
+
+/// Waits until the moment of the kill, which `draw` chooses from 0 to 1; false if someone asked to stop.
+pub(super) fn until_the_kill(clients: &Clients, draw: f64, stopped: &dyn Fn() -> bool) -> bool {
+    let moment = BEFORE.0 + BEFORE.1.mul_f64(draw);
+    while clients.shared.elapsed() < moment {
+        if stopped() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// After the server is back: seconds from the kill to the first transaction, and to the level before; none where that
+/// did not come in time. Times are since the load began.
+pub(super) fn times(clients: &Clients, killed: Duration, stopped: &dyn Fn() -> bool) -> (Option<f64>, Option<f64>) {
+    let shared = &clients.shared;
+    let before = shared.completed(killed.saturating_sub(LEVEL), killed) as f64 / LEVEL.as_secs_f64();
+    // What was under way at the kill may be answered in its piece of time, or in the next.
+    let from = killed + 2 * PIECE;
+    let mut first = None;
+    let end = Instant::now() + BACK;
+    while Instant::now() < end && !stopped() {
+        let now = shared.elapsed();
+        if first.is_none() && shared.completed(from, now + PIECE) > 0 {
+            first = Some((now - killed).as_secs_f64());
+        }
+        let window = PIECE * WINDOW;
+        if now > from + window {
+            let level = shared.completed(now - window, now) as f64 / window.as_secs_f64();
+            if first.is_some() && level >= PART * before {
+                return (first, Some((now - killed).as_secs_f64()));
+            }
+        }
+        std::thread::sleep(PIECE / 4);
+    }
+    (first, None)
+}
+
+/// Begins the success file of a crash.
+pub(super) fn success_file(record: &Path, number: u32) -> Result<(std::path::PathBuf, SuccessFile), Error> {
+    let path = record.join(format!("success-{number}.txt"));
+    SuccessFile::create(&path).map(|file| (path, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static ORDER: Mark = Mark { table: "orders", joined: None, columns: &["w", "d", "o"], amount: None };
+
+    #[test]
+    fn what_is_lost_and_what_has_risen_is_found_and_nothing_else() {
+        let text =
+            "C 0 1,1,3001,0,0,0,0,0 0\nC 0 1,1,3002,0,0,0,0,0 0\nR 0 1,2,3001,0,0,0,0,0 0\nC 0 1,1,3002,0,0,0,0,0 0\n";
+        let success = Success::parse(text, &[&ORDER]).unwrap();
+        assert_eq!((success.committed.len(), success.rolled_back.len()), (3, 1));
+        assert_eq!(Audit::of(&success, &[1, 2, 2, 0]), Audit::default());
+        let audit = Audit::of(&success, &[0, 1, 1, 1]);
+        // Two were told of 3002, and one is there.
+        assert_eq!(audit.lost, ["w=1 d=1 o=3001", "w=1 d=1 o=3002"]);
+        assert_eq!(audit.risen, ["w=1 d=2 o=3001"]);
+        for damaged in
+            ["C 0 1,1 0", "X 0 1,1,3001,0,0,0,0,0 0", "C 1 1,1,3001,0,0,0,0,0 0", "C 0 1,1,3001,0,0,0,0,0", "C"]
+        {
+            assert!(Success::parse(damaged, &[&ORDER]).is_err(), "{damaged}");
+        }
+    }
+}
