@@ -9,6 +9,15 @@ use std::sync::{Mutex, PoisonError};
 use super::totals::ThreadTotals;
 use crate::workload::Workload;
 
+/// What a session is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct InProgress {
+    /// What the server calls it.
+    pub(super) id: u64,
+    /// The type of its transaction, if one is in progress.
+    pub(super) transaction: Option<usize>,
+}
+
 /// The counts of one driver thread, and what each of its sessions is at.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -18,6 +27,10 @@ pub(super) struct Ledger {
     under_way: Box<[AtomicU32]>,
     /// Since when its user waits, in microseconds since the run's start.
     intended: Box<[AtomicU64]>,
+    /// What the server calls each session; 0 is none, or not known.
+    ids: Box<[AtomicU64]>,
+    /// The thread itself, as the system numbers it; 0 is not known.
+    thread: AtomicU32,
     /// What is rare, as it was at the last full second or after the last transaction of unknown fate.
     rare: Mutex<ThreadTotals>,
 }
@@ -32,8 +45,39 @@ impl Ledger {
             effects: W::EFFECTS.iter().map(|_| AtomicU64::new(0)).collect(),
             under_way: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
             intended: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
+            ids: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
+            thread: AtomicU32::new(0),
             rare: Mutex::new(rare),
         }
+    }
+
+    /// The thread has begun.
+    pub(super) fn begun(&self, thread: Option<u32>) {
+        self.thread.store(thread.unwrap_or_default(), Ordering::Relaxed);
+    }
+
+    /// The thread, if the system numbers it.
+    pub(super) fn thread(&self) -> Option<u32> {
+        Some(self.thread.load(Ordering::Relaxed)).filter(|thread| *thread > 0)
+    }
+
+    /// A session of the thread, counted from 0 within it, has a connection that the server calls so.
+    pub(super) fn opened(&self, session: usize, id: Option<u64>) {
+        if let Some(place) = self.ids.get(session) {
+            place.store(id.unwrap_or_default(), Ordering::Relaxed);
+        }
+    }
+
+    /// What each session of the thread is at. In process a session has no other name than its thread.
+    pub(super) fn in_progress(&self) -> impl Iterator<Item = InProgress> {
+        let thread = u64::from(self.thread().unwrap_or_default());
+        self.under_way.iter().zip(&self.ids).map(move |(place, id)| InProgress {
+            id: match id.load(Ordering::Relaxed) {
+                0 => thread,
+                id => id,
+            },
+            transaction: (place.load(Ordering::Acquire) as usize).checked_sub(1),
+        })
     }
 
     /// A session of the thread, counted from 0 within it, sends a transaction of a type, which its user meant to send
@@ -109,6 +153,11 @@ mod tests {
         ledger.count(&totals);
         ledger.settled(1);
         assert_eq!(ledger.under_way().collect::<Vec<_>>(), [(3, 17)]);
+        ledger.begun(Some(77));
+        ledger.opened(0, Some(4_711));
+        let sessions: Vec<(u64, Option<usize>)> =
+            ledger.in_progress().map(|session| (session.id, session.transaction)).collect();
+        assert_eq!((sessions, ledger.thread()), (vec![(4_711, Some(3)), (77, None)], Some(77)));
         let read = ledger.totals();
         assert_eq!((read.completed, &read.effects[..], read.ambiguous), (7, &[5, 0, 0][..], 1));
         assert_eq!(read.errors["no"], 2);

@@ -16,6 +16,7 @@ mod stats;
 mod stop;
 mod thread;
 mod totals;
+mod waits;
 pub mod wheel;
 mod worker;
 
@@ -241,6 +242,7 @@ pub fn run<W: Workload>(
         stop: stop.clone(),
         monitor: queue::Monitor::new(),
         ledgers: (0..all).map(|number| ledger::Ledger::new::<W>(share(number).count())).collect(),
+        clocks: waits::Clocks::default(),
     });
     let (reports, inbox) = mpsc::channel();
     let mut spawned = Threads { reports, starters: Vec::new(), handles: Vec::new() };
@@ -261,12 +263,17 @@ pub fn run<W: Workload>(
             controllers::thread::<W>(&*engine, &agenda, &stop, reports, started);
         })?;
     }
-    let of_sampler = (Arc::clone(engine), stop.clone());
+    let of_sampler = (Arc::clone(engine), Arc::clone(&run));
     spawned.spawn("sampler".to_owned(), move |reports, started| {
-        let (engine, stop) = of_sampler;
-        sampler::thread::<W>(&*engine, schedule, &stop, reports, started);
+        let (engine, run) = of_sampler;
+        sampler::thread::<W>(&*engine, &run, reports, started);
     })?;
-    let others = controllers + 1;
+    let of_waits = (Arc::clone(engine), Arc::clone(&run));
+    spawned.spawn("waits".to_owned(), move |reports, started| {
+        let (engine, run) = of_waits;
+        waits::thread::<W>(&*engine, &run, reports, started);
+    })?;
+    let others = controllers + 2;
     // A call that blocks its thread cannot be cut off there.
     let last = engine.blocking().then(|| Instant::now() + Duration::from_secs(schedule.patience.into()) + MARGIN);
     let ready = wait_until_ready(&inbox, all + others, last.as_ref(), stop)?;

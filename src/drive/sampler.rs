@@ -4,7 +4,8 @@ use std::pin::pin;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::{Report, Schedule, Stop};
+use super::Report;
+use super::thread::Run;
 use crate::engine::guard::guarded;
 use crate::engine::server::{cpu, io};
 use crate::engine::{Engine, ServerProcess};
@@ -26,8 +27,7 @@ const PAGES_PATIENCE: Duration = Duration::from_secs(5);
 /// tell.
 pub(super) fn thread<W: Workload>(
     engine: &dyn Engine<W>,
-    schedule: Schedule,
-    stop: &Stop,
+    run: &Run<W>,
     reports: &mpsc::Sender<Report>,
     started: &mpsc::Receiver<Instant>,
 ) {
@@ -36,7 +36,7 @@ pub(super) fn thread<W: Workload>(
         let _ = reports.send(report);
     };
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(samples::<W>(engine, schedule, stop, &tell, started)),
+        Ok(runtime) => runtime.block_on(samples::<W>(engine, run, &tell, started)),
         // A thread that cannot have a runtime measures nothing; the driver's own say so more loudly.
         Err(error) => {
             tell(Report::Ready(Ok(())));
@@ -47,11 +47,11 @@ pub(super) fn thread<W: Workload>(
 
 async fn samples<W: Workload>(
     engine: &dyn Engine<W>,
-    schedule: Schedule,
-    stop: &Stop,
+    run: &Run<W>,
     tell: &impl Fn(Report),
     started: &mpsc::Receiver<Instant>,
 ) {
+    let Run { schedule, stop, clocks, .. } = run;
     let not_counted = |why: String| tell(Report::Happened(Event::NotCounted { why }));
     let mut observer = engine.observer();
     let first = tokio::time::timeout(FIRST_LOOK, guarded(observer.look())).await;
@@ -95,6 +95,7 @@ async fn samples<W: Workload>(
                 None => tracing::debug!(second, "the database's counters did not come within their second"),
             }
             our_reads::<W>(engine, &mut sample.counters);
+            clocks.add_to(&mut sample.counters);
             strangers.into_iter().for_each(|event| tell(Report::Happened(event)));
             tell(Report::Happened(Event::Sampled(sample)));
             if answer.is_none() {

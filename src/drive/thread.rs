@@ -11,10 +11,12 @@ use super::ledger::Ledger;
 use super::paced::{self, TerminalScheduler};
 use super::queue::Monitor;
 use super::stats::ThreadStats;
+use super::waits::Clocks;
 use super::worker::Worker;
 use super::{GRACE, Load, Report, Schedule, Stages, Stop};
 use crate::engine::guard::guarded;
 use crate::engine::{Error, Sessions};
+use crate::measure::waits::this_thread;
 use crate::workload::Workload;
 
 /// What all threads of a run share.
@@ -26,6 +28,7 @@ pub(super) struct Run<W: Workload> {
     pub(super) monitor: Monitor<W::Input>,
     /// One for each driver thread.
     pub(super) ledgers: Vec<Ledger>,
+    pub(super) clocks: Clocks,
 }
 
 /// What a driver thread has to do.
@@ -45,6 +48,7 @@ impl<W: Workload> Assignment<'_, W> {
     /// Opens the thread's sessions, waits for the start, and drives them, and the terminals if it has them, to the end.
     pub(super) fn work<E: Sessions<W>>(&self, engine: &E) {
         let Assignment { run, number, sessions, reports, started, .. } = *self;
+        run.ledgers[number].begun(this_thread());
         let ready = |result| {
             // Nobody listens any more if the run was given up.
             let _ = reports.send(Report::Ready(result));

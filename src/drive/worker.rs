@@ -45,6 +45,7 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
         (place, number): (usize, u32),
         session: E::Session,
     ) -> Self {
+        stats.borrow().ledger.opened(place, session.id());
         Worker { engine, stats, stop, end, place, number, session: Some(session), lost: None, given_up: false }
     }
 
@@ -167,6 +168,7 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
                 let (stats, now) = (self.stats.borrow(), Instant::now());
                 let after = now.duration_since(lost).as_secs_f64();
                 stats.tell(Event::SessionRestored { at: stats.at(now), session: self.number, after });
+                stats.ledger.opened(self.place, session.id());
                 (self.session, self.lost, self.given_up) = (Some(session), None, false);
                 return true;
             }

@@ -101,6 +101,11 @@ pub trait Session<W: Workload>: 'static {
     ///
     /// After a [`Failure`] nothing of it remains in the database, but for [`Failure::Disconnected`] with `ambiguous`.
     fn execute(&mut self, input: &W::Input) -> impl Future<Output = Result<W::Output, Failure>>;
+
+    /// What the server calls it, as [`Observer::sessions`] does; none where it has no name, or that is not known.
+    fn id(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A database that can run workload `W`: everything that is asked of it but transactions. What is asked once, or once

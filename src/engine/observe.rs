@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::Error;
 use crate::measure::counters::Counters;
 use crate::measure::pages::PageReads;
+use crate::measure::waits::SessionLook;
 
 /// Looks at a database's counters, on a connection of its own where it needs one. It is asked about once a second.
 #[async_trait(?Send)]
@@ -18,6 +19,22 @@ pub trait Observer {
     /// Dropped before its end, it leaves the observer usable.
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         Ok(None)
+    }
+
+    /// What the server's sessions are at right now; none where it cannot be asked. It is asked many times a second, so
+    /// it must be cheap. Dropped before its end, it leaves the observer usable.
+    async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
+        Ok(None)
+    }
+
+    /// Where [`Observer::sessions`] has it from, in words.
+    fn sessions_source(&self) -> &'static str {
+        ""
+    }
+
+    /// Why there is nothing to be had from [`Observer::sessions`].
+    fn no_sessions(&self) -> &'static str {
+        "Graymark does not know what the sessions of this database wait for"
     }
 
     /// What this database cannot tell, and why, a line each. All of it is known after the first answer.

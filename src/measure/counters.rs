@@ -88,11 +88,35 @@ pub enum Counter {
     DeviceBusy,
     /// Seconds that requests spent at the device, one by one: over the time, the mean length of its queue.
     DeviceQueued,
+    /// CPU seconds of the processes or threads at the server that work for the run's sessions.
+    SessionsCpu,
+    /// Seconds that these could have worked, and waited for a CPU.
+    SessionsCpuWait,
+    /// CPU seconds of the driver's threads, which in process are the database, too.
+    DriverCpu,
+    /// Seconds that these could have worked, and waited for a CPU.
+    DriverCpuWait,
+    /// Seconds, of all sessions together, in which the server was seen at work for them, or waiting for a CPU.
+    SeenRunning,
+    /// Likewise: in which they were seen to write or flush the log.
+    SeenLog,
+    /// Likewise: in which they were seen to wait for a row.
+    SeenRowLock,
+    /// Likewise: in which they were seen to wait for any other lock.
+    SeenOtherLock,
+    /// Likewise: in which they were seen to read pages.
+    SeenPageRead,
+    /// Likewise: in which they were seen to wait for something else.
+    SeenOther,
+    /// Likewise: in which the server was seen to wait for the client.
+    SeenClient,
+    /// Likewise: in which nobody knows what they were at.
+    SeenUnknown,
 }
 
 impl Counter {
     /// All of them, in the order of records.
-    pub const ALL: [Counter; 37] = [
+    pub const ALL: [Counter; 49] = [
         Counter::ClientCpu,
         Counter::ServerCpu,
         Counter::MachineCpu,
@@ -130,6 +154,18 @@ impl Counter {
         Counter::DeviceFlushTime,
         Counter::DeviceBusy,
         Counter::DeviceQueued,
+        Counter::SessionsCpu,
+        Counter::SessionsCpuWait,
+        Counter::DriverCpu,
+        Counter::DriverCpuWait,
+        Counter::SeenRunning,
+        Counter::SeenLog,
+        Counter::SeenRowLock,
+        Counter::SeenOtherLock,
+        Counter::SeenPageRead,
+        Counter::SeenOther,
+        Counter::SeenClient,
+        Counter::SeenUnknown,
     ];
 
     /// As it is written in records, summaries and SQL.
@@ -172,6 +208,18 @@ impl Counter {
             Counter::DeviceFlushTime => "device_flush_s",
             Counter::DeviceBusy => "device_busy_s",
             Counter::DeviceQueued => "device_queued_s",
+            Counter::SessionsCpu => "sessions_cpu_s",
+            Counter::SessionsCpuWait => "sessions_cpu_wait_s",
+            Counter::DriverCpu => "driver_cpu_s",
+            Counter::DriverCpuWait => "driver_cpu_wait_s",
+            Counter::SeenRunning => "seen_running_s",
+            Counter::SeenLog => "seen_log_s",
+            Counter::SeenRowLock => "seen_row_lock_s",
+            Counter::SeenOtherLock => "seen_other_lock_s",
+            Counter::SeenPageRead => "seen_page_read_s",
+            Counter::SeenOther => "seen_other_s",
+            Counter::SeenClient => "seen_client_s",
+            Counter::SeenUnknown => "seen_unknown_s",
         }
     }
 

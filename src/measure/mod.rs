@@ -11,6 +11,8 @@ pub(crate) mod processes;
 pub(crate) mod steady;
 pub mod strangers;
 pub mod transient;
+pub mod waits;
+pub mod waterfall;
 
 use hdrhistogram::Histogram;
 

@@ -38,7 +38,7 @@ struct Line<'a> {
 #[cfg(target_os = "linux")]
 impl Processes {
     /// Foreign processes that are told of a look: the busiest.
-    const TOLD: usize = 5;
+    const TOLD: usize = 10;
 
     /// Looks at all processes. `server` is the first process of the database's server, if it has one of its own here.
     pub fn look(&mut self, server: Option<u32>) -> Option<Looked> {

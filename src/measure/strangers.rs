@@ -13,7 +13,7 @@ pub const LIMIT: f64 = 10.0;
 /// How a note begins that says why the CPU time of strangers is not known.
 pub const CPU_UNKNOWN: &str = "CPU taken by others";
 /// Foreign processes that are named.
-const NAMED: usize = 5;
+const NAMED: usize = 10;
 
 /// A process that is neither the client's nor the server's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 pub mod accounting;
 pub mod acid;
 pub(crate) mod alarms;
+mod bounds;
 pub(crate) mod chart;
 pub(crate) mod counts;
 mod course;
@@ -20,6 +21,7 @@ pub mod systems;
 pub(crate) mod table;
 pub mod text;
 mod verdict;
+pub(crate) mod waterfall;
 
 use std::path::{Path, PathBuf};
 

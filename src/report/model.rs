@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::accounting::{self, Accounting};
 use super::alarms;
+use super::bounds;
 use super::counts::{self, Check};
 use super::course::{self, Course};
 use super::durability;
@@ -11,6 +12,7 @@ use super::format::{Line, bytes, count, plain, plural, rate, seconds, significan
 use super::price;
 use super::stages::{self, Stages};
 use super::verdict::{self, VerdictModel};
+use super::waterfall::{self, WaterfallModel};
 use crate::judge::incidents::Incidents;
 use crate::measure::device::Disk;
 use crate::record::Record;
@@ -37,6 +39,10 @@ pub struct ReportModel {
     pub run: Vec<Line>,
     /// By transaction type, in the standard's order.
     pub transactions: Vec<TransactionModel>,
+    /// What bounds the throughput.
+    pub bounds: Vec<Line>,
+    /// Where the time of the mean transaction goes.
+    pub waterfall: Option<WaterfallModel>,
     /// Of a run in stages.
     pub stages: Option<Stages>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
@@ -125,6 +131,8 @@ impl ReportModel {
             verdict: summary.and_then(|summary| verdict::of(&summary.verdict)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
+            bounds: summary.map(bounds::lines).unwrap_or_default(),
+            waterfall: waterfall::of(record),
             stages: stages::of(record),
             accounting: accounting::of(record),
             course: summary.and_then(course::of),

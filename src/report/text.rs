@@ -36,6 +36,20 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     text.blank();
     text.section("", |text| text.labelled(&model.run));
     text.section("Transactions of the measurement interval", |text| transactions(text, &model.transactions));
+    if let Some(waterfall) = &model.waterfall {
+        text.section("Where the time goes", |text| {
+            text.wrapped("", 0, &format!("{}.", waterfall.sentence));
+            text.blank();
+            waterfall.bars.iter().for_each(|[part, us, error, share, bar]| {
+                text.wrapped(&format!("{part:<24}{us:>9} {error:<8}{share:>7}  {bar}"), 0, "");
+            });
+            text.blank();
+            let head = std::iter::once(&waterfall.head);
+            text.table(&head.chain(&waterfall.rows).cloned().collect::<Vec<_>>());
+            waterfall.notes.iter().for_each(|note| text.wrapped("- ", 2, note));
+        });
+    }
+    text.section("What limits it", |text| text.labelled(&model.bounds));
     if let Some(stages) = &model.stages {
         text.section("Stages of the measurement interval", |text| {
             let head = std::iter::once(&stages.head);

@@ -9,6 +9,7 @@ use super::step::Step;
 use crate::measure::counters::Sample;
 use crate::measure::pages::PageReads;
 use crate::measure::strangers::ForeignProcess;
+use crate::measure::waits::WaitsSeen;
 use crate::measure::{Deferred, Interval};
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
 
@@ -64,6 +65,13 @@ pub enum Event {
         percent: f64,
         /// The busiest.
         processes: Vec<ForeignProcess>,
+    },
+    /// What sessions were seen at in the measurement interval, all looks together.
+    Waits {
+        /// When the last look was.
+        at: f64,
+        /// What was seen.
+        seen: Box<WaitsSeen>,
     },
     /// A session lost its connection.
     SessionLost {

@@ -5,6 +5,7 @@
 //! database.
 
 pub mod acid;
+pub mod bounds;
 pub mod database;
 pub mod environment;
 pub mod event;

@@ -9,9 +9,11 @@ use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
 use crate::measure::strangers::Strangers;
 use crate::measure::transient::SteadyState;
+use crate::measure::waterfall::Waterfall;
 use crate::measure::{Times, quantile_ms};
 use crate::result::Procedures;
 use crate::result::acid::AcidProof;
+use crate::result::bounds::Bounds;
 use crate::result::maintenance::Maintenance;
 use crate::result::{Finding, Identity, Manifest, Recorded, Via};
 
@@ -109,6 +111,12 @@ pub struct Summary {
     /// looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strangers: Option<Strangers>,
+    /// Where the time of the mean transaction went, by type and part; none where nobody could look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waterfall: Option<Waterfall>,
+    /// What bounds the throughput: resources, causes, Little's law. None of a run without transactions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<Bounds>,
     /// Retries by reason, over the whole run.
     pub retries: BTreeMap<String, u64>,
     /// Errors by the database's words, over the whole run; the most frequent ones.

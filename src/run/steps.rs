@@ -17,7 +17,7 @@ use super::warm::{self, WarmUpOutcome};
 use super::{Command, Outcome, Run, count, load, lookup, settle, steady};
 use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages};
 use crate::engine::seed::Depth;
-use crate::engine::{DatabaseState, Engine, Error};
+use crate::engine::{DatabaseState, Engine, Error, ServerProcess};
 use crate::judge;
 use crate::measure::process;
 use crate::plan::resolved::{Cards, Resolved};
@@ -379,6 +379,7 @@ impl<W: Workload> Steps<'_, W> {
             result_lines: record.end_results(),
             usage: (usage_before, usage),
             server_cpu_s: server_before.zip(server).map(|(before, after)| after - before),
+            in_process: engine.blocking() && engine.server_process() == ServerProcess::InProcess,
             storage: environment::storage(engine.data_directory().as_deref(), engine.log_directory().as_deref()),
         })
     }

@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use super::accumulate::Accumulated;
 use crate::drive::{Schedule, Totals};
 use crate::judge;
+use crate::measure::counters::{Counter, CountersSummary};
 use crate::measure::process::Usage;
+use crate::measure::waterfall::{Clocks, TypeTimes, Waterfall};
 use crate::measure::{self, Interval, Pacing, Times};
 use crate::plan::Pace;
 use crate::plan::resolved::{Cards, Resolved};
@@ -19,6 +21,7 @@ use crate::result::summary::{
     PacingSummary, Range, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
 use crate::result::{Finding, Identity, Manifest, Via};
+use crate::study::bounds;
 use crate::workload::{self, Headline, Workload};
 
 /// The database, and what is known of it before a load is offered.
@@ -52,6 +55,8 @@ pub(super) struct Measured {
     /// CPU seconds of the server's processes, where they can be known.
     pub(super) server_cpu_s: Option<f64>,
     pub(super) storage: Storage,
+    /// Whether the database works in the driver's threads.
+    pub(super) in_process: bool,
 }
 
 /// What the database was asked afterwards.
@@ -123,7 +128,9 @@ pub(super) fn summarise<W: Workload>(
         peaks: timeline.peaks(),
         dips: timeline.dips(maintenance, counters.as_ref()),
         steady: timeline.steady(),
+        waterfall: waterfall::<W>(measured, counters.as_ref()),
         counters,
+        bounds: None,
         strangers: timeline.strangers(totals.interval_s),
         retries: totals.retries.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
         errors: errors(&totals.errors),
@@ -155,6 +162,7 @@ pub(super) fn summarise<W: Workload>(
         record: record.display().to_string(),
     };
     summary.acid = judge::acid::choose(&before.acid, &summary);
+    summary.bounds = bounds::of(&summary);
     summary.verdict = judge::judge(&summary);
     summary
 }
@@ -175,6 +183,30 @@ fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, 
         .zip(&interval.transactions)
         .map(|(name, measured)| ((*name).to_owned(), summary(measured)))
         .collect()
+}
+
+/// Where the time of the mean transaction went.
+fn waterfall<W: Workload>(measured: &Measured, counters: Option<&CountersSummary>) -> Option<Waterfall> {
+    let Measured { accumulated: Accumulated { interval, timeline, .. }, totals, in_process, .. } = measured;
+    let times = |measured: &measure::Measured| TypeTimes {
+        count: measured.service.len(),
+        response_us: measured.response.mean(),
+        service_us: measured.service.mean(),
+    };
+    let types =
+        W::TRANSACTIONS.iter().zip(&interval.transactions).map(|(name, of)| ((*name).to_owned(), times(of))).collect();
+    // Over the seconds in which it is known, for the whole interval.
+    let clock = |counter| Some(counters?.grown(counter)?.per_second * totals.interval_s);
+    let clocks = Clocks {
+        server_cpu: clock(Counter::SessionsCpu),
+        server_cpu_wait: clock(Counter::SessionsCpuWait),
+        client_cpu: clock(Counter::DriverCpu),
+        client_cpu_wait: clock(Counter::DriverCpuWait),
+        threads: totals.threads,
+        seconds: totals.interval_s,
+        in_process: *in_process,
+    };
+    Waterfall::of(timeline.waits(), &types, &clocks)
 }
 
 /// Percent of what keying and think times allow at most (clause 4.1.3).

@@ -8,6 +8,7 @@ use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::strangers::{ForeignProcess, Strangers};
 use crate::measure::transient::{SteadyState, steady_state};
+use crate::measure::waits::WaitsSeen;
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
@@ -26,6 +27,7 @@ pub(super) struct Timeline {
     pages: Vec<(f64, PageReads)>,
     /// Foreign processes at each look, with its time.
     strangers: Vec<(f64, Vec<ForeignProcess>)>,
+    waits: WaitsSeen,
     notes: Vec<String>,
 }
 
@@ -49,6 +51,7 @@ impl Timeline {
             Event::Sampled(sample) => self.samples.push(Sample::clone(sample)),
             Event::PagesRead { at, pages } => self.pages.push((*at, PageReads::clone(pages))),
             Event::Strangers { at, processes, .. } => self.strangers.push((*at, processes.clone())),
+            Event::Waits { seen, .. } => self.waits = WaitsSeen::clone(seen),
             Event::NotCounted { why } if !self.notes.contains(why) => self.notes.push(why.clone()),
             _ => {}
         }
@@ -72,6 +75,11 @@ impl Timeline {
     pub(super) fn strangers(&self, seconds: f64) -> Option<Strangers> {
         let first = self.interval.as_ref()?.start as f64;
         Strangers::of(&self.samples, first..first + seconds, &self.strangers)
+    }
+
+    /// What sessions were seen at in the interval.
+    pub(super) fn waits(&self) -> &WaitsSeen {
+        &self.waits
     }
 
     /// Highest throughput in the interval.

@@ -1,5 +1,6 @@
 //! What does it mean: which point of a sweep comes next, and what its points say together. Made from records alone.
 
+pub mod bounds;
 pub mod compare;
 pub mod constraint;
 pub(crate) mod efficiency;

@@ -1,9 +1,19 @@
 //! What limits a run: planted causes are named, and what is not known is said.
 
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use crate::support::command::{loaded, run, succeed};
+use crate::support::command::{end, graymark, loaded, run, succeed};
+use crate::support::{client, require_postgres};
+use graymark::engine::server::postgres::{PostgresServerOptions, Server};
+use graymark::measure::waterfall::{Part, Waterfall};
 use serde_json::Value;
+use tempfile::TempDir;
+
+/// Causes are planted one after another.
+static PLANTED: Mutex<()> = Mutex::new(());
 
 /// A process that takes a CPU for itself. It is killed at the end of the test.
 struct Hog(Child);
@@ -27,11 +37,12 @@ impl Drop for Hog {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_stranger_on_the_machine_is_named_and_nothing_of_it_changes_the_exit_code_unasked() {
+    let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
     let place = loaded();
     // More than the CPUs, so that neither this test's neighbours nor a large machine hide it.
     let hogs: Vec<Hog> =
         (0..std::thread::available_parallelism().map_or(2, usize::from)).map(|_| Hog::start()).collect();
-    let arguments = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "1s", "--duration", "12s", "--check", "none"];
+    let arguments = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "1s", "--duration", "10s", "--check", "none"];
     let done = succeed(place.path(), &[&arguments[..], &["--json", "--out", "noisy"]].concat());
     let summary = done.json();
     let strangers = &summary["strangers"];
@@ -68,4 +79,91 @@ fn a_stranger_on_the_machine_is_named_and_nothing_of_it_changes_the_exit_code_un
         ],
     );
     assert_eq!(refused.code, Some(1), "{refused:?}");
+}
+
+/// The waterfall of a summary, whose parts add up to the mean response time of each type.
+fn waterfall(summary: &Value) -> Waterfall {
+    let found: Waterfall = serde_json::from_value(summary["waterfall"].clone()).expect("a waterfall");
+    for (name, parts) in &found.types {
+        let sum: f64 = parts.parts.values().sum();
+        assert!((sum - parts.response_us).abs() < 0.001 * parts.response_us, "{name}: {parts:?}");
+        let told = 1e3 * summary["transactions"][name]["response_ms"]["mean"].as_f64().unwrap();
+        assert!((told - parts.response_us).abs() < 0.001 * told, "{name}: {told} {parts:?}");
+    }
+    found
+}
+
+/// What limits a run first, and the longest part of its mean transaction.
+fn first(summary: &Value) -> (String, Part, Waterfall) {
+    let found = waterfall(summary);
+    let longest = found.longest()[0].0;
+    (summary["bounds"]["bottleneck"].as_str().unwrap_or_default().to_owned(), longest, found)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn planted_waits_on_postgresql_are_named() {
+    let Some(()) = require_postgres() else { return };
+    let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let options = PostgresServerOptions { tcp: true, ..PostgresServerOptions::default() };
+    let server = Server::start(&options).unwrap();
+    let url = server.tcp_url();
+    let place = TempDir::new().unwrap();
+    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
+    let arguments = ["run", "--db", &url, "--ramp-up", "1s", "--check", "none", "--json"];
+    // On a machine with others their CPU may be what limits a run most; what its transactions wait for stays the same.
+    let named = |found: &str, due: &str| {
+        let others = ["CPU taken by others", "the client's wait for a CPU"];
+        assert!(found == due || others.contains(&found), "{found}, not {due}");
+    };
+
+    // All clients want the rows of one warehouse.
+    let hot =
+        succeed(place.path(), &[&arguments[..], &["--clients", "16", "--duration", "6s", "--out", "hot"]].concat());
+    let (bottleneck, _, found) = first(&hot.json());
+    let waits = [Part::Log, Part::RowLocks, Part::OtherLocks, Part::PageReads, Part::OtherWaits];
+    assert!(waits.iter().all(|part| found.all.part(*part) <= found.all.part(Part::RowLocks)), "{found:?}");
+    assert!(found.all.part(Part::RowLocks) > 0.0, "{found:?}");
+    named(&bottleneck, "row locks");
+    assert!(found.looks_per_second >= 5.0 && found.all.part(Part::ServerCpu) > 0.0, "{found:?}");
+    let text = succeed(place.path(), &["report", "hot"]).out;
+    assert!(
+        text.contains("\nWhere the time goes\n") && text.contains("\nrow locks ") && text.contains("Little's law"),
+        "{text}"
+    );
+    let page = std::fs::read_to_string(place.path().join("hot/report.html")).unwrap();
+    assert!(page.contains("Where the time of the mean transaction goes"));
+
+    // Another session holds the row of the warehouse most of the time.
+    let done = AtomicBool::new(false);
+    let held = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+                let holder = client(&url).await;
+                while !done.load(Ordering::Relaxed) {
+                    holder.batch_execute("BEGIN; SELECT * FROM tpcc.warehouse FOR UPDATE").await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(900)).await;
+                    holder.batch_execute("COMMIT").await.unwrap();
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            });
+        });
+        let held =
+            run(place.path(), &[&arguments[..], &["--clients", "2", "--duration", "5s", "--out", "held"]].concat());
+        done.store(true, Ordering::Relaxed);
+        held
+    });
+    let (bottleneck, longest, found) = first(&held.json());
+    assert_eq!(longest, Part::RowLocks, "{found:?}");
+    named(&bottleneck, "row locks");
+
+    // The client gets what others leave of the CPUs; the server, which is not its child, does not suffer.
+    let _hogs: Vec<Hog> =
+        (0..2 * std::thread::available_parallelism().map_or(2, usize::from)).map(|_| Hog::start()).collect();
+    let arguments = [&arguments[..], &["--clients", "2", "--duration", "4s", "--out", "starved"]].concat();
+    let plain = graymark(place.path(), &arguments);
+    let mut starved = Command::new("nice");
+    starved.args(["-n", "19"]).arg(plain.get_program()).args(plain.get_args()).current_dir(place.path());
+    let (bottleneck, longest, found) = first(&end(starved).json());
+    assert_eq!((longest, bottleneck.as_str()), (Part::ClientCpuWait, "the client's wait for a CPU"), "{found:?}");
 }

@@ -99,6 +99,11 @@ pub trait Connection: 'static {
         on_row: &mut dyn FnMut(usize, &dyn Row) -> Result<(), Failure>,
     ) -> impl Future<Output = Result<Counts, Failure>>;
 
+    /// What the server calls it: the number of its process or connection; none if that is not known.
+    fn id(&self) -> Option<u64> {
+        None
+    }
+
     /// What has committed cannot be made sense of: the session must not go on as if it were rolled back, and its
     /// transaction's fate is unknown.
     fn unreadable(&mut self, why: &Failure) -> Failure;

@@ -41,6 +41,13 @@ pub enum DebitCreditSession<C> {
 }
 
 impl<C: Connection> Session<DebitCredit> for DebitCreditSession<C> {
+    fn id(&self) -> Option<u64> {
+        match self {
+            DebitCreditSession::Statements(session) => session.id(),
+            DebitCreditSession::Procedures(session) => session.id(),
+        }
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         match self {
             DebitCreditSession::Statements(session) => session.execute(input).await,
@@ -76,6 +83,10 @@ pub struct Procedures<C> {
 }
 
 impl<C: Connection> Session<DebitCredit> for Procedures<C> {
+    fn id(&self) -> Option<u64> {
+        self.connection.id()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let transfer = input.transfer().map_err(Failure::Invalid)?;
         let number = match transfer.profile.order {
@@ -109,6 +120,10 @@ impl<C: Connection> Statements<C> {
 }
 
 impl<C: Connection> Session<DebitCredit> for Statements<C> {
+    fn id(&self) -> Option<u64> {
+        self.connection.id()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let transfer = input.transfer().map_err(Failure::Invalid)?;
         let (branch, teller, account) = (int(transfer.branch), int(transfer.teller), int(transfer.account));

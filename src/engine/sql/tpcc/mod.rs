@@ -37,6 +37,10 @@ impl<C: Connection> Statements<C> {
 }
 
 impl<C: Connection> Session<Tpcc> for Statements<C> {
+    fn id(&self) -> Option<u64> {
+        self.connection.id()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let connection = &mut self.connection;
         Ok(match input {
@@ -58,6 +62,13 @@ pub enum TpccSession<C> {
 }
 
 impl<C: Connection> Session<Tpcc> for TpccSession<C> {
+    fn id(&self) -> Option<u64> {
+        match self {
+            TpccSession::Statements(session) => session.id(),
+            TpccSession::Procedures(session) => session.id(),
+        }
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         match self {
             TpccSession::Statements(session) => session.execute(input).await,

@@ -89,6 +89,10 @@ impl<C: Connection> Procedures<C> {
 }
 
 impl<C: Connection> Session<Tpcc> for Procedures<C> {
+    fn id(&self) -> Option<u64> {
+        self.connection.id()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         Ok(match input {
             Input::NewOrder(input) => Output::NewOrder(self.new_order(input).await?),

@@ -38,6 +38,8 @@ struct Prepared {
 /// A connection that executes the commands of a workload by their numbers.
 pub struct Connection {
     client: Client,
+    /// The server's process for it; none behind a pooler, where it changes.
+    process: Option<u64>,
     commands: Vec<Option<Prepared>>,
     /// The number of the command `BEGIN`; `COMMIT` and `ROLLBACK` follow.
     begin: usize,
@@ -92,7 +94,8 @@ impl Connection {
             };
             failure::of_command(what, &error)
         })?;
-        Ok(Connection { begin: commands.len(), commands: prepared, client, open: false, lost: false, dialect })
+        let process = if target.pooler { None } else { process(&client).await };
+        Ok(Connection { begin: commands.len(), commands: prepared, client, process, open: false, lost: false, dialect })
     }
 
     fn command(&self, number: usize) -> Result<&Prepared, Failure> {
@@ -229,7 +232,17 @@ enum Problem {
     Row(Failure),
 }
 
+/// The server's process for a client; none if it does not tell, as servers of other makes may.
+async fn process(client: &Client) -> Option<u64> {
+    let rows = client.query_typed("SELECT pg_backend_pid()", &[]).await.ok()?;
+    rows.first().and_then(|row| row.try_get::<_, i32>(0).ok()).and_then(|pid| u64::try_from(pid).ok())
+}
+
 impl sql::Connection for Connection {
+    fn id(&self) -> Option<u64> {
+        self.process
+    }
+
     async fn exchange(
         &mut self,
         calls: &[Call<'_>],

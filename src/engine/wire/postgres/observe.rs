@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use super::Postgres;
 use super::failure::of_command;
@@ -13,11 +13,14 @@ use crate::engine::sql::script;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads, TableReads};
+use crate::measure::waits::{SessionLook, Wait};
 
 /// The queries of counters, in the dialect's folder.
 const COUNTERS: &str = "counters.sql";
 /// The queries of pages read, there too.
 const PAGES: &str = "pages.sql";
+/// What sessions are at, there too.
+const SESSIONS: &str = "sessions.sql";
 
 /// Looks at a server's counters on a connection of its own.
 pub(super) struct Watch<'a> {
@@ -34,6 +37,8 @@ struct Session {
     query: Option<&'static str>,
     /// Whether it counts flushes of its log.
     flushes: bool,
+    /// What its sessions are at; none before that was first asked.
+    sessions: Option<Statement>,
 }
 
 impl<'a> Watch<'a> {
@@ -62,7 +67,7 @@ impl<'a> Watch<'a> {
         let sql = script::statements(counters.unwrap_or_default());
         if sql.is_empty() {
             self.note(format!("the server's counters: none are known to the dialect {}", dialect.name));
-            return Ok(Session { client, query: None, flushes: false });
+            return Ok(Session { client, query: None, flushes: false, sessions: None });
         }
         let facts = sql.iter().find(|query| query.name == "facts").map_or("", |query| query.sql);
         let row = row(&client, facts).await?;
@@ -84,7 +89,8 @@ impl<'a> Watch<'a> {
                 "log flushes: with wal_sync_method={method} each write of the log is one, and the server counts none"
             ));
         }
-        Ok(Session { client, query, flushes: fsync != "off" && !method.starts_with("open") })
+        let flushes = fsync != "off" && !method.starts_with("open");
+        Ok(Session { client, query, flushes, sessions: None })
     }
 }
 
@@ -93,7 +99,7 @@ impl Observer for Watch<'_> {
     async fn look(&mut self) -> Result<Counters, Error> {
         self.connect().await?;
         let mut counters = Counters::default();
-        if let Some(Session { client, query: Some(query), flushes }) = &self.session
+        if let Some(Session { client, query: Some(query), flushes, .. }) = &self.session
             && let Some(row) = row(client, query).await?
         {
             for (at, column) in row.columns().iter().enumerate() {
@@ -146,6 +152,46 @@ impl Observer for Watch<'_> {
         let reads = PageReads::of_tables(page_bytes, by_table);
         let memory = self.postgres.server().and_then(|server| server.memory());
         Ok(Some(PageReads { buffer_bytes, database_bytes: Some(database_bytes), memory, ..reads }))
+    }
+
+    async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
+        let dialect = self.postgres.dialect;
+        let Some(waits) = dialect.own_text(SESSIONS).filter(|_| dialect.counters) else { return Ok(None) };
+        if self.postgres.target.pooler {
+            return Ok(None);
+        }
+        self.connect().await?;
+        let here = self.postgres.main_process().is_some();
+        let Some(session) = &mut self.session else { return Ok(None) };
+        let failed = |error| of_command("cannot look at the server's sessions", &error);
+        let statement = match session.sessions.take() {
+            Some(statement) => statement,
+            None => {
+                let sql = script::select(waits, &["sessions"]).map_err(Error::Database)?;
+                session.client.prepare(sql.first().copied().unwrap_or_default()).await.map_err(failed)?
+            }
+        };
+        let rows = session.client.query(&statement, &[]).await.map_err(failed)?;
+        session.sessions = Some(statement);
+        let look = |row: &tokio_postgres::Row| {
+            let pid: i32 = row.try_get(0).ok()?;
+            let wait = Wait::named(row.try_get(1).ok()?)?;
+            let pid = u32::try_from(pid).ok()?;
+            Some(SessionLook { id: pid.into(), task: here.then_some(pid), wait })
+        };
+        Ok(Some(rows.iter().filter_map(look).collect()))
+    }
+
+    fn sessions_source(&self) -> &'static str {
+        "waits: wait events of the sessions' server processes (pg_stat_activity)"
+    }
+
+    fn no_sessions(&self) -> &'static str {
+        if self.postgres.target.pooler {
+            "behind a pooler nobody knows which of the server's processes works for a session"
+        } else {
+            "the dialect does not tell what sessions wait for"
+        }
     }
 
     fn left_out(&self) -> Vec<String> {

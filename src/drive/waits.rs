@@ -1,0 +1,253 @@
+//! Looks at what sessions are at, about twenty times a second, on a thread and a connection of its own. Neither sessions
+//! nor the driver's threads do anything for it: which transaction is in progress stands in their ledgers anyway.
+
+use std::collections::HashMap;
+use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::ledger::{InProgress, Ledger};
+use super::thread::Run;
+use super::{Report, Schedule};
+use crate::engine::guard::guarded;
+use crate::engine::{Engine, Error, ServerProcess};
+use crate::measure::counters::{Counter, Counters};
+use crate::measure::waits::{SessionLook, Wait, WaitsSeen, call_of, schedule_of};
+use crate::result::{Event, Phase};
+use crate::workload::Workload;
+
+/// From one look to the next, in microseconds: drawn anew each time, so that looks keep no time with anything else.
+const PAUSE_US: std::ops::Range<u64> = 35_000..65_000;
+/// How long the run's start waits for the first look, which opens the connection.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
+/// How long the answer to a look may take. One that takes long says more about the server than about its sessions.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How often a look may fail in a row before it is asked for less often.
+const FAILURES: u32 = 20;
+
+/// Clocks of sessions and driver, for the sampler to put beside its own counters.
+#[derive(Debug, Default)]
+pub(super) struct Clocks(Mutex<Counters>);
+
+impl Clocks {
+    /// Adds what is known now.
+    pub(super) fn add_to(&self, counters: &mut Counters) {
+        counters.merge(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn set(&self, counter: Counter, value: f64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).set(counter, value);
+    }
+}
+
+/// The counter of what sessions were at, in seconds of all sessions together.
+fn counter(wait: Wait) -> Counter {
+    match wait {
+        Wait::Running => Counter::SeenRunning,
+        Wait::Log => Counter::SeenLog,
+        Wait::RowLock => Counter::SeenRowLock,
+        Wait::OtherLock => Counter::SeenOtherLock,
+        Wait::PageRead => Counter::SeenPageRead,
+        Wait::Other => Counter::SeenOther,
+        Wait::Client => Counter::SeenClient,
+        Wait::Unknown => Counter::SeenUnknown,
+    }
+}
+
+/// Looks from the run's start to the end of the interval.
+pub(super) fn thread<W: Workload>(
+    engine: &dyn Engine<W>,
+    run: &Run<W>,
+    reports: &mpsc::Sender<Report>,
+    started: &mpsc::Receiver<Instant>,
+) {
+    let tell = |report| {
+        // Nobody listens any more if the run was given up.
+        let _ = reports.send(report);
+    };
+    match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(looks(engine, run, &tell, started)),
+        Err(error) => {
+            tell(Report::Ready(Ok(())));
+            tell(Report::Happened(Event::NotCounted { why: format!("where the time goes: {error}") }));
+        }
+    }
+}
+
+async fn looks<W: Workload>(
+    engine: &dyn Engine<W>,
+    run: &Run<W>,
+    tell: &impl Fn(Report),
+    started: &mpsc::Receiver<Instant>,
+) {
+    let not_counted = |why: String| tell(Report::Happened(Event::NotCounted { why }));
+    let mut observer = engine.observer();
+    let in_process = engine.blocking() && engine.server_process() == ServerProcess::InProcess;
+    let first = if in_process {
+        Ok(Ok(Some(Vec::new())))
+    } else {
+        tokio::time::timeout(FIRST_LOOK, guarded(observer.sessions())).await
+    };
+    tell(Report::Ready(Ok(())));
+    let Ok(begin) = started.recv() else { return };
+    let known = match first {
+        Ok(Ok(Some(_))) if in_process => {
+            run.ledgers.iter().any(|ledger| ledger.thread().is_some_and(|thread| call_of(thread).is_some()))
+        }
+        Ok(Ok(looked)) => {
+            looked.is_some() && run.ledgers.iter().any(|ledger| ledger.in_progress().any(|session| session.id > 0))
+        }
+        // It may be answered later.
+        _ => true,
+    };
+    if !known {
+        return not_counted(format!("where the time goes: {}", observer.no_sessions()));
+    }
+    let mut watch = Watch { run, looks: Looks::new::<W>(run.schedule), tasks: HashMap::new(), driver: HashMap::new() };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(run.schedule.seed);
+    let mut failures = 0;
+    let end = begin + Duration::from_secs(run.schedule.seconds().into());
+    let mut second = 0;
+    loop {
+        let pause = if failures < FAILURES { Duration::from_micros(random.random_range(PAUSE_US)) } else { PATIENCE };
+        tokio::select! {
+            biased;
+            () = run.stop.wait() => break,
+            () = tokio::time::sleep_until(end.into()) => break,
+            () = tokio::time::sleep(pause) => {}
+        }
+        let before = in_progress(&run.ledgers);
+        let sessions = if in_process {
+            Ok(threads(&run.ledgers))
+        } else {
+            match tokio::time::timeout(PATIENCE, guarded(observer.sessions())).await {
+                Ok(answer) => answer.map(Option::unwrap_or_default),
+                Err(_) => Err(Error::Database("no answer within a second".to_owned())),
+            }
+        };
+        let now = begin.elapsed();
+        match sessions {
+            Ok(sessions) => {
+                failures = 0;
+                watch.looked(&before, &in_progress(&run.ledgers), &sessions, now.as_secs_f64());
+                if now.as_secs() >= second {
+                    second = now.as_secs() + 1;
+                    watch.clocks(&sessions, in_process);
+                }
+            }
+            Err(error) => {
+                failures += 1;
+                if failures == 1 {
+                    tracing::debug!("a look at the sessions failed: {error}");
+                }
+            }
+        }
+    }
+    let source = if in_process {
+        "waits: the system calls in which the sessions' threads were seen (/proc/self/task)".to_owned()
+    } else {
+        observer.sessions_source().to_owned()
+    };
+    let mut sources = vec![source];
+    if watch.looks.scheduled {
+        sources.push("on CPU and waiting for a CPU: the scheduler's own clocks (/proc/PID/schedstat)".to_owned());
+    }
+    let seen = WaitsSeen { sources, ..watch.looks.seen };
+    tell(Report::Happened(Event::Waits { at: begin.elapsed().as_secs_f64(), seen: Box::new(seen) }));
+}
+
+/// All sessions with a transaction in progress, or none.
+fn in_progress(ledgers: &[Ledger]) -> Vec<InProgress> {
+    ledgers.iter().flat_map(Ledger::in_progress).collect()
+}
+
+/// What the threads are at that are sessions in process.
+fn threads(ledgers: &[Ledger]) -> Vec<SessionLook> {
+    let look = |ledger: &Ledger| {
+        let thread = ledger.thread()?;
+        Some(SessionLook { id: thread.into(), task: Some(thread), wait: call_of(thread)? })
+    };
+    ledgers.iter().filter_map(look).collect()
+}
+
+struct Looks {
+    schedule: Schedule,
+    names: &'static [&'static str],
+    seen: WaitsSeen,
+    last: f64,
+    /// Seconds of all sessions, by what they were at.
+    spent: [f64; Wait::ALL.len()],
+    scheduled: bool,
+}
+
+impl Looks {
+    fn new<W: Workload>(schedule: Schedule) -> Looks {
+        let (seen, spent) = (WaitsSeen::default(), [0.0; Wait::ALL.len()]);
+        Looks { schedule, names: W::TRANSACTIONS, seen, last: 0.0, spent, scheduled: false }
+    }
+}
+
+struct Watch<'a, W: Workload> {
+    run: &'a Run<W>,
+    looks: Looks,
+    /// What the clocks of tasks showed last, on CPU and waiting for one.
+    tasks: HashMap<u32, (f64, f64)>,
+    driver: HashMap<u32, (f64, f64)>,
+}
+
+impl<W: Workload> Watch<'_, W> {
+    /// Notes what sessions were at between two readings of the ledgers.
+    fn looked(&mut self, before: &[InProgress], after: &[InProgress], sessions: &[SessionLook], now: f64) {
+        let looks = &mut self.looks;
+        let (passed, measured) = (now - looks.last, looks.schedule.phase_at(now) == Phase::Measurement);
+        looks.last = now;
+        looks.seen.looks += u64::from(measured);
+        let waits: HashMap<u64, Wait> = sessions.iter().map(|session| (session.id, session.wait)).collect();
+        for session in before.iter().chain(after) {
+            let Some(name) = session.transaction.and_then(|transaction| looks.names.get(transaction)) else { continue };
+            let wait = waits.get(&session.id).copied().unwrap_or(Wait::Unknown);
+            if measured {
+                looks.seen.note(name, wait, 0.5);
+            }
+            if let Some(spent) = looks.spent.get_mut(wait as usize) {
+                *spent += 0.5 * passed;
+            }
+        }
+        for wait in Wait::ALL {
+            if let Some(spent) = looks.spent.get(wait as usize) {
+                self.run.clocks.set(counter(wait), *spent);
+            }
+        }
+    }
+
+    /// Reads the scheduler's clocks of sessions and driver.
+    fn clocks(&mut self, sessions: &[SessionLook], in_process: bool) {
+        let ours: Vec<u64> = in_progress(&self.run.ledgers).iter().map(|session| session.id).collect();
+        let tasks = sessions.iter().filter(|session| ours.contains(&session.id)).filter_map(|session| session.task);
+        if !in_process && let Some((cpu, wait)) = grown(&mut self.tasks, tasks) {
+            self.looks.scheduled = true;
+            self.run.clocks.set(Counter::SessionsCpu, cpu);
+            self.run.clocks.set(Counter::SessionsCpuWait, wait);
+        }
+        let threads = self.run.ledgers.iter().filter_map(Ledger::thread);
+        if let Some((cpu, wait)) = grown(&mut self.driver, threads) {
+            self.looks.scheduled |= in_process;
+            self.run.clocks.set(Counter::DriverCpu, cpu);
+            self.run.clocks.set(Counter::DriverCpuWait, wait);
+        }
+    }
+}
+
+/// Reads the clocks of tasks, and gives the sums of all that were ever read: a task that ends keeps its last reading.
+fn grown(known: &mut HashMap<u32, (f64, f64)>, tasks: impl Iterator<Item = u32>) -> Option<(f64, f64)> {
+    for task in tasks {
+        if let Some(clock) = schedule_of(task) {
+            known.insert(task, clock);
+        }
+    }
+    let sum = |sum: (f64, f64), clock: &(f64, f64)| (sum.0 + clock.0, sum.1 + clock.1);
+    (!known.is_empty()).then(|| known.values().fold((0.0, 0.0), sum))
+}

@@ -1,0 +1,62 @@
+//! What bounds a run, in lines.
+
+use super::format::{Line, rate, seconds, significant};
+use crate::result::bounds::{Bounds, Little};
+use crate::result::summary::Summary;
+
+/// What limits the run, and what it would bring to do without it.
+pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
+    let Some(bounds) = &summary.bounds else { return Vec::new() };
+    let mut lines = Vec::new();
+    if !bounds.gains.is_empty() {
+        let told = bounds.gains.iter().map(|gain| {
+            let share = if gain.share_percent > 0.0 {
+                format!("{:.0} % of the time, ", gain.share_percent)
+            } else {
+                String::new()
+            };
+            format!("{} ({share}at most {} times as fast without)", gain.what, significant(gain.at_most_times))
+        });
+        lines.push(("Limits", told.collect::<Vec<_>>().join("; ")));
+    }
+    if !bounds.resources.is_empty() {
+        let told = bounds.resources.iter().map(|resource| {
+            format!(
+                "{} {:.0} % busy, {} µs a transaction, {} a second at most",
+                resource.name,
+                resource.utilisation_percent,
+                significant(resource.demand_us),
+                rate(resource.limit_per_second)
+            )
+        });
+        lines.push(("Resources", told.collect::<Vec<_>>().join("; ")));
+    }
+    if let Some((clients, busiest)) = bounds.saturates_at_clients.zip(bounds.resources.first()) {
+        lines.push(("Saturation", format!("{} is the limit from about {clients:.0} clients on", busiest.name)));
+    }
+    if let Some(little) = &bounds.little {
+        let state = if little.held { "holds" } else { "is BROKEN" };
+        lines.push((
+            "Little's law",
+            format!(
+                "{state}: throughput and times come to {} of {} clients",
+                significant(little.found),
+                significant(little.clients)
+            ),
+        ));
+    }
+    lines
+}
+
+/// A breach of Little's law in a sentence.
+pub(crate) fn breach(summary: &Summary) -> Option<String> {
+    let Bounds { little: Some(Little { clients, found, held: false, .. }), .. } = summary.bounds.as_ref()? else {
+        return None;
+    };
+    Some(format!(
+        "A fault of the measurement: throughput times response time comes to {} clients, and there were {} (Little's law, over {}).",
+        significant(*found),
+        significant(*clients),
+        seconds(summary.interval_s)
+    ))
+}

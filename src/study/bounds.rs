@@ -1,0 +1,290 @@
+//! What bounds a run: the utilisation law, asymptotic bounds and Little's law, after Denning and Buzen, "The Operational
+//! Analysis of Queueing Network Models" (ACM Computing Surveys 10, 1978). They hold for any arrivals and any service:
+//! they need measured demands, and no assumption about distributions.
+//!
+//! - Utilisation law: a resource that each transaction needs for `D` seconds works `X * D` of each second.
+//! - So no more than `m / D` transactions a second pass a resource of `m` servers.
+//! - `N` clients that need `R` seconds a transaction without waiting for each other come to `N / R` at most; both bounds
+//!   cross at `N* = m * R / D` clients.
+//! - Little's law: clients = throughput x (response time + think time). A run that breaks it has measured something
+//!   wrong.
+
+use crate::measure::counters::Counter;
+use crate::measure::waterfall::{Part, Waterfall};
+use crate::result::bounds::{Bounds, Gain, Little, Resource};
+use crate::result::summary::Summary;
+
+/// A resource that works for so large a part of its time is the limit, whatever transactions wait for beside it.
+const SATURATED: f64 = 0.85;
+/// Percent by which Little's law may be off, beside what the interval's ends cut off.
+const TOLERANCE_PERCENT: f64 = 5.0;
+/// Gains that are told.
+const TOLD: usize = 4;
+/// Strangers' percent of the CPU from which on they are named as the cause of a CPU without idle time.
+const STRANGERS: f64 = crate::measure::strangers::LIMIT;
+
+/// What is known of a run's bounds; none of a run without transactions.
+pub fn of(summary: &Summary) -> Option<Bounds> {
+    let rate = summary.transactions_per_second;
+    if rate <= 0.0 || summary.interval_s <= 0.0 {
+        return None;
+    }
+    let mut resources = resources(summary, rate);
+    resources.sort_by(|one, other| other.utilisation_percent.total_cmp(&one.utilisation_percent));
+    let gains = gains(summary, &resources, rate);
+    let little = little(summary);
+    let without_waiting = summary.waterfall.as_ref().map(needed_us);
+    let saturates_at_clients =
+        resources.first().zip(without_waiting).filter(|_| summary.pace == "none").map(|(busiest, us)| {
+            // Below one client for each of its servers it cannot work all the time.
+            (busiest.servers * us / busiest.demand_us).max(busiest.servers)
+        });
+    let bottleneck = gains.first().map(|gain| gain.what.clone()).unwrap_or_default();
+    let found = Bounds { bottleneck, resources, gains, saturates_at_clients, little };
+    (found != Bounds::default()).then_some(found)
+}
+
+/// The time of a transaction that waits for no other: all parts but waits for a CPU and for locks.
+fn needed_us(waterfall: &Waterfall) -> f64 {
+    let waits = [Part::DriverQueue, Part::ClientCpuWait, Part::ServerCpuWait, Part::RowLocks, Part::OtherLocks];
+    waterfall.all.response_us - waits.iter().map(|part| waterfall.all.part(*part)).sum::<f64>()
+}
+
+/// What a resource does for a run of this rate, from the seconds that it worked in each second.
+fn resource(name: &str, busy: f64, servers: f64, rate: f64) -> Option<Resource> {
+    (busy > 0.0 && servers > 0.0).then(|| Resource {
+        name: name.to_owned(),
+        demand_us: 1e6 * busy / rate,
+        servers,
+        utilisation_percent: 100.0 * busy / servers,
+        limit_per_second: rate * servers / busy,
+    })
+}
+
+fn resources(summary: &Summary, rate: f64) -> Vec<Resource> {
+    let Some(counters) = &summary.counters else { return Vec::new() };
+    let each = |counter| counters.grown(counter).map(|grown| grown.per_second);
+    let mut found = Vec::new();
+    if let (Some(cpus), Some(ours)) = (counters.machine_cpus, each(Counter::OursCpu)) {
+        let strangers = summary.strangers.as_ref();
+        let percent = |share: Option<f64>| cpus * share.unwrap_or_default() / 100.0;
+        let kernel = percent(strangers.and_then(|strangers| strangers.kernel));
+        let taken = percent(strangers.and_then(|of| of.cpu)) + percent(strangers.and_then(|of| of.steal));
+        // Clocks of processes and machine tick apart: what is left is never less than what was used.
+        found.extend(resource(CPU, ours + kernel, (cpus - taken).max(ours + kernel), rate));
+    }
+    let device = counters.device.as_ref();
+    if let (Some(flushes), Some(device)) = (each(Counter::LogFlushes), device)
+        && let Some(flush_ms) = device.flush_ms
+    {
+        // A log is written and flushed by one at a time.
+        let busy = flushes * (flush_ms + device.write_ms.unwrap_or_default()) / 1e3;
+        found.extend(resource(LOG, busy.min(1.0), 1.0, rate));
+    }
+    if let Some(busy) = device.and_then(|device| device.busy_percent) {
+        found.extend(resource("device", (busy / 100.0).min(1.0), 1.0, rate));
+    }
+    if let (Some(driver), true) = (each(Counter::DriverCpu), summary.client.threads > 0) {
+        let in_process = summary.server.cpu_s.is_none() && each(Counter::SessionsCpu).is_none();
+        let threads = f64::from(summary.client.threads);
+        found.extend(resource("driver thread", driver, threads, rate).filter(|_| !in_process));
+    }
+    found
+}
+
+const CPU: &str = "CPU";
+const LOG: &str = "log flush";
+
+/// What it would bring to do without each cause, the largest first.
+fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
+    // What is left lets no more through than its busiest resource.
+    let limit = |without: &[&str]| {
+        let left = resources.iter().filter(|resource| !without.contains(&resource.name.as_str()));
+        left.map(|resource| resource.limit_per_second / rate).fold(f64::INFINITY, f64::min)
+    };
+    let mut found: Vec<(f64, Gain)> = Vec::new();
+    let mut add = |what: &str, share: f64, times: f64, weight: f64| {
+        let at_most_times = times.max(1.0);
+        found.push((weight, Gain { what: what.to_owned(), share_percent: 100.0 * share, at_most_times }));
+    };
+    let parts = |all: &[Part]| -> f64 {
+        let Some(waterfall) = &summary.waterfall else { return 0.0 };
+        all.iter().map(|part| waterfall.all.part(*part)).sum::<f64>() / waterfall.all.response_us.max(1e-9)
+    };
+    let without = |share: f64| if share < 1.0 { 1.0 / (1.0 - share) } else { f64::INFINITY };
+    let cpu = resources.iter().find(|resource| resource.name == CPU);
+    let taken = summary.strangers.as_ref().map_or(0.0, |of| of.cpu.unwrap_or_default() + of.steal.unwrap_or_default());
+    let cpu_waits = parts(&[Part::ServerCpuWait, Part::ClientCpuWait]);
+    let disturbed = taken > STRANGERS && (cpu_waits > 0.1 || cpu.is_some_and(|cpu| cpu.utilisation_percent > 60.0));
+    if disturbed {
+        // The CPU that they took would be the run's.
+        let more = 1.0 / (1.0 - taken.min(99.0) / 100.0);
+        add("CPU taken by others", cpu_waits, more.min(without(cpu_waits)).max(1.0), cpu_waits + taken / 100.0);
+    }
+    if parts(&[Part::ClientCpuWait]) > 0.0 {
+        let share = parts(&[Part::ClientCpuWait]);
+        // A driver that waits more than the server does is starved by its own priority, or by its own threads.
+        let starved = share > parts(&[Part::ServerCpuWait]) && share > 0.1;
+        let weight = share + if starved && disturbed { 1.0 } else { 0.0 };
+        add("the client's wait for a CPU", share, without(share).min(limit(&[])), weight);
+    }
+    let on_cpu = parts(&[Part::ServerCpu, Part::ServerCpuWait, Part::ClientCpu]);
+    let saturated = cpu.is_some_and(|cpu| cpu.utilisation_percent / 100.0 >= SATURATED);
+    if on_cpu > 0.0 || saturated {
+        let weight = if saturated && !disturbed { 1.0 + on_cpu } else { parts(&[Part::ServerCpu, Part::ClientCpu]) };
+        add("CPU of client and server", on_cpu, without(on_cpu).min(limit(&[CPU, "driver thread"])), weight);
+    }
+    for (what, part, resource) in [
+        ("log write and flush", Part::Log, LOG),
+        ("row locks", Part::RowLocks, ""),
+        ("other locks", Part::OtherLocks, ""),
+        ("page reads", Part::PageReads, ""),
+        ("network and wake-up", Part::Network, ""),
+        ("other waits", Part::OtherWaits, ""),
+    ] {
+        let share = parts(&[part]);
+        if share > 0.0 {
+            add(what, share, without(share).min(limit(&[resource])), share);
+        }
+    }
+    found.sort_by(|one, other| other.0.total_cmp(&one.0));
+    found.into_iter().map(|(_, gain)| gain).filter(|gain| gain.at_most_times > 1.005).take(TOLD).collect()
+}
+
+/// Little's law over the interval; none where it cannot be checked.
+fn little(summary: &Summary) -> Option<Little> {
+    // Clients that wait for a connection or after a failure are in no transaction.
+    let disturbed = summary.connections.lost > 0
+        || summary.interrupted
+        || summary.transactions.values().any(|of| of.errors + of.unknown > 0);
+    if disturbed {
+        return None;
+    }
+    let paced = summary.pacing.as_ref();
+    let (mut found, mut longest) = (0.0, 0.0_f64);
+    for (name, of) in &summary.transactions {
+        let mut seconds = of.response_ms.mean / 1e3;
+        if let Some(pacing) = paced {
+            seconds += pacing.keying_s.get(name)?.mean + pacing.think_s.get(name)?.mean;
+        }
+        found += of.completed as f64 / summary.interval_s * seconds;
+        longest = longest.max(if of.completed > 0 { seconds } else { 0.0 });
+    }
+    let mean = |clients: f64, seconds: f64| if seconds > 0.0 { clients / seconds } else { 0.0 };
+    let clients = match (&summary.stages[..], paced) {
+        (_, Some(_)) => summary.client.terminals as f64,
+        ([], None) => f64::from(summary.clients),
+        (stages, None) => mean(
+            stages.iter().map(|stage| f64::from(stage.clients) * stage.seconds).sum(),
+            stages.iter().map(|stage| stage.seconds).sum(),
+        ),
+    };
+    if clients <= 0.0 {
+        return None;
+    }
+    let off_percent = 100.0 * (found / clients - 1.0);
+    // A transaction that an end of the interval cuts through counts neither in its throughput nor in its times; with
+    // think times a cycle is drawn from a distribution, and few of them say little.
+    let cycles = summary.transactions.values().map(|of| of.completed).sum::<u64>().max(1) as f64;
+    let chance = if paced.is_some() { 300.0 / cycles.sqrt() } else { 0.0 };
+    let allowed_percent = TOLERANCE_PERCENT + 200.0 * longest / summary.interval_s + chance;
+    Some(Little { clients, found, off_percent, allowed_percent, held: off_percent.abs() <= allowed_percent })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::counters::{CountersSummary, Grown};
+    use crate::measure::device::DeviceSummary;
+    use crate::measure::strangers::Strangers;
+    use crate::measure::waterfall::Parts;
+    use crate::result::summary::{LatencySummary, TransactionSummary};
+
+    /// Eight clients, a thousand transactions a second of 8 ms each, for a minute, on two CPUs.
+    fn summary(parts: &[(Part, f64)], ours: f64, strangers: Option<f64>) -> Summary {
+        let per_second = |figure: f64| Grown { total: 60.0 * figure, seconds: 60.0, per_second: figure };
+        let mut all = Parts { response_us: 8_000.0, samples: 1e4, ..Parts::default() };
+        parts.iter().for_each(|(part, us)| {
+            all.parts.insert(part.name().to_owned(), *us);
+        });
+        let transaction = TransactionSummary {
+            completed: 60_000,
+            response_ms: LatencySummary { mean: 8.0, ..LatencySummary::default() },
+            ..TransactionSummary::default()
+        };
+        Summary {
+            pace: "none".to_owned(),
+            clients: 8,
+            stages: Vec::new(),
+            interval_s: 60.0,
+            transactions_per_second: 1_000.0,
+            transactions: [("payment".to_owned(), transaction)].into(),
+            counters: Some(CountersSummary {
+                machine_cpus: Some(2.0),
+                grown: [("ours_cpu_s".to_owned(), per_second(ours)), ("log_flushes".to_owned(), per_second(200.0))]
+                    .into(),
+                device: Some(DeviceSummary { flush_ms: Some(1.0), write_ms: Some(0.5), ..DeviceSummary::default() }),
+                ..CountersSummary::default()
+            }),
+            strangers: Some(Strangers { cpu: strangers, ..Strangers::default() }),
+            waterfall: Some(Waterfall { all, ..Waterfall::default() }),
+            ..crate::study::tests::kept()
+        }
+    }
+
+    fn near(found: f64, due: f64) {
+        assert!((found - due).abs() < 1e-6 * due.abs().max(1.0), "{found} {due}");
+    }
+
+    #[test]
+    fn demands_and_bounds_follow_the_laws() {
+        let parts = [(Part::ServerCpu, 400.0), (Part::Log, 6_000.0), (Part::Network, 1_600.0)];
+        let found = of(&summary(&parts, 0.5, Some(0.0))).unwrap();
+        let of_name = |name: &str| found.resources.iter().find(|resource| resource.name == name).unwrap();
+        // Half a CPU second a second for 1,000 transactions: 500 us each, a quarter of two CPUs, 4,000 a second at most.
+        let cpu = of_name("CPU");
+        near(cpu.demand_us, 500.0);
+        near(cpu.utilisation_percent, 25.0);
+        near(cpu.limit_per_second, 4_000.0);
+        // 200 flushes of 1.5 ms: 30 % of the log's time.
+        near(of_name("log flush").utilisation_percent, 30.0);
+        assert_eq!(found.resources[0].name, "log flush");
+        // Without three quarters of the time four times as fast, which the CPUs let pass.
+        assert_eq!(found.bottleneck, "log write and flush");
+        near(found.gains[0].at_most_times, 4.0);
+        // 8 ms without waiting for others, 300 us of them at the log.
+        near(found.saturates_at_clients.unwrap(), 8_000.0 / 300.0);
+        let little = found.little.unwrap();
+        near(little.found, 8.0);
+        assert!(little.held);
+    }
+
+    #[test]
+    fn planted_causes_come_first() {
+        let locked = [(Part::RowLocks, 6_500.0), (Part::ServerCpu, 500.0), (Part::Log, 1_000.0)];
+        assert_eq!(of(&summary(&locked, 0.5, Some(1.0))).unwrap().bottleneck, "row locks");
+        let crowded = [(Part::ServerCpuWait, 5_000.0), (Part::ServerCpu, 2_000.0), (Part::Log, 1_000.0)];
+        assert_eq!(of(&summary(&crowded, 0.9, Some(50.0))).unwrap().bottleneck, "CPU taken by others");
+        let busy = of(&summary(&crowded, 1.9, Some(1.0))).unwrap();
+        assert_eq!(busy.bottleneck, "CPU of client and server");
+        // No more than the log lets pass.
+        assert!(busy.gains[0].at_most_times <= 1_000.0 / 300.0 + 1e-9, "{busy:?}");
+        let starved = [(Part::ClientCpuWait, 6_000.0), (Part::ServerCpu, 400.0), (Part::Log, 1_000.0)];
+        assert_eq!(of(&summary(&starved, 0.5, Some(5.0))).unwrap().bottleneck, "the client's wait for a CPU");
+    }
+
+    #[test]
+    fn a_breach_of_littles_law_is_seen() {
+        let mut wrong = summary(&[(Part::Log, 8_000.0)], 0.5, None);
+        wrong.transactions_per_second = 500.0;
+        wrong.transactions.get_mut("payment").unwrap().completed = 30_000;
+        let little = of(&wrong).unwrap().little.unwrap();
+        near(little.off_percent, -50.0);
+        assert!(!little.held);
+        // A run that lost connections says nothing of it.
+        wrong.connections.lost = 1;
+        assert_eq!(of(&wrong).unwrap().little, None);
+        wrong.transactions_per_second = 0.0;
+        assert_eq!(of(&wrong), None);
+    }
+}
