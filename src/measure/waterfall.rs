@@ -256,7 +256,8 @@ fn spent<'a>(name: &'a str, times: TypeTimes, all: u64, seen: &WaitsSeen) -> Opt
     }
     let seconds = times.count as f64 * times.service_us / 1e6;
     let waits = seen.by_type.get(name);
-    let samples: f64 = waits.iter().flat_map(|waits| waits.values()).sum();
+    // The sum of no floats is -0.
+    let samples = waits.iter().flat_map(|waits| waits.values()).fold(0.0, |sum, times| sum + times);
     let mut by_wait: BTreeMap<Wait, f64> = BTreeMap::new();
     if samples <= 0.0 {
         by_wait.insert(Wait::Unknown, seconds);

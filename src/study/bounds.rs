@@ -125,7 +125,7 @@ fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
         let share = parts(&[Part::ClientCpuWait]);
         // A driver that waits more than the server does is starved by its own priority, or by its own threads.
         let starved = share > parts(&[Part::ServerCpuWait]) && share > 0.1;
-        let weight = share + if starved && disturbed { 1.0 } else { 0.0 };
+        let weight = share + if starved && disturbed { 2.0 } else { 0.0 };
         add("the client's wait for a CPU", share, without(share).min(limit(&[])), weight);
     }
     let on_cpu = parts(&[Part::ServerCpu, Part::ServerCpuWait, Part::ClientCpu]);
