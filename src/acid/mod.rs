@@ -1,9 +1,9 @@
 //! Tests of a database's ACID properties (clause 3 of TPC-C), as a library call. It prints nothing.
 //!
-//! Tests are data ([`script`]): sessions, what each does in which order, what must be seen, and by which ways it may come
-//! about. A [`stage`] works them: each session is an [`actor`] on a thread of its own, over a connection on which a
-//! transaction can be [`held`] open. What is executed are the workload's own transactions, and a few statements of the
-//! tests' [`own`]. A [`suite`] is what a workload brings.
+//! Tests are data (`script`): sessions, what each does in which order, what must be seen, and by which ways it may come
+//! about. A `stage` works them: each session is an `actor` on a thread of its own, over a connection on which a
+//! transaction can be `held` open. What is executed are the workload's own transactions, and a few statements of the
+//! tests' `own`. A `suite` is what a workload brings. A crash `audit` puts a `load` on a private server and kills it.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
