@@ -35,7 +35,7 @@ impl DryRun<'_> {
     pub(super) fn text(&self, mut plan: Plan) -> Result<String, Error> {
         let workload = plan.workload.unwrap_or_default();
         let db = plan.db(workload);
-        db.check().map_err(Error::Usage)?;
+        db.check()?;
         (plan.workload, plan.db) = (Some(workload), Some(db));
         let keys = toml::from_str::<toml::Table>(&plan.to_toml()?)
             .map_err(|error| Error::Usage(format!("the plan cannot be shown: {error}")))?;

@@ -45,7 +45,7 @@ use crate::engine::ConnectOptions;
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::plan::{Defaults, Plan};
-use crate::run::open::{Visitor, open, options};
+use crate::run::open::{Visitor, open};
 use crate::workload::Workload;
 
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it
@@ -380,10 +380,6 @@ impl Target {
         self.database.add_to(&mut plan);
         self.timeout.add_to(&mut plan);
         plan
-    }
-
-    fn options(self, workload: WorkloadName) -> ConnectOptions {
-        options(workload, &self.plan(workload))
     }
 
     /// What `command` would do.

@@ -66,6 +66,12 @@ impl Console {
             }
             Step::Checked(finding) if finding.held() => {}
             Step::Checked(finding) => tell!("{}", text::finding(finding)),
+            Step::CachesEmptied(caches) => {
+                tell!("scan: {}: {}", if caches.cold { "cold" } else { "not cold" }, caches.how);
+            }
+            Step::Scanned { pass, table, scanned } => {
+                tell!("scan: {pass}: {table}: {} rows in {:.2} s", scanned.rows, scanned.seconds);
+            }
             Step::WarmUpBegan { random: false } => tell!("warm: reading all tables"),
             Step::WarmUpBegan { random: true } => {
                 tell!("warm: reading rows at random");

@@ -102,7 +102,7 @@ pub(super) fn reproduce(args: ReproduceArgs) -> Result<Ended, Error> {
         let usual = if args.full { Extent::Full } else { Extent::Minutes(paper.minutes) };
         let extent = args.minutes.map_or(usual, Extent::Minutes);
         let db = args.db.clone().unwrap_or_else(|| paper.db.as_str().into());
-        db.check().map_err(Error::Usage)?;
+        db.check()?;
         (State { paper: args.paper.clone(), extent, db: db.redacted(), steps: Vec::new() }, db)
     };
     let tasks = paper.tasks(state.extent).map_err(Error::Usage)?;

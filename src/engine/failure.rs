@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::url;
+
 /// Why a transaction was refused by a database that expects it to be tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -131,5 +133,10 @@ impl Error {
             Error::Output(_) => ErrorKind::Output,
             Error::Other { kind, .. } => *kind,
         }
+    }
+}
+impl From<url::Error> for Error {
+    fn from(error: url::Error) -> Error {
+        Error::Usage(error.to_string())
     }
 }

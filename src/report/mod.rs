@@ -13,7 +13,7 @@ mod html;
 pub mod model;
 pub mod paper;
 mod price;
-pub(crate) mod scan;
+pub mod scan;
 pub mod sizing;
 mod stages;
 pub mod sweep;

@@ -12,7 +12,7 @@ use crate::workload::tpcc::{Tpcc, working_set};
 
 /// A serial read of all tables, or of some before it was interrupted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Scan {
+pub struct Scan {
     /// `tpcc`, `debitcredit`.
     pub workload: String,
     /// The database.
@@ -32,7 +32,7 @@ pub(crate) struct Scan {
 
 /// One read of all tables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Pass {
+pub struct Pass {
     /// `cold`, or `first` where not all caches could be emptied; then `warm`.
     pub name: String,
     /// The tables in the workload's order.

@@ -1,5 +1,6 @@
 //! What a run does around the load that it measures.
 
+use super::scan::{CacheState, Scanned};
 use super::{Finding, Identity, LoadStep};
 use crate::workload::Headline;
 
@@ -29,6 +30,17 @@ pub enum Step {
     },
     /// A condition was checked.
     Checked(Finding),
+    /// The caches were emptied for a serial read, as far as that goes.
+    CachesEmptied(CacheState),
+    /// A table was read from end to end.
+    Scanned {
+        /// The name of the pass: `cold`, `first` or `warm`.
+        pass: String,
+        /// The table.
+        table: String,
+        /// How it went.
+        scanned: Scanned,
+    },
     /// The caches are going to be warmed up.
     WarmUpBegan {
         /// By rows at random; otherwise by reading all tables.

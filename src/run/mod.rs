@@ -28,6 +28,7 @@ mod stages;
 mod steady;
 mod steps;
 mod summary;
+mod task;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -36,6 +37,7 @@ mod warm;
 use std::path::PathBuf;
 
 use crate::drive::Stop;
+pub use crate::engine::seed::Depth;
 use crate::engine::{Error, ErrorKind};
 use crate::judge::incidents::Incidents;
 use crate::plan::{self, Defaults, Plan};
@@ -45,6 +47,7 @@ use crate::result::summary::Summary;
 use crate::result::{Event, Step};
 pub use price::PriceFile;
 pub(crate) use settle::{preview, random_seed};
+pub use task::{Dropped, Loaded, Restored, Task};
 
 /// A run that is to be started.
 pub struct Run<'a> {

@@ -1,5 +1,6 @@
 //! ODBC's connection strings: `Keyword=value;` pairs.
 
+use super::error::{ConnectionStringFault, Error};
 use super::{holds_secret, is_secret};
 
 /// Keywords that drivers share. Behind a password without braces only these are shown: what else is there may be a part
@@ -41,21 +42,19 @@ impl Pair {
 ///
 /// # Errors
 /// What is wrong with it, without any part of it.
-pub fn pairs(text: &str) -> Result<Vec<Pair>, String> {
+pub fn pairs(text: &str) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
     let mut rest = text;
     while let Some((keyword, after)) = rest.split_once('=') {
         let keyword = keyword.trim_start_matches([';', ' ']).trim().to_owned();
         if keyword.is_empty() || keyword.contains([';', '{', '}']) {
-            return Err("the connection string has a part without Keyword=".to_owned());
+            return Err(ConnectionStringFault::NoKeyword.into());
         }
         let (value, after, braced) = match after.strip_prefix('{') {
             Some(inner) => {
-                let (value, after) = braced(inner).ok_or("a value of the connection string has no closing brace")?;
+                let (value, after) = braced(inner).ok_or(ConnectionStringFault::NoBrace)?;
                 if !after.trim_start().is_empty() && !after.trim_start().starts_with(';') {
-                    return Err(
-                        "a closing brace of the connection string has no semicolon behind it; double a } within a value".into()
-                    );
+                    return Err(ConnectionStringFault::BehindBrace.into());
                 }
                 (value, after, true)
             }
@@ -68,9 +67,9 @@ pub fn pairs(text: &str) -> Result<Vec<Pair>, String> {
         rest = after;
     }
     match rest.trim_matches([';', ' ']) {
-        "" if pairs.is_empty() => Err("the connection string is empty".to_owned()),
+        "" if pairs.is_empty() => Err(ConnectionStringFault::Empty.into()),
         "" => Ok(pairs),
-        _ => Err("the connection string has a part without Keyword=".to_owned()),
+        _ => Err(ConnectionStringFault::NoKeyword.into()),
     }
 }
 

@@ -2,6 +2,7 @@
 //! use this one type.
 
 mod connection_string;
+mod error;
 mod server;
 
 use std::convert::Infallible;
@@ -12,6 +13,7 @@ use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize, Serializer};
 
 pub use connection_string::{Pair, join, pairs};
+pub use error::{ConnectionStringFault, Error, ServerFault};
 pub use server::{Form, MYSQL, POSTGRES, Parts, VIRTUOSO, encoded, encoded_host, encoded_path};
 
 /// Parameters of a SQLite URL.
@@ -71,13 +73,13 @@ impl DatabaseUrl {
     ///
     /// # Errors
     /// If not, with what is wrong as far as that can be told without showing a password.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), Error> {
         if self.open().is_some() {
             return Ok(());
         }
         let form = [&POSTGRES, &MYSQL, &VIRTUOSO].into_iter().find(|form| form.schemes.contains(&self.scheme()));
         form.and_then(|form| Parts::of(&self.0, form).err())
-            .map_or_else(|| Err(format!("the database URL {self} cannot be read")), Err)
+            .map_or_else(|| Err(Error::Form { shown: self.to_string() }), Err)
     }
 
     /// The URL without its password; none if it has none of the known forms.

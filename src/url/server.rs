@@ -2,6 +2,8 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use super::error::{Error, ServerFault};
+
 /// What a part of a URL may hold as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
@@ -47,39 +49,37 @@ struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
-    fn of(url: &'a str, form: &Form) -> Result<Raw<'a>, String> {
+    fn of(url: &'a str, form: &Form) -> Result<Raw<'a>, Error> {
         let name = form.schemes.first().copied().unwrap_or_default();
-        let wrong = |why: &str| format!("the database URL is not {name}://USER@HOST:PORT/DATABASE: {why}");
+        let wrong = |fault| Error::Server { scheme: name, fault };
         let found =
             form.schemes.iter().find_map(|&scheme| Some((scheme, url.strip_prefix(scheme)?.strip_prefix("://")?)));
-        let (scheme, rest) = found.ok_or_else(|| wrong(&format!("it does not begin with {name}://")))?;
+        let (scheme, rest) = found.ok_or_else(|| wrong(ServerFault::Scheme(name)))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         // Behind the host it would be a part of a password that holds a slash or a question mark: what it stands for is
         // then unknown.
         if path.contains('@') || query.contains('@') {
-            return Err(wrong(
-                "there is an `@` behind the host; in a password write / as %2F and ? as %3F, elsewhere @ as %40",
-            ));
+            return Err(wrong(ServerFault::AtBehindHost));
         }
         let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let (host, port) = match address.strip_prefix('[') {
             Some(address) => {
-                let (host, after) = address.split_once(']').ok_or_else(|| wrong("a `]` is missing"))?;
+                let (host, after) = address.split_once(']').ok_or_else(|| wrong(ServerFault::NoBracket))?;
                 match after.strip_prefix(':') {
                     Some(port) => (host, port),
                     None if after.is_empty() => (host, ""),
-                    None => return Err(wrong("there is something between `]` and the port")),
+                    None => return Err(wrong(ServerFault::BehindBracket)),
                 }
             }
             None => address.split_once(':').unwrap_or((address, "")),
         };
         if !port.is_empty() && port.parse::<u16>().is_err() {
-            return Err(wrong("the port is not a number from 1 to 65535"));
+            return Err(wrong(ServerFault::Port));
         }
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
-        let pairs = pairs.map(|pair| pair.split_once('=').ok_or_else(|| wrong("a parameter has no `=`")));
+        let pairs = pairs.map(|pair| pair.split_once('=').ok_or_else(|| wrong(ServerFault::Parameter)));
         Ok(Raw { scheme, user, password, address, host, port, path, pairs: pairs.collect::<Result<_, _>>()? })
     }
 }
@@ -93,11 +93,11 @@ impl Parts {
     ///
     /// # Errors
     /// What is wrong with it; nothing that could be a part of a password is shown.
-    pub fn of(url: &str, form: &Form) -> Result<Parts, String> {
+    pub fn of(url: &str, form: &Form) -> Result<Parts, Error> {
         let raw = Raw::of(url, form)?;
         let decode = |text: &str| match percent_decode_str(text).decode_utf8() {
             Ok(text) => Ok(text.into_owned()),
-            Err(_) => Err("the database URL is not UTF-8 behind its percent signs".to_owned()),
+            Err(_) => Err(Error::NotUtf8),
         };
         let path = raw.path.strip_prefix('/').unwrap_or(raw.path);
         let mut parts = Vec::new();
@@ -117,7 +117,7 @@ impl Parts {
                 let unsure = parts.iter().any(|(name, value)| name == "password" && !value.is_empty());
                 let shown = if unsure { String::new() } else { format!(" `{name}`") };
                 let known = if form.parameters.is_empty() { "none" } else { form.parameters };
-                return Err(format!("the database URL has an unknown parameter{shown}; known are {known}"));
+                return Err(Error::UnknownParameter { shown, known });
             }
             parts.push((name, decode(value)?));
         }
@@ -138,9 +138,9 @@ impl Parts {
     ///
     /// # Errors
     /// If it names several.
-    pub fn one_host(host: &str) -> Result<&str, String> {
+    pub fn one_host(host: &str) -> Result<&str, Error> {
         match host.contains(',') {
-            true => Err(format!("`{host}` names several hosts: give the one that is to be measured")),
+            true => Err(Error::SeveralHosts { host: host.to_owned() }),
             false => Ok(host),
         }
     }
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(parts.last("password"), None);
         let environment = |name: &str| (name == "DB_PASSWORD").then(|| "secret".to_owned());
         assert_eq!(parts.given("password", "DB_PASSWORD", &environment).as_deref(), Some("secret"));
-        assert!(Parts::of("db://ann@h/b?colour=red", &FORM).is_err_and(|why| why.contains("`colour`")));
+        assert!(Parts::of("db://ann@h/b?colour=red", &FORM).is_err_and(|why| why.to_string().contains("`colour`")));
         assert!(Parts::of("dbx://ann@h/b", &FORM).is_err());
     }
 }

@@ -9,8 +9,8 @@ use graymark::plan::{Check, Plan};
 use graymark::record::Record;
 use graymark::result::format::Status;
 use graymark::result::summary::Summary;
-use graymark::result::{Event, Phase, Step};
-use graymark::run::Run;
+use graymark::result::{Event, Finding, Phase, Step};
+use graymark::run::{Depth, Run, Task};
 use tempfile::TempDir;
 
 fn plan(place: &Path) -> Plan {
@@ -79,6 +79,24 @@ fn a_run_is_loaded_run_checked_and_recorded_by_a_call() {
     let outcome = Run::new(again).out(place.path().join("again")).start().unwrap().unwrap();
     assert!(!outcome.failed());
     assert_eq!(outcome.summary.population, summary.population);
+
+    // The other calls, on what the run has used.
+    let task = || Task::new(plan(place.path()));
+    assert!(task().load().unwrap().unwrap().report.is_none(), "it is loaded");
+    let mut told = 0;
+    let count = |event: &Event| told += u32::from(matches!(event, Event::Step(Step::Checked(_))));
+    let findings = task().on_event(count).check(Depth::Usual).unwrap().unwrap();
+    assert!(findings.len() > 12 && findings.iter().all(Finding::held) && told as usize == findings.len());
+    let scan = task().scan(false).unwrap().unwrap();
+    assert_eq!((scan.passes.len(), scan.passes[1].tables.len()), (2, 9));
+    let stop = Stop::new();
+    stop.request();
+    assert!(task().stop(stop).restore().unwrap().is_none());
+    let restored = task().restore().unwrap().unwrap();
+    assert!(restored.report.held() && restored.engine.name == "SQLite");
+    assert!(task().drop_tables().unwrap().unwrap().tables);
+    assert!(!task().drop_tables().unwrap().unwrap().tables);
+    assert!(matches!(task().check(Depth::Deep), Err(Error::Database(_))));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod counters;
 mod deliveries;
 mod experiment;
 mod first_result;
+mod foreign_tables;
 mod grid;
 mod interrupt;
 mod library;

@@ -147,7 +147,7 @@ fn begin(mut settings: Settings, typed: Typed) -> Result<Ended, Error> {
         plan.scale = None;
     }
     let db = plan.db(SWEPT);
-    db.check().map_err(Error::Usage)?;
+    db.check()?;
     plan.db = Some(db.redacted());
     let there = out.as_deref().map(State::read).transpose()?.flatten();
     let Some((directory, there)) = out.clone().zip(there) else {

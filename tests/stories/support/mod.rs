@@ -150,3 +150,8 @@ pub async fn mysql_checksums<W: Workload>(url: &str) -> Vec<(String, String)> {
     }
     sums
 }
+
+/// Waits for something on a runtime of its own.
+pub fn block_on<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}

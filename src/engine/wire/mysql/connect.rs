@@ -52,7 +52,7 @@ pub struct Target {
 impl Target {
     /// Reads a `mysql://` URL; what it leaves open comes from the environment and the option file.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
-        let parts = Parts::of(url, &MYSQL).map_err(Error::Usage)?;
+        let parts = Parts::of(url, &MYSQL)?;
         if let Some(database) = parts.last("database").filter(|name| name.contains('`') || name.contains('\0')) {
             return Err(Error::Usage(format!("`{database}` is no name for a database")));
         }
@@ -60,7 +60,7 @@ impl Target {
         let port = given("port", "MYSQL_TCP_PORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
         let host = match (parts.last("socket"), parts.last("host")) {
             (Some(socket), _) => Host::Socket(PathBuf::from(socket)),
-            (None, host) => Host::Tcp(Parts::one_host(host.unwrap_or("localhost")).map_err(Error::Usage)?.to_owned()),
+            (None, host) => Host::Tcp(Parts::one_host(host.unwrap_or("localhost"))?.to_owned()),
         };
         let file =
             environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();

@@ -54,12 +54,12 @@ pub struct Target {
 impl Target {
     /// Reads a `postgres://` URL; what it leaves open comes from the environment and the password file, as with libpq.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
-        let parts = Parts::of(url, &POSTGRES).map_err(Error::Usage)?;
+        let parts = Parts::of(url, &POSTGRES)?;
         let given = |name: &str, variable: &str| parts.given(name, variable, environment);
         let port = given("port", "PGPORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
         let host = match given("host", "PGHOST") {
             Some(host) if host.starts_with('/') => Host::Socket(PathBuf::from(host)),
-            Some(host) => Host::Tcp(Parts::one_host(&host).map_err(Error::Usage)?.to_owned()),
+            Some(host) => Host::Tcp(Parts::one_host(&host)?.to_owned()),
             None => default_host(port),
         };
         let user = given("user", "PGUSER").or_else(own_name);

@@ -1,0 +1,78 @@
+//! What is done with a database beside running on it, as library calls: load, check, restore, scan, drop.
+//!
+//! ```no_run
+//! use graymark::plan::Plan;
+//! use graymark::result::Finding;
+//! use graymark::run::{Depth, Task};
+//!
+//! let plan = Plan { db: Some("sqlite:tpcc.db".into()), scale: Some(2), ..Plan::default() };
+//! Task::new(plan.clone()).load()?;
+//! let findings = Task::new(plan).check(Depth::Usual)?.unwrap_or_default();
+//! assert!(findings.iter().all(Finding::held));
+//! # Ok::<(), graymark::engine::Error>(())
+//! ```
+
+mod check;
+mod drop;
+mod load;
+mod restore;
+mod scan;
+
+use std::sync::Arc;
+
+pub use drop::Dropped;
+pub use load::Loaded;
+pub use restore::Restored;
+
+use super::open::{Visitor, open, options};
+use super::requests::{Requests, Timeouts};
+use crate::drive::{LoadTarget, Stop};
+use crate::engine::Error;
+use crate::plan::Plan;
+use crate::result::{Event, Step};
+use crate::workload::Workload;
+
+/// Something that is to be done with the database of a plan, which it opens. Each of its calls blocks the calling
+/// thread, and returns none if someone asked to stop first.
+pub struct Task<'a> {
+    plan: Plan,
+    stop: Stop,
+    consumer: Box<dyn FnMut(&Event) + 'a>,
+}
+
+impl Task<'static> {
+    /// With the database, the workload and the options of a plan. What it says of a run does not matter.
+    pub fn new(plan: Plan) -> Task<'static> {
+        Task { plan, stop: Stop::new(), consumer: Box::new(|_| {}) }
+    }
+}
+
+impl<'a> Task<'a> {
+    /// Ends the task before its time when someone asks to stop by this.
+    pub fn stop(self, stop: Stop) -> Self {
+        Task { stop, ..self }
+    }
+
+    /// Who hears of what happens, on the calling thread.
+    pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Task<'b> {
+        Task { plan: self.plan, stop: self.stop, consumer: Box::new(consumer) }
+    }
+
+    fn tell(&mut self, step: Step) {
+        (self.consumer)(&Event::Step(step));
+    }
+
+    /// Requests to the open database, after the warnings of its engine.
+    fn begin<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Requests<W> {
+        for warning in engine.warnings() {
+            self.tell(Step::Warning(warning.clone()));
+        }
+        Requests::new(engine, &self.stop, Timeouts::of(self.plan.timeout))
+    }
+}
+
+/// Opens the database of a plan for `visitor`.
+fn on<V: Visitor>(plan: &Plan, visitor: V) -> Result<V::Output, Error> {
+    let workload = plan.workload.unwrap_or_default();
+    open(workload, options(workload, plan), visitor)
+}

@@ -1,0 +1,242 @@
+//! Tables that somebody else made are named and left alone, by every command.
+
+use std::fs;
+
+use crate::support;
+use crate::support::command::{loaded, run, succeed};
+use crate::support::{block_on, client, require_postgres, small_server};
+use graymark::result::format::file;
+use tempfile::TempDir;
+
+const USAGE: i32 = 2;
+const DATABASE: i32 = 3;
+
+/// All commands that look at tables, load them or remove them.
+const EVERY_COMMAND: [&[&str]; 8] = [
+    &["scan"],
+    &["check"],
+    &["run", "--duration", "1s"],
+    &["load", "-w", "1"],
+    &["bench", "-w", "1"],
+    &["restore"],
+    &["drop"],
+    &["sweep", "max", "--of", "warehouses", "--to", "2", "--until", "errors<=0", "--replace"],
+];
+
+/// A sweep tells more than one line.
+fn last_line(done: &support::command::Done) -> &str {
+    done.err.lines().last().unwrap_or_default()
+}
+
+#[test]
+fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
+    let place = TempDir::new().unwrap();
+    let shop = rusqlite::Connection::open(place.path().join("shop.db")).unwrap();
+    shop.execute_batch(
+        "CREATE TABLE Customer (id, name); CREATE TABLE orders (id); CREATE TABLE history (x); INSERT INTO Customer VALUES (1, 'Ann')",
+    )
+    .unwrap();
+    let content = || {
+        let names: String =
+            shop.query_row("SELECT group_concat(sql) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+        let name: String = shop.query_row("SELECT name FROM customer", [], |row| row.get(0)).unwrap();
+        names + &name
+    };
+    let before = content();
+    let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", "sqlite:shop.db"]].concat());
+    for command in &EVERY_COMMAND[..7] {
+        with(command).refused(DATABASE, &["customer, history, orders", "sqlite3 shop.db .schema", "sqlite:OTHER.db"]);
+        assert!(!with(command).err.contains("graymark drop"), "{command:?}");
+        assert_eq!(content(), before, "{command:?}");
+    }
+
+    // The same with a manifest that proves nothing.
+    let place = loaded();
+    let with = |arguments: &[&str]| run(place.path(), &[arguments, &["--db", "sqlite:loaded.db"]].concat());
+    let file = rusqlite::Connection::open(place.path().join("loaded.db")).unwrap();
+    let stock = || file.query_row("SELECT count(*) FROM stock", [], |row| row.get::<_, i64>(0)).unwrap();
+    let manifest: String = file.query_row("SELECT manifest FROM graymark_manifest", [], |row| row.get(0)).unwrap();
+    for (damage, told) in [
+        ("UPDATE graymark_manifest SET manifest = 'x'", "cannot be read"),
+        ("UPDATE graymark_manifest SET manifest = json_set(manifest, '$.format', 2)", "format 2"),
+        ("DELETE FROM graymark_manifest", "0 rows"),
+    ] {
+        file.execute_batch(damage).unwrap();
+        for command in [&["drop"], &["check"]] {
+            with(command).refused(DATABASE, &[told, "leaves alone"]);
+        }
+        assert_eq!(stock(), 100_000);
+        file.execute_batch("DELETE FROM graymark_manifest").unwrap();
+        file.execute("INSERT INTO graymark_manifest VALUES ('tpcc', ?1, 1)", [&manifest]).unwrap();
+    }
+    // What hangs on the tables is told, and nothing is dropped.
+    file.execute_batch(
+        "CREATE VIEW low AS SELECT s_i_id FROM stock; CREATE TABLE mine (w REFERENCES warehouse (w_id))",
+    )
+    .unwrap();
+    with(&["drop"]).refused(DATABASE, &["nothing was dropped", "the view low", "the table mine refers to warehouse"]);
+    assert_eq!((stock(), with(&["check"]).code), (100_000, Some(0)));
+    // A table of somebody else that has taken the name of one of ours.
+    file.execute_batch("DROP VIEW low; DROP TABLE mine; ALTER TABLE history RENAME TO kept; CREATE TABLE history (x)")
+        .unwrap();
+    with(&["drop"]).refused(DATABASE, &["the table history has no column h_c_id"]);
+    // A table of somebody else beside ours stays.
+    file.execute_batch("DROP TABLE history; ALTER TABLE kept RENAME TO history; CREATE TABLE mine AS SELECT 7 AS x")
+        .unwrap();
+    assert_eq!(with(&["drop"]).code, Some(0));
+    let left: String = file
+        .query_row("SELECT group_concat(name) FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(
+        (left.as_str(), file.query_row("SELECT x FROM mine", [], |row| row.get::<_, i64>(0)).unwrap()),
+        ("mine", 7)
+    );
+}
+
+/// The rows of a query, as text.
+fn asked(url: &str, sql: &str) -> Vec<String> {
+    let messages =
+        block_on(async { client(url).await.simple_query(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}")) });
+    let row = |message: &tokio_postgres::SimpleQueryMessage| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or("null").to_owned()),
+        _ => None,
+    };
+    messages.iter().filter_map(row).collect()
+}
+
+#[test]
+fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let place = TempDir::new().unwrap();
+    let url = server.url();
+    let at = |schema: &str| format!("{url}{}schema={schema}", if url.contains('?') { '&' } else { '?' });
+    let on = |url: &str, arguments: &[&str]| run(place.path(), &[arguments, &["--db", url]].concat());
+    asked(
+        &url,
+        "CREATE SCHEMA tpcc; CREATE TABLE tpcc.customer (id int, name text); INSERT INTO tpcc.customer VALUES (1, 'Ann');
+         CREATE FUNCTION tpcc.payment(due int) RETURNS int LANGUAGE sql AS 'SELECT due'",
+    );
+    let content = || asked(&url, "SELECT name || tpcc.payment(7) FROM tpcc.customer");
+    for command in EVERY_COMMAND {
+        let done = on(&url, command);
+        assert_eq!(done.code, Some(DATABASE), "{command:?} {done:?}");
+        let line = last_line(&done);
+        for word in ["customer, payment", "\\d tpcc.*", "?schema=NAME"] {
+            assert!(line.contains(word), "{line} lacks {word}");
+        }
+        assert!(!done.err.contains("graymark drop"), "{done:?}");
+        assert_eq!(content(), ["Ann7"], "{command:?}");
+        assert_eq!(asked(&url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'tpcc'"), ["1"], "{command:?}");
+    }
+    on(&at("pg_catalog"), &["check"]).refused(USAGE, &["schema=pg_catalog", "server's own"]);
+
+    // What it advises serves every command, whatever the name.
+    let own = at("My%20%22own%22%27s");
+    let quick = ["--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
+    succeed(place.path(), &["load", "-w", "1", "--foreign-keys", "--db", &own]);
+    succeed(place.path(), &["check", "--db", &own]);
+    for via in ["procedures", "statements"] {
+        let more = [
+            "--db",
+            &own,
+            "--via",
+            via,
+            "--out",
+            via,
+            "--json",
+            "--check",
+            "both",
+            "--checkpoint",
+            "1s",
+            "--vacuum",
+            "1s",
+            "--warm",
+            "random",
+        ];
+        let summary = succeed(place.path(), &[&["run"], &quick[..], &more].concat()).json();
+        assert!(
+            summary["transactions_per_second"].as_f64().unwrap() > 0.0 && summary["errors"] == serde_json::json!({}),
+            "{summary}"
+        );
+        assert_eq!(summary["database"]["agrees"], true, "{summary}");
+        assert!(
+            summary["counters"]["pages"]["tables"].as_object().is_none_or(|tables| tables.contains_key("stock")),
+            "{summary}"
+        );
+        let shown = summary["engine"]["url"].as_str().unwrap();
+        assert!(shown.ends_with("schema=My%20%22own%22%27s"), "{shown}");
+        let plan = fs::read_to_string(place.path().join(via).join(file::PLAN)).unwrap();
+        assert!(plan.contains("schema=My%20%22own%22%27s"), "{plan}");
+    }
+    succeed(place.path(), &["restore", "--db", &own]);
+    succeed(place.path(), &["scan", "--db", &own]);
+    assert_eq!(content(), ["Ann7"]);
+    on(&own, &["drop", "debitcredit"]).refused(USAGE, &["holds the workload tpcc"]);
+    on(&own, &["load", "debitcredit"]).refused(USAGE, &["holds the workload tpcc"]);
+
+    // What hangs on the tables is told, and nothing is dropped.
+    let quoted = "\"My \"\"own\"\"'s\"";
+    asked(
+        &url,
+        &format!(
+            "CREATE SCHEMA shop; CREATE VIEW shop.low AS SELECT s_i_id FROM {quoted}.stock;
+             CREATE TABLE shop.site (w integer REFERENCES {quoted}.warehouse (w_id))"
+        ),
+    );
+    let routines = "SELECT count(*) FROM pg_proc JOIN pg_namespace n ON n.oid = pronamespace WHERE nspname LIKE 'My%'";
+    for _ in 0..2 {
+        on(&own, &["drop"])
+            .refused(DATABASE, &["nothing was dropped", "view shop.low depends", "on table shop.site depends"]);
+    }
+    assert_eq!(asked(&url, &format!("SELECT count(*) FROM {quoted}.stock")), ["100000"]);
+    assert_eq!(asked(&url, routines), ["6"]);
+    succeed(place.path(), &["check", "--db", &own]);
+    // Somebody else's table beside ours stays, and its schema with it; so do routines with names of ours that take
+    // something else.
+    asked(
+        &url,
+        &format!(
+            "DROP SCHEMA shop CASCADE; CREATE TABLE {quoted}.mine AS SELECT 7 AS x; DROP FUNCTION {quoted}.delivery;
+             CREATE FUNCTION {quoted}.delivery(due int) RETURNS int LANGUAGE sql AS 'SELECT due';
+             CREATE FUNCTION {quoted}.payment(due int) RETURNS int LANGUAGE sql AS 'SELECT due'"
+        ),
+    );
+    succeed(place.path(), &["drop", "--db", &own]);
+    assert_eq!(asked(&url, &format!("SELECT {quoted}.delivery(x) + {quoted}.payment(x) FROM {quoted}.mine")), ["14"]);
+    asked(&url, &format!("DROP FUNCTION {quoted}.delivery; DROP FUNCTION {quoted}.payment"));
+    assert_eq!(asked(&url, "SELECT count(*) FROM pg_tables WHERE schemaname LIKE 'My%'"), ["1"]);
+    assert_eq!(asked(&url, routines), ["0"]);
+}
+
+#[test]
+fn a_schema_goes_only_with_whoever_made_it() {
+    let Some(()) = require_postgres() else { return };
+    let server = small_server();
+    let place = TempDir::new().unwrap();
+    let url = server.url();
+    let at = |schema: &str| format!("{url}{}schema={schema}", if url.contains('?') { '&' } else { '?' });
+    let schemas = || asked(&url, "SELECT nspname FROM pg_namespace WHERE nspname IN ('made', 'kept') ORDER BY 1");
+    asked(&url, "CREATE SCHEMA kept");
+    for schema in ["made", "kept"] {
+        succeed(place.path(), &["load", "debitcredit", "-b", "1", "--db", &at(schema)]);
+    }
+    assert_eq!(schemas(), ["kept", "made"]);
+    // A manifest that cannot be read proves nothing; one that can proves also tables that are no longer whole.
+    let text = asked(&url, "SELECT manifest FROM made.graymark_manifest").remove(0);
+    for wrong in ["'x'", "'{}'"] {
+        asked(&url, &format!("UPDATE made.graymark_manifest SET manifest = {wrong}"));
+        run(place.path(), &["drop", "debitcredit", "--db", &at("made")])
+            .refused(DATABASE, &["cannot be read", "leaves alone"]);
+    }
+    assert_eq!(asked(&url, "SELECT count(*) FROM made.account"), ["10000"]);
+    asked(&url, &format!("UPDATE made.graymark_manifest SET manifest = '{text}'; DROP TABLE made.teller"));
+    run(place.path(), &["check", "debitcredit", "--db", &at("made")])
+        .refused(DATABASE, &["no teller", "graymark drop debitcredit"]);
+    // A load that was killed is ours.
+    asked(&url, "UPDATE kept.graymark_manifest SET state = 'loading'");
+    for schema in ["made", "kept"] {
+        succeed(place.path(), &["drop", "debitcredit", "--db", &at(schema)]);
+    }
+    assert_eq!(schemas(), ["kept"]);
+}
