@@ -214,7 +214,8 @@ impl Commands {
 
     /// The command as a user would type it in the directory.
     fn line(&self, task: &Task) -> String {
-        format!("GRAYMARK_DB='{}' graymark {}", self.db(task).redacted(), self.arguments(task).join(" "))
+        let db = self.db(task).to_string().replace(&*self.directory.to_string_lossy(), ".");
+        format!("GRAYMARK_DB='{db}' graymark {}", self.arguments(task).join(" "))
     }
 
     fn arguments(&self, task: &Task) -> Vec<String> {
