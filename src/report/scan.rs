@@ -23,7 +23,7 @@ pub struct Scan {
     pub caches: CacheState,
     /// The first pass, with the caches so, and the second right after it.
     pub passes: Vec<Pass>,
-    /// Of TPC-C: the estimated working set of a warehouse in bytes, see [`working_set`].
+    /// Of TPC-C: the estimated working set of a warehouse in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set_bytes: Option<u64>,
     /// Whether it was ended before its time.
