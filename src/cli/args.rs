@@ -10,8 +10,36 @@ use crate::plan::{
     Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, Share, Warm, parse_interval, parse_scale,
     parse_setting, parse_time,
 };
+use crate::result::format::Label;
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
+
+/// What the record of a run is called.
+#[derive(Debug, Args)]
+pub(super) struct Labelling {
+    /// A name for the record, by which other commands find it
+    #[arg(long, value_name = "NAME", value_parser = parse_label)]
+    pub(super) name: Option<String>,
+    /// A tag for the record, by which list finds it; may be given several times
+    #[arg(long = "tag", value_name = "TAG", value_parser = parse_label, hide_short_help = true)]
+    pub(super) tag: Vec<String>,
+}
+
+impl Labelling {
+    /// As the record keeps it.
+    pub(super) fn label(&self) -> Label {
+        Label { name: self.name.clone().unwrap_or_default(), tags: self.tag.clone() }
+    }
+}
+
+/// Names stand in lists and are typed again, so that they are short and of one line; a path is no name.
+pub(super) fn parse_label(text: &str) -> Result<String, String> {
+    let strange = |letter: char| letter.is_control() || letter.is_whitespace() || letter == '/';
+    if text.is_empty() || text.chars().count() > 64 || text.contains(strange) || text.starts_with(['.', '-']) {
+        return Err("give up to 64 letters without blanks and slashes, such as before-upgrade".to_owned());
+    }
+    Ok(text.to_owned())
+}
 
 /// Which database.
 #[derive(Debug, Args)]
@@ -51,13 +79,14 @@ pub(super) struct Profile {
 #[command(next_help_heading = "Population")]
 pub(super) struct Loading {
     /// Number of parallel loading sessions
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_JOBS)),
+          hide_short_help = true)]
     jobs: Option<u32>,
     /// Declare the foreign keys of clause 1.3 when loading
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     foreign_keys: bool,
     /// Date in the loaded rows, such as 2026-01-31T12:00:00Z
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     date: Option<Timestamp>,
 }
 
@@ -66,7 +95,7 @@ pub(super) struct Loading {
 #[command(next_help_heading = "Population")]
 pub(super) struct Seed {
     /// Seed of all random numbers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     seed: Option<u64>,
 }
 
@@ -75,7 +104,7 @@ pub(super) struct Seed {
 #[command(next_help_heading = "Checks and limits")]
 pub(super) struct Timeout {
     /// Give up after this long without progress, such as 10m
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, hide_short_help = true)]
     pub(super) timeout: Option<u32>,
 }
 
@@ -101,7 +130,8 @@ pub(super) struct Offered {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     pub(super) clients: Option<u32>,
     /// Driver threads
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)),
+          hide_short_help = true)]
     threads: Option<u32>,
     /// Time before the measurement interval, such as 30s or 5m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -121,7 +151,7 @@ pub(super) struct Offered {
 pub(super) struct Steady {
     /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m;
     /// without think time only
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     steady: Option<u32>,
 }
 
@@ -132,10 +162,10 @@ pub(super) struct Stages {
     /// Number of clients in each stage of one measurement interval, such as 1,2,4,8, instead of --clients; without
     /// think time only
     #[arg(long, value_name = "N,N,…", value_delimiter = ',',
-          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)), hide_short_help = true)]
     stages: Vec<u32>,
     /// Length of each stage, instead of --duration
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, hide_short_help = true)]
     stage_duration: Option<u32>,
 }
 
@@ -147,7 +177,7 @@ pub(super) struct Sessions {
     #[arg(long)]
     via: Option<Via>,
     /// Isolation level of the sessions, where the engine has a choice
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     isolation: Option<Isolation>,
 }
 
@@ -159,15 +189,15 @@ pub(super) struct Checks {
     #[arg(long)]
     check: Option<Check>,
     /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", hide_short_help = true)]
     allow_errors: Option<Share>,
     /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
     /// database
-    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, hide_short_help = true)]
     timeout: Option<u32>,
     /// If the database is away when the run ends, wait this long for it before the report is written without its count,
     /// such as 10m
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     reconnect_for: Option<u32>,
 }
 
@@ -176,13 +206,13 @@ pub(super) struct Checks {
 #[command(next_help_heading = "Maintenance")]
 pub(super) struct Maintenance {
     /// Request a checkpoint before the interval, at its start, and then at this period, such as 20m
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     checkpoint: Option<u32>,
     /// Request a vacuum of all tables at this period in the interval
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     vacuum: Option<u32>,
     /// Maximum number of vacuums in a run
-    #[arg(long, value_name = "N", requires = "vacuum")]
+    #[arg(long, value_name = "N", requires = "vacuum", hide_short_help = true)]
     vacuums: Option<u32>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::dry_run::switch;
 use super::interrupt::Interrupt;
-use super::progress::Console;
+use super::progress::{CheckProgress, Console};
 use super::{CheckArgs, Ended};
 use crate::engine::Error;
 use crate::report::text;
@@ -15,15 +15,22 @@ pub(super) fn check(args: CheckArgs) -> Result<Ended, Error> {
         return args.target.show("check", args.workload, &[switch("deep", args.deep)]);
     }
     let (json, interrupt) = (args.json, Interrupt::listen()?);
-    let mut console = Console::default();
+    let (mut console, mut progress) = (Console::default(), CheckProgress::new());
     let tell = |event: &Event| match event {
-        Event::Step(Step::Checked(finding)) if !json => answer!("{}", text::finding(finding)),
-        Event::Step(Step::Checked(_)) => {}
+        Event::Step(Step::Checking(id)) => progress.began(id),
+        Event::Step(Step::Checked(finding)) => {
+            progress.ended();
+            if !json {
+                progress.stay(|| answer!("{}", text::finding(finding)));
+            }
+        }
         other => console.event(other),
     };
     let depth = if args.deep { Depth::Deep } else { Depth::Usual };
     let task = Task::new(args.target.plan(args.workload)).stop(interrupt.stop.clone()).on_event(tell);
-    let Some(findings) = task.check(depth)? else { return Ok(Ended::Interrupted) };
+    let checked = task.check(depth);
+    progress.finish();
+    let Some(findings) = checked? else { return Ok(Ended::Interrupted) };
     if json {
         answer!("{}", serde_json::json!(findings));
     }

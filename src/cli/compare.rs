@@ -1,21 +1,24 @@
 //! `graymark compare`: two records, or two sets of them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Ended, say};
+use super::{Ended, records, say};
 use crate::engine::Error;
-use crate::record::Record;
+use crate::record::{Record, directory};
+use crate::report;
 use crate::report::alarms;
 use crate::report::format::significant;
 use crate::report::text::ALARM;
 use crate::result::format::file;
-use crate::study::compare::{self, Comparison, Side};
+use crate::study::compare::gate::{self, Decision, Gate, Longer};
+use crate::study::compare::{self, Comparison, Side, comparable};
+use crate::visible::visible;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  graymark compare before after --fail-if-slower 5%\n  graymark compare before-1 before-2 before-3 --with after-1 after-2 after-3"
+    after_help = "Examples:\n  graymark compare before after --max-slowdown 5%\n  graymark compare before-1 before-2 before-3 --with after-1 after-2 after-3"
 )]
 pub(super) struct CompareArgs {
     /// The records A and B; with --with, all of A. A directory of records stands for all of them
@@ -24,6 +27,12 @@ pub(super) struct CompareArgs {
     /// The records of B
     #[arg(long = "with", value_name = "RECORD", num_args = 1..)]
     with: Vec<PathBuf>,
+    /// Pass (exit code 0) only if a slowdown by so much is excluded, fail (1) if one is shown, else exit with 5 and say
+    /// how much more has to be measured
+    #[arg(long, value_name = "PERCENT", value_parser = parse_slowdown, conflicts_with = "fail_if_slower")]
+    max_slowdown: Option<f64>,
+    #[command(flatten)]
+    outputs: GateOutputs,
     /// Exit with 1 if B is slower than A by so much, and the difference is beyond the errors of measurement; also if
     /// they are not ranked
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
@@ -35,6 +44,63 @@ pub(super) struct CompareArgs {
     /// Print one JSON object on standard output
     #[arg(long)]
     json: bool,
+}
+
+/// What a gate writes beside its answer, and what it overlooks.
+#[derive(Debug, Args)]
+pub(super) struct GateOutputs {
+    /// Write the decision as JUnit XML, for systems that run tests
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write the decision and the figures as Markdown
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Decide although workload, profile, scale, pace or durability differ
+    #[arg(long)]
+    pub(super) anyway: bool,
+}
+
+impl GateOutputs {
+    /// Refuses sets that are no measurement of the same thing.
+    pub(super) fn comparable(&self, a: &[Record], b: &[Record]) -> Result<(), Error> {
+        let unlike = comparable::unlike(a, b);
+        if unlike.is_empty() || self.anyway {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "they differ in {}, so that neither passes nor fails: make them alike, or decide with --anyway",
+            unlike.join("; ")
+        )))
+    }
+
+    /// Writes the files that were asked for.
+    pub(super) fn write(&self, gate: &Gate, comparison: &Comparison) -> Result<(), Error> {
+        let files =
+            [(&self.junit, report::gate::junit(gate)), (&self.markdown, report::gate::markdown(gate, comparison))];
+        for (path, text) in files {
+            let Some(path) = path else { continue };
+            let cannot = |error| Error::Output(format!("cannot write {}: {error}; name another file", path.display()));
+            std::fs::write(path, visible(&text).as_bytes()).map_err(cannot)?;
+        }
+        Ok(())
+    }
+}
+
+/// As a gate ends.
+pub(super) fn decided(gate: &Gate) -> Ended {
+    match gate.decision {
+        Decision::Passed => Ended::Held,
+        Decision::Failed => Ended::Failed,
+        Decision::Inconclusive => Ended::Undecided,
+    }
+}
+
+/// A slowdown that can be excluded: more than none, less than all.
+pub(super) fn parse_slowdown(text: &str) -> Result<f64, String> {
+    parse_percent(text).ok().filter(|percent| *percent > 0.0).ok_or_else(|| {
+        "give a percentage above 0 and below 100, such as 5%: no measurement excludes that a program is slower by nothing at all"
+            .to_owned()
+    })
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
@@ -56,11 +122,31 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
         }
         (a, b) => (open(a)?, open(b)?),
     };
-    let comparison = compare::compare(&a, &b, args.across_durability).map_err(Error::Usage)?;
+    let across = args.across_durability || args.outputs.anyway;
+    if args.max_slowdown.is_some() {
+        args.outputs.comparable(&a, &b)?;
+    } else if args.outputs.junit.is_some() || args.outputs.markdown.is_some() || args.outputs.anyway {
+        return Err(Error::Usage("--junit, --markdown and --anyway go with --max-slowdown".to_owned()));
+    }
+    let comparison = compare::compare(&a, &b, across).map_err(Error::Usage)?;
+    let gate = args
+        .max_slowdown
+        .map(|percent| Gate::of(&comparison, percent, 1, Longer::Both).and_troubles(&gate::troubles(&b)));
     if args.json {
-        answer!("{}", serde_json::json!(comparison));
+        let mut answer = serde_json::json!(comparison);
+        if let Some(gate) = &gate {
+            answer["gate"] = serde_json::json!(gate);
+        }
+        answer!("{answer}");
     } else {
         show(&comparison);
+    }
+    if let Some(gate) = &gate {
+        args.outputs.write(gate, &comparison)?;
+        if !args.json {
+            show_gate(gate);
+        }
+        return Ok(decided(gate));
     }
     // What could not be ranked has not passed.
     let failed =
@@ -69,12 +155,12 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
 }
 
 /// Records, and all records in directories that hold some.
-fn open(paths: &[PathBuf]) -> Result<Vec<Record>, Error> {
+pub(super) fn open(names: &[PathBuf]) -> Result<Vec<Record>, Error> {
     let mut records = Vec::new();
-    for path in paths {
-        let below = below(path);
-        if path.join(file::HEADER).exists() || below.is_empty() {
-            records.push(Record::open(path)?);
+    for path in records::all(names)? {
+        let below = if path.join(file::HEADER).exists() { Vec::new() } else { directory::records(&path)? };
+        if below.is_empty() {
+            records.push(Record::open(&path)?);
         } else {
             for record in below {
                 records.push(Record::open(&record)?);
@@ -84,16 +170,13 @@ fn open(paths: &[PathBuf]) -> Result<Vec<Record>, Error> {
     Ok(records)
 }
 
-/// Records in a directory, by name.
-fn below(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
-    let mut records: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.join(file::HEADER).exists()).collect();
-    records.sort_unstable();
-    records
+/// The decision, in red if it is none to be glad of.
+pub(super) fn show_gate(gate: &Gate) {
+    let alarm = if gate.decision == Decision::Passed { "" } else { ALARM };
+    say::report(&format!("\n{alarm}{}", gate.sentence));
 }
 
-fn show(comparison: &Comparison) {
+pub(super) fn show(comparison: &Comparison) {
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", told(side));
         for alarm in alarms::sentences(&side.incidents) {

@@ -10,14 +10,16 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const DATABASE: u8 = 3;
 const OUTPUT: u8 = 4;
+const UNDECIDED: u8 = 5;
 
 /// All exit codes and what they say.
-const CODES: [(u8, &str); 6] = [
+const CODES: [(u8, &str); 7] = [
     (HELD, "done, and every check held"),
     (FAILED, "transactions failed, or a check did"),
     (USAGE, "bad usage"),
     (DATABASE, "the database cannot be reached or used"),
     (OUTPUT, "the result could not be kept"),
+    (UNDECIDED, "a comparison could not be decided"),
     (interrupt::EXIT_CODE, "interrupted"),
 ];
 
@@ -42,6 +44,7 @@ pub(super) fn with(ended: Result<Ended, Error>) -> ExitCode {
     match ended.and_then(|ended| say::kept().map(|()| ended)) {
         Ok(Ended::Held) => ExitCode::from(HELD),
         Ok(Ended::Failed) => ExitCode::from(FAILED),
+        Ok(Ended::Undecided) => ExitCode::from(UNDECIDED),
         Ok(Ended::Interrupted) => ExitCode::from(interrupt::EXIT_CODE),
         Err(error) => {
             tell!("graymark: {}", without_secrets(&error.to_string()));

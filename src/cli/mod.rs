@@ -5,19 +5,26 @@
 #[macro_use]
 mod say;
 
+mod ab;
 mod acid;
 mod args;
 mod bench;
 mod check;
 mod compare;
+mod completions;
 mod drop;
 mod dry_run;
 mod exit;
+mod gate;
 mod help;
 mod interrupt;
+mod list;
+mod listen;
 mod load;
+mod man;
 mod predict;
 mod progress;
+mod records;
 mod report;
 mod reproduce;
 mod restore;
@@ -36,7 +43,9 @@ use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
-use args::{Database, Group, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages, Steady, Timeout};
+use args::{
+    Database, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages, Steady, Timeout,
+};
 use dry_run::DryRun;
 pub use help::command;
 
@@ -97,6 +106,10 @@ enum Command {
     Predict(predict::PredictArgs),
     /// Compare two records, or two sets of repeats: faster, slower, or no difference found
     Compare(compare::CompareArgs),
+    /// Run two settings of a server in turns, from the same loaded database, and compare them
+    Ab(ab::AbArgs),
+    /// Run a baseline's plan again until a slowdown is excluded or shown
+    Gate(gate::GateArgs),
     /// Reset a used database to its initial contents, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
@@ -111,17 +124,28 @@ enum Command {
     /// Drop the tables that Graymark loaded
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
-    /// Write the report of a record again and print its summary, or tabulate several records
+    /// Show a record and write its report again, or tabulate several records
     #[command(
-        after_help = "Examples:\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*"
+        after_help = "Examples:\n  graymark report                                      the newest record\n  graymark report before --full                        all of the record named before\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*"
     )]
     Report(ReportArgs),
+    /// List the records: when, what, where, the figure, p99, checks, names and tags
+    #[command(after_help = "Examples:\n  graymark list\n  graymark list --tag nightly --json")]
+    List(list::ListArgs),
     /// Write the initial rows of a table as CSV, to load them with other tools
     #[command(after_help = "Example: graymark rows tpcc stock -w 2 --seed 7 > stock.csv")]
     Rows(RowsArgs),
     /// Show the screens of the emulated terminals with example data
     #[command(after_help = "Example: graymark screens payment")]
     Screens(ScreensArgs),
+    /// Print completions of the command line for a shell
+    #[command(
+        after_help = "Examples:\n  graymark completions bash > /etc/bash_completion.d/graymark\n  graymark completions zsh > ~/.zfunc/_graymark\n  graymark completions fish > ~/.config/fish/completions/graymark.fish"
+    )]
+    Completions(completions::CompletionsArgs),
+    /// Write a manual page of each command into a directory
+    #[command(after_help = "Example: graymark man /usr/local/share/man/man1")]
+    Man(man::ManArgs),
 }
 
 #[derive(Debug, Args)]
@@ -134,11 +158,20 @@ struct RunArgs {
     /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-ENGINE]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    label: Labelling,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
+    /// Print the whole report in the end, and not only its ten most important lines
+    #[arg(long, conflicts_with = "json")]
+    full: bool,
+    /// Show the run's figures over HTTP while it goes on, as a page and as metrics for Prometheus, at a port of the
+    /// loopback or at an address, such as 9464 or 192.0.2.1:9464
+    #[arg(long, value_name = "ADDRESS", value_parser = listen::parse_address, hide_short_help = true)]
+    listen: Option<std::net::SocketAddr>,
     /// Exit with 1 unless the verdict is valid
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     require_valid: bool,
     /// Exit with 1 if others took more than 10 % of the machine's CPU or of the device's time, or if that is not known
     #[arg(long)]
@@ -148,10 +181,10 @@ struct RunArgs {
     #[arg(long, value_name = "RECORD")]
     acid: Vec<PathBuf>,
     /// Calculate the price of the result from a price file (TOML: see docs/report.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     price: Option<PathBuf>,
     /// Follow the screen of one terminal, such as 3.7: terminal 7 of warehouse or branch 3; with --pace standard
-    #[arg(long, value_name = "W.T", value_parser = parse_terminal)]
+    #[arg(long, value_name = "W.T", value_parser = parse_terminal, hide_short_help = true)]
     show_terminal: Option<(u32, u32)>,
     /// Show what would be done, as a plan file, and do nothing
     #[arg(long, conflicts_with = "json")]
@@ -313,8 +346,9 @@ struct DropArgs {
 
 #[derive(Debug, Args)]
 struct ReportArgs {
-    /// Directory of the record; with --table, any number of them
-    #[arg(required = true, value_name = "RECORD")]
+    /// A record: its directory, or its name or the name of its directory in graymark-runs as far as no other begins so;
+    /// with --table, any number of them [default: the newest in graymark-runs]
+    #[arg(value_name = "RECORD")]
     records: Vec<PathBuf>,
     /// Take clauses 3.2 to 3.5 of the verdict from a record of graymark acid, replacing any earlier one
     #[arg(long, value_name = "RECORD", conflicts_with = "table")]
@@ -325,6 +359,9 @@ struct ReportArgs {
     /// Calculate the price of the result from a price file (TOML: see docs/report.md), replacing any earlier price
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,
+    /// Print the whole report, and not only its ten most important lines
+    #[arg(long, conflicts_with_all = ["json", "table"])]
+    full: bool,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -396,6 +433,8 @@ enum Ended {
     Held,
     /// A check failed: exit code 1.
     Failed,
+    /// A gate could neither pass nor fail: exit code 5.
+    Undecided,
     /// Someone asked to stop: exit code 130.
     Interrupted,
 }
@@ -418,6 +457,8 @@ pub fn main() -> ExitCode {
         Command::Sweep(args) => sweep::sweep(args),
         Command::Predict(args) => predict::predict(args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Ab(args) => ab::ab(args),
+        Command::Gate(args) => gate::gate(&args),
         Command::Restore(args) => restore::restore(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Scan(args) => scan::scan(args),
@@ -425,6 +466,9 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::report(&args),
         Command::Rows(args) => rows::rows(&args),
         Command::Screens(args) => screens::screens(&args),
+        Command::List(args) => list::list(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man(args) => man::man(&args),
     };
     exit::with(ended)
 }

@@ -1,12 +1,14 @@
 //! Progress for a person: a moving line on a terminal, a line now and then elsewhere. Always on standard error.
+//!
+//! The moving line is cut at the terminal's width, so that it never wraps; what matters most comes first in it.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 
-use crate::measure::quantile_ms;
-use crate::report::format::{plural, seconds};
+use crate::measure::{Interval, quantile_ms};
+use crate::report::format::{plural, seconds, significant};
 use crate::report::text;
 use crate::result::{Event, Identity, LoadStep, Phase, Recorded, Step};
 use crate::visible::visible;
@@ -19,10 +21,27 @@ pub(super) fn on_terminal() -> bool {
     std::io::stderr().is_terminal()
 }
 
+/// A line on a terminal that is drawn over itself; none elsewhere. Its template says what moves by itself.
+fn moving(template: &str) -> Option<ProgressBar> {
+    on_terminal().then(|| {
+        let bar = ProgressBar::new_spinner();
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar
+    })
+}
+
+/// The same of something that may say nothing for long: the seconds since its beginning move.
+fn waiting(what: &str) -> Option<ProgressBar> {
+    let bar = moving(&format!("{what} {{elapsed:>4}}  {{wide_msg}}"))?;
+    bar.enable_steady_tick(Duration::from_millis(500));
+    Some(bar)
+}
+
 /// Tells a person what a run or a load does.
 #[derive(Default)]
 pub(super) struct Console {
     load: Option<LoadProgress>,
+    check: Option<CheckProgress>,
     warm_up: Option<WarmUpProgress>,
     run: Option<RunProgress>,
     /// When it was last said that the database is away.
@@ -62,10 +81,27 @@ impl Console {
                 names.join(", ")
             ),
             Step::CheckBegan { after } => {
-                tell!("check: the consistency conditions {} the run", if *after { "after" } else { "before" })
+                tell!("check: the consistency conditions {} the run", if *after { "after" } else { "before" });
+                self.check = Some(CheckProgress::new());
             }
-            Step::Checked(finding) if finding.held() => {}
-            Step::Checked(finding) => tell!("{}", text::finding(finding)),
+            Step::CheckEnded => {
+                if let Some(check) = self.check.take() {
+                    check.finish();
+                }
+            }
+            Step::Checking(id) => {
+                if let Some(check) = &mut self.check {
+                    check.began(id);
+                }
+            }
+            Step::Checked(finding) => {
+                if let Some(check) = &mut self.check {
+                    check.ended();
+                }
+                if !finding.held() {
+                    self.lines(&text::finding(finding));
+                }
+            }
             Step::CachesEmptied(caches) => {
                 tell!("scan: {}: {}", if caches.cold { "cold" } else { "not cold" }, caches.how);
             }
@@ -94,11 +130,19 @@ impl Console {
                 tell!("steady: the same load until throughput and hit rate change no more, at most {most} s")
             }
             Step::SteadyEnded { work, seconds } => tell!("steady: {work}, in {seconds:.0} s"),
-            Step::DriveBegan { seconds, headline, counts } => {
+            Step::DriveBegan { seconds, headline, counts, .. } => {
                 self.run = Some(RunProgress::new(*seconds, *headline, *counts));
             }
             Step::DatabaseAway { why, left } => self.away(why, *left),
             Step::DatabaseBack { after } => tell!("run: the database is back after {}", seconds(*after)),
+        }
+    }
+
+    /// Lines that stay, above the one that moves.
+    fn lines(&self, lines: &str) {
+        match &self.check {
+            Some(check) => check.stay(|| tell!("{lines}")),
+            None => tell!("{lines}"),
         }
     }
 
@@ -115,11 +159,9 @@ impl Console {
 
 /// Progress of a load.
 struct LoadProgress {
-    bar: ProgressBar,
-    plain: Option<Plain>,
-}
-
-struct Plain {
+    bar: Option<ProgressBar>,
+    phase: &'static str,
+    /// When rows began to come.
     began: Instant,
     last: Instant,
     rows: u64,
@@ -132,67 +174,121 @@ impl LoadProgress {
     /// Of a load of so many rows.
     fn new(rows: u64) -> Self {
         let now = Instant::now();
-        if on_terminal() {
-            let bar = ProgressBar::new(rows);
-            let template = "{msg:12} [{bar:30}] {human_pos} of {human_len} rows, {per_sec}, {eta} left";
-            bar.set_style(
-                ProgressStyle::with_template(template)
-                    .unwrap_or_else(|_| ProgressStyle::default_bar())
-                    .progress_chars("=> "),
-            );
-            bar.enable_steady_tick(Duration::from_millis(500));
-            LoadProgress { bar, plain: None }
-        } else {
-            let plain = Plain { began: now, last: now, rows: 0, fresh: 0, bytes: 0, total: rows };
-            LoadProgress { bar: ProgressBar::hidden(), plain: Some(plain) }
-        }
+        let bar = waiting("load");
+        LoadProgress { bar, phase: "", began: now, last: now, rows: 0, fresh: 0, bytes: 0, total: rows }
     }
 
     /// Shows a step.
     fn step(&mut self, step: &LoadStep) {
-        match (step, &mut self.plain) {
-            (LoadStep::Phase(phase), None) => self.bar.set_message(*phase),
-            (LoadStep::Phase(phase), Some(_)) => tell!("load: {phase}"),
-            (LoadStep::Rows { rows, resumed: true, .. }, None) => {
-                self.bar.inc(*rows);
-                self.bar.reset_eta();
+        match step {
+            LoadStep::Phase(phase) => {
+                self.phase = phase;
+                self.began = Instant::now();
+                match &self.bar {
+                    Some(bar) => bar.set_message(*phase),
+                    None => tell!("load: {phase}"),
+                }
             }
-            (LoadStep::Rows { rows, .. }, None) => self.bar.inc(*rows),
-            (LoadStep::Rows { rows, bytes, resumed }, Some(plain)) => {
-                plain.rows += rows;
+            LoadStep::Rows { rows, bytes, resumed } => {
+                self.rows += rows;
                 if *resumed {
-                    tell!("load: {} rows are there from an earlier load", HumanCount(*rows));
+                    let told = format!("load: {} rows are there from an earlier load", HumanCount(*rows));
+                    match &self.bar {
+                        Some(bar) => bar.println(told),
+                        None => tell!("{told}"),
+                    }
                     return;
                 }
-                plain.fresh += rows;
-                plain.bytes += bytes;
-                if plain.last.elapsed() >= LINE_EVERY {
-                    plain.last = Instant::now();
-                    plain.line();
+                self.fresh += rows;
+                self.bytes += bytes;
+                match &self.bar {
+                    Some(bar) => bar.set_message(format!("{}: {}", self.phase, self.told())),
+                    None if self.last.elapsed() >= LINE_EVERY => {
+                        self.last = Instant::now();
+                        tell!("load: {}", self.told());
+                    }
+                    None => {}
                 }
             }
         }
     }
 
+    /// How far it is, how fast, and how long it will still take.
+    fn told(&self) -> String {
+        self.after(self.began.elapsed().as_secs_f64().max(0.001))
+    }
+
+    fn after(&self, elapsed: f64) -> String {
+        let rate = self.fresh as f64 / elapsed;
+        let left = (self.total.saturating_sub(self.rows) as f64 / rate.max(1.0)).min(1e9);
+        format!(
+            "{} % of {} rows, {} rows/s, {} left, {}/s",
+            percent(self.rows, self.total),
+            HumanCount(self.total),
+            HumanCount(rate as u64),
+            seconds(left.ceil()),
+            HumanBytes((self.bytes as f64 / elapsed) as u64)
+        )
+    }
+
     /// Takes the line away.
     fn finish(&self) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 
-impl Plain {
-    fn line(&self) {
-        let seconds = self.began.elapsed().as_secs_f64().max(0.001);
-        let rate = self.fresh as f64 / seconds;
-        let left = Duration::from_secs_f64((self.total.saturating_sub(self.rows) as f64 / rate.max(1.0)).min(1e9));
-        tell!(
-            "load: {} of {} rows, {} rows/s, {}/s, {} left",
-            HumanCount(self.rows),
-            HumanCount(self.total),
-            HumanCount(rate as u64),
-            HumanBytes((self.bytes as f64 / seconds) as u64),
-            HumanDuration(left)
-        );
+fn percent(part: u64, whole: u64) -> u64 {
+    (part as f64 * 100.0 / whole.max(1) as f64) as u64
+}
+
+/// Progress of a check.
+pub(super) struct CheckProgress {
+    bar: Option<ProgressBar>,
+    last: Instant,
+    done: u64,
+    /// The condition that is being checked.
+    id: String,
+}
+
+impl CheckProgress {
+    pub(super) fn new() -> Self {
+        CheckProgress { bar: waiting("check"), last: Instant::now(), done: 0, id: String::new() }
+    }
+
+    /// A condition is going to be checked.
+    pub(super) fn began(&mut self, id: &str) {
+        self.id = id.to_owned();
+        let told = format!("{}, {} done", visible(&self.id), self.done);
+        match &self.bar {
+            Some(bar) => bar.set_message(told),
+            None if self.last.elapsed() >= LINE_EVERY => {
+                self.last = Instant::now();
+                tell!("check: {told}");
+            }
+            None => {}
+        }
+    }
+
+    /// It was.
+    pub(super) fn ended(&mut self) {
+        self.done += 1;
+    }
+
+    /// Writes lines that stay.
+    pub(super) fn stay(&self, write: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
     }
 }
 
@@ -204,20 +300,12 @@ struct WarmUpProgress {
 
 impl WarmUpProgress {
     fn new() -> Self {
-        let bar = on_terminal().then(|| {
-            let bar = ProgressBar::new(0);
-            let style = ProgressStyle::with_template("[{bar:30}] {human_pos} of at most {human_len} rows, {per_sec}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-            bar.enable_steady_tick(Duration::from_millis(500));
-            bar
-        });
-        WarmUpProgress { bar, last: Instant::now() }
+        WarmUpProgress { bar: waiting("warm"), last: Instant::now() }
     }
 
     fn rows(&mut self, rows: u64, most: u64) {
         if let Some(bar) = &self.bar {
-            bar.set_length(most);
-            bar.set_position(rows);
+            bar.set_message(format!("{} of at most {} rows", HumanCount(rows), HumanCount(most)));
         } else if self.last.elapsed() >= LINE_EVERY {
             self.last = Instant::now();
             tell!("warm: {} of at most {} rows", HumanCount(rows), HumanCount(most));
@@ -234,28 +322,26 @@ impl WarmUpProgress {
 /// Progress of a restore: how much there is to undo is known only when it is undone.
 pub(super) struct RestoreProgress {
     bar: Option<ProgressBar>,
+    phase: &'static str,
+    rows: u64,
 }
 
 impl RestoreProgress {
     /// Of a restore that is to begin.
     pub(super) fn new() -> Self {
-        let bar = on_terminal().then(|| {
-            let bar = ProgressBar::new_spinner();
-            let style = ProgressStyle::with_template("{spinner} {msg:26} {human_pos} rows undone, {elapsed}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-            bar.enable_steady_tick(Duration::from_millis(500));
-            bar
-        });
-        RestoreProgress { bar }
+        RestoreProgress { bar: waiting("restore"), phase: "", rows: 0 }
     }
 
     /// Shows a step.
-    pub(super) fn step(&self, step: &LoadStep) {
+    pub(super) fn step(&mut self, step: &LoadStep) {
+        match step {
+            LoadStep::Phase(name) => self.phase = name,
+            LoadStep::Rows { rows, .. } => self.rows += rows,
+        }
         match (step, &self.bar) {
-            (LoadStep::Phase(name), Some(bar)) => bar.set_message(*name),
             (LoadStep::Phase(name), None) => tell!("restore: {name}"),
-            (LoadStep::Rows { rows, .. }, Some(bar)) => bar.inc(*rows),
             (LoadStep::Rows { .. }, None) => {}
+            (_, Some(bar)) => bar.set_message(format!("{}, {} rows undone", self.phase, HumanCount(self.rows))),
         }
     }
 
@@ -276,19 +362,17 @@ struct RunProgress {
     total: u32,
     errors: u64,
     retries: u64,
+    /// Connections lost so far.
     lost: u64,
+    /// Of these, restored.
+    back: u64,
 }
 
 impl RunProgress {
     /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown, in what it `counts`.
     fn new(seconds: u32, headline: usize, counts: Headline) -> Self {
-        let bar = on_terminal().then(|| {
-            let bar = ProgressBar::new(u64::from(seconds));
-            let style = ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar());
-            bar.set_style(style);
-            bar
-        });
-        RunProgress { bar, last: None, headline, counts, total: seconds, errors: 0, retries: 0, lost: 0 }
+        let bar = moving("{wide_msg}");
+        RunProgress { bar, last: None, headline, counts, total: seconds, errors: 0, retries: 0, lost: 0, back: 0 }
     }
 
     /// Shows what happened.
@@ -311,8 +395,11 @@ impl RunProgress {
                     self.say(&format!("run: session {session} lost its connection: {why}"));
                 }
             }
-            Event::SessionRestored { session, after, .. } if self.lost <= 3 => {
-                self.say(&format!("run: session {session} is back after {after:.1} s"));
+            Event::SessionRestored { session, after, .. } => {
+                self.back += 1;
+                if self.lost <= 3 {
+                    self.say(&format!("run: session {session} is back after {after:.1} s"));
+                }
             }
             Event::TransactionFailed { why, .. } if self.errors < 3 => {
                 self.say(&format!("run: a transaction failed: {why}"))
@@ -345,26 +432,8 @@ impl RunProgress {
         }
     }
 
-    fn second(&mut self, second: u32, phase: Phase, interval: &crate::measure::Interval) {
-        let all = interval.transactions.iter().map(|measured| measured.completed).sum::<u64>();
-        let Some(measured) = interval.transactions.get(self.headline) else { return };
-        let response = &measured.response;
-        let headline = match self.counts {
-            Headline::NewOrdersPerMinute => format!("{:>8} New-Orders/min  ", HumanCount(measured.completed * 60)),
-            Headline::TransactionsPerSecond => String::new(),
-        };
-        let line = format!(
-            "{:12} {:>5}/{} s  {headline}{:>7} tx/s  p50 {:.2} ms  p90 {:.2} ms  max {:.1} ms  errors {}  retries {}",
-            phase_name(&phase.into()),
-            second + 1,
-            self.total,
-            HumanCount(all),
-            quantile_ms(response, 0.5),
-            quantile_ms(response, 0.9),
-            response.max() as f64 / 1e3,
-            self.errors,
-            self.retries,
-        );
+    fn second(&mut self, second: u32, phase: Phase, interval: &Interval) {
+        let line = self.told(second, phase, interval);
         match &self.bar {
             Some(bar) => bar.set_message(line),
             None if self.last.is_none_or(|last| last.elapsed() >= LINE_EVERY) => {
@@ -376,6 +445,69 @@ impl RunProgress {
     }
 }
 
+impl RunProgress {
+    /// A second in a line: what went wrong, if anything did, before what may be cut off.
+    fn told(&self, second: u32, phase: Phase, interval: &Interval) -> String {
+        let all = interval.transactions.iter().map(|measured| measured.completed).sum::<u64>();
+        let mut parts = vec![format!("{} {}/{} s", phase_name(&phase.into()), second + 1, self.total)];
+        if let Some(measured) = interval.transactions.get(self.headline) {
+            let ms = |share| significant(quantile_ms(&measured.response, share));
+            if self.counts == Headline::NewOrdersPerMinute {
+                parts.push(format!("{} New-Orders/min", HumanCount(measured.completed * 60)));
+            }
+            parts.push(format!("p50 {} p90 {} ms", ms(0.5), ms(0.9)));
+        }
+        match self.lost.saturating_sub(self.back) {
+            0 => {}
+            away => parts.push(format!("{} reconnecting", plural(away, "session", "sessions"))),
+        }
+        for (number, one, many) in [(self.errors, "error", "errors"), (self.retries, "retry", "retries")] {
+            if number > 0 {
+                parts.push(plural(number, one, many));
+            }
+        }
+        parts.push(format!("{} tx/s", HumanCount(all)));
+        parts.join("  ")
+    }
+}
+
 fn phase_name(phase: &Recorded<Phase>) -> String {
     phase.name().replace('_', "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_fits_a_narrow_terminal_and_tells_what_is_wrong_before_what_is_cut() {
+        let mut interval = Interval::new(2, 0);
+        interval.transactions[0].completed = 98_765;
+        interval.transactions[0].response.record(123_456).unwrap();
+        let mut run = RunProgress {
+            bar: None,
+            last: None,
+            headline: 0,
+            counts: Headline::NewOrdersPerMinute,
+            total: 7_260,
+            errors: 0,
+            retries: 0,
+            lost: 0,
+            back: 0,
+        };
+        let well = run.told(7_199, Phase::Measurement, &interval);
+        assert_eq!(well, "measurement 7200/7260 s  5,925,900 New-Orders/min  p50 124 p90 124 ms  98,765 tx/s");
+        let fits: String = well.chars().take(80).collect();
+        assert!(fits.contains("p90 124 ms"), "{fits}");
+        (run.lost, run.back, run.errors) = (3, 1, 17);
+        let wrong = run.told(5, Phase::RampUp, &interval);
+        assert!(wrong.ends_with("2 sessions reconnecting  17 errors  98,765 tx/s"), "{wrong}");
+    }
+
+    #[test]
+    fn a_load_tells_its_rate_and_the_time_that_is_left() {
+        let mut load = LoadProgress::new(1_000);
+        (load.rows, load.fresh, load.bytes) = (600, 500, 5_000);
+        assert_eq!(load.after(10.0), "60 % of 1,000 rows, 50 rows/s, 8 s left, 500 B/s");
+    }
 }

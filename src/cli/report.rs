@@ -1,21 +1,24 @@
-//! `graymark report`: writes the report of a record again and prints its summary, or sets records side by side.
+//! `graymark report`: shows a record and writes its report again, or sets records side by side.
 
 use std::path::{Path, PathBuf};
 
-use super::{Ended, ReportArgs, TableFormat, say};
+use super::run::told;
+use super::{Ended, ReportArgs, TableFormat, records, say};
 use crate::engine::Error;
 use crate::judge;
 use crate::record::acid::proof;
 use crate::record::{self, Record};
+use crate::report;
 use crate::report::systems::{self, Row};
-use crate::report::{self, model::ReportModel};
 use crate::run::PriceFile;
 
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
     match (args.table, args.records.as_slice()) {
+        (Some(_), []) => Err(Error::Usage("name the records of the table: graymark report --table RECORD…".to_owned())),
         (Some(format), _) => table(args, format),
-        (None, [record]) => one(args, record),
+        (None, []) => one(args, &records::newest()?),
+        (None, [record]) => one(args, &records::find(record)?),
         (None, _) => Err(Error::Usage("a report is of one record: add --table to set several side by side".to_owned())),
     }
 }
@@ -46,8 +49,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         };
         answer!("{}", serde_json::json!(summary));
     } else {
-        let text = report::text::render(&ReportModel::of(&record), Some(&paths.html.display().to_string()));
-        say::report(text.trim_end());
+        say::report(&told(&record, Some(&paths.html.display().to_string()), args.full));
     }
     Ok(Ended::Held)
 }
@@ -64,7 +66,7 @@ fn add_tests(tests: &[PathBuf], directory: &Path) -> Result<(), Error> {
 }
 
 fn table(args: &ReportArgs, format: TableFormat) -> Result<Ended, Error> {
-    let rows = args.records.iter().map(|directory| Ok(Row::of(&Record::open(directory)?)));
+    let rows = records::all(&args.records)?.into_iter().map(|directory| Ok(Row::of(&Record::open(&directory)?)));
     let rows = rows.collect::<Result<Vec<Row>, Error>>()?;
     if args.json {
         answer!("{}", serde_json::json!({ "records": rows }));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::args::Group;
 use super::dry_run::{DryRun, switch, typed};
 use super::interrupt::Interrupt;
+use super::listen::Listener;
 use super::progress::Console;
 use super::{Ended, RunArgs, say};
 use crate::engine::Error;
@@ -13,7 +14,9 @@ use crate::plan::{Defaults, Plan};
 use crate::record::Record;
 use crate::record::acid::proof;
 use crate::report::model::ReportModel;
-use crate::report::{alarms, text};
+use crate::report::{alarms, first, text};
+use crate::result::Event;
+use crate::result::format::Label;
 use crate::run::{Outcome, PriceFile, Run};
 
 /// The command.
@@ -39,8 +42,12 @@ pub(super) fn execute(
     if args.dry_run {
         args.price.as_deref().map(PriceFile::read).transpose()?;
         let path = |path: Option<&PathBuf>| path.map(|path| format!("{:?}", path.display().to_string()));
+        let Label { name: of_record, tags } = args.label.label();
         let more = typed(&[
+            ("name", Some(format!("{of_record:?}")).filter(|_| !of_record.is_empty())),
+            ("tag", Some(format!("{tags:?}")).filter(|_| !tags.is_empty())),
             ("out", path(args.out.as_ref())),
+            ("listen", args.listen.map(|address| format!("\"{address}\""))),
             ("price", path(args.price.as_ref())),
             ("acid", path(args.acid.first())),
             switch("require_valid", args.require_valid),
@@ -50,7 +57,7 @@ pub(super) fn execute(
         let (name, defaults) = command;
         return DryRun { path: &[name], defaults, more, varied: &[] }.of_runs(plan, args.show_terminal);
     }
-    let mut run = of(plan);
+    let mut run = of(plan).label(args.label.label());
     if let Some(out) = args.out {
         run = run.out(out);
     }
@@ -62,11 +69,19 @@ pub(super) fn execute(
         run = run.terminal(unit, terminal);
     }
     let interrupt = Interrupt::listen()?;
-    let Some(outcome) = start(run, &interrupt)? else { return Ok(Ended::Interrupted) };
+    let label = args.label.label().name;
+    let called = if label.is_empty() { jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string() } else { label };
+    let listener = args.listen.map(|address| Listener::start(address, &called)).transpose()?;
+    let shown = |event: &Event| {
+        if let Some(listener) = &listener {
+            listener.event(event);
+        }
+    };
+    let Some(outcome) = start_shown(run, &interrupt, shown)? else { return Ok(Ended::Interrupted) };
     if args.json {
         tell_alarms(&outcome);
     }
-    answer(&outcome, args.json);
+    answer(&outcome, args.json, args.full);
     interrupt.running(false);
     let ended = ended(&outcome, args.require_valid, args.require_quiet);
     outcome.report.map(|_| ended)
@@ -74,10 +89,16 @@ pub(super) fn execute(
 
 /// Starts a run, tells what it does, and stops it on Ctrl-C.
 pub(super) fn start(run: Run<'_>, interrupt: &Interrupt) -> Result<Option<Outcome>, Error> {
+    start_shown(run, interrupt, |_| {})
+}
+
+/// The same, with one who is shown the events, too.
+fn start_shown(run: Run<'_>, interrupt: &Interrupt, shown: impl Fn(&Event)) -> Result<Option<Outcome>, Error> {
     let mut console = Console::default();
     let tell = |event: &_| {
         interrupt.event(event);
         console.event(event);
+        shown(event);
     };
     run.stop(interrupt.stop.clone()).on_event(tell).start()
 }
@@ -94,19 +115,25 @@ pub(super) fn tell_report(outcome: &Outcome) {
     }
 }
 
-/// Prints the result: the summary as JSON, or the report as text.
-fn answer(outcome: &Outcome, json: bool) {
+/// Prints the result: the summary as JSON, the first screen, or the report as text.
+fn answer(outcome: &Outcome, json: bool, full: bool) {
     match Record::open(&outcome.record) {
         Ok(mut record) if !json => {
             record.summary = Some(outcome.summary.clone());
             let page = outcome.report.as_ref().ok().map(|page| page.display().to_string());
-            say::report(text::render(&ReportModel::of(&record), page.as_deref()).trim_end());
+            say::report(&told(&record, page.as_deref(), full));
         }
         _ => {
             answer!("{}", serde_json::json!(outcome.summary));
             tell_report(outcome);
         }
     }
+}
+
+/// A record as it is told on standard output.
+pub(super) fn told(record: &Record, page: Option<&str>, full: bool) -> String {
+    let model = ReportModel::of(record);
+    if full { text::render(&model, page).trim_end().to_owned() } else { first::render(record, &model, page) }
 }
 
 fn ended(outcome: &Outcome, require_valid: bool, require_quiet: bool) -> Ended {

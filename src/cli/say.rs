@@ -82,6 +82,11 @@ pub(super) fn report(report: &str) {
     note(writeln!(io::stdout().lock(), "{}", marked(&visible(report), coloured(&io::stdout()))));
 }
 
+/// A script on standard output, byte by byte: it is of this program's making.
+pub(super) fn script(bytes: &[u8]) {
+    note(io::stdout().lock().write_all(bytes));
+}
+
 fn marked(report: &str, coloured: bool) -> String {
     let further = " ".repeat(ALARM.len());
     let mut alarm = false;

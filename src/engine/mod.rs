@@ -32,7 +32,9 @@ pub use options::ConnectOptions;
 
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
-use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via};
+use crate::result::{
+    CheckStep, Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via,
+};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 use crate::workload::{Table, Workload};
@@ -181,7 +183,7 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// back; elsewhere this is looked at first.
     async fn drop_tables(&self) -> Result<(), Error>;
     /// Runs the workload's consistency conditions and invariants. `told` hears of each as it ends.
-    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error>;
+    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error>;
     /// Rows of a table of the workload, counted; none where there are none to count.
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error>;
     /// The database's own running totals of the workload's effects ([`Workload::EFFECTS`]): their growth over a run is

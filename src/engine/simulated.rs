@@ -16,6 +16,7 @@ use super::{
     DatabaseState, Engine, Error, Failure, Finding, Identity, LoadReport, LoadStep, MaintenanceOutcome, Manifest,
     Observer, RestoreReport, ServerProcess, Session, Sessions, Unobserved, Via,
 };
+use crate::result::CheckStep;
 use crate::result::maintenance::MaintenanceKind;
 use crate::workload::Workload;
 use crate::workload::value::Timestamp;
@@ -168,7 +169,7 @@ impl<W: Workload> Engine<W> for Simulated {
         Err(Error::Usage("a simulated database holds nothing that could be removed".to_owned()))
     }
 
-    async fn check(&self, _: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, _: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
         Ok(Vec::new())
     }
 

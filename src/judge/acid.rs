@@ -4,7 +4,7 @@
 //! A run takes a clause only from tests of the same server and version, at its isolation level, in its way of speaking
 //! and with its durability settings. All else is not tested.
 
-use super::{Rule, noted};
+use super::{Rule, because, noted};
 use crate::result::Recorded;
 use crate::result::acid::{AcidProof, Crash, ProvedLevel, TestResult};
 use crate::result::summary::{Clause, Consistency, State, Summary};
@@ -94,7 +94,7 @@ pub(crate) fn survived(crash: &Crash) -> bool {
 
 fn made(id: &str, rule: &str, value: String, limit: &str, state: State, note: String) -> Clause {
     let (id, rule, limit) = (id.to_owned(), rule.to_owned(), limit.to_owned());
-    Clause { id, rule, value, limit, state: state.into(), note }
+    Clause { id, rule, value, limit, state: state.into(), note, because: String::new() }
 }
 
 /// What tests say of a run, or why they say nothing of it.
@@ -138,6 +138,7 @@ pub(super) fn rules(shown: &[Shown], summary: &Summary) -> Vec<Clause> {
 fn rule(shown: &Shown, summary: &Summary) -> Clause {
     let rule = Rule::new(shown.id, shown.rule, "all tests held");
     match tested(shown.id, summary) {
+        Err(why) if summary.acid.is_none() => because(rule.not_tested(why), "no record of graymark acid was given"),
         Err(why) => rule.not_tested(why),
         Ok((clause, proof)) => {
             let state = clause.state.known().copied().unwrap_or(State::NotTested);

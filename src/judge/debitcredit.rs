@@ -1,7 +1,7 @@
 //! DebitCredit's rules: those by which Gray and Levine call their own results bogus, as TPC-A and TPC-B had them. Their
 //! texts have been withdrawn, so that the rules have names instead of clauses.
 
-use super::{Rule, noted};
+use super::{Rule, SCALE_OF_ONE, SHORT, because, because_of_pace, noted};
 use crate::result::summary::{Clause, State, Summary, TransactionSummary};
 
 /// Bytes of a request and of a reply, at least.
@@ -50,14 +50,15 @@ fn scaling(profile: &str) -> Scaling {
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let profile = summary.profile.as_deref().unwrap_or_default();
     let scaling = scaling(profile);
+    let of_profile = |clause| because(clause, format!("the profile {profile} was asked for"));
     vec![
-        branches(summary, &scaling),
-        rows(profile),
-        history(summary, &scaling),
+        because_of_pace(branches(summary, &scaling), summary),
+        of_profile(rows(profile)),
+        because_of_pace(history(summary, &scaling), summary),
         log(summary),
-        messages(summary),
-        terminals(summary),
-        think(summary),
+        messages(summary, of_profile),
+        because_of_pace(terminals(summary), summary),
+        because_of_pace(think(summary), summary),
         remote(summary, profile),
         response(summary),
         unfinished(summary),
@@ -126,18 +127,18 @@ fn log(summary: &Summary) -> Clause {
     let rule = Rule::new("log", "the log is on a device of its own", "another device than the data's");
     match summary.storage.log_apart {
         Some(true) => noted(rule.is(true, "another device"), "whether it is duplexed, Graymark cannot see"),
-        Some(false) => rule.is(false, "the same device"),
+        Some(false) => because(rule.is(false, "the same device"), "the log was not put on a device of its own"),
         None => rule.not_tested("the database's files are not on this machine, or out of sight"),
     }
 }
 
-fn messages(summary: &Summary) -> Clause {
+fn messages(summary: &Summary, of_profile: impl Fn(Clause) -> Clause) -> Clause {
     let limit = format!(">= {REQUEST} and {REPLY} bytes");
     let rule = Rule::new("messages", "a request goes from terminal to session, and a reply back", limit);
     let Some(worked) = worked(summary) else { return rule.not_tested(NO_TRANSACTION) };
     let bytes = |name: &str| summary.tallies.get(name).copied().unwrap_or_default() / worked.completed;
     match (bytes("request_bytes"), bytes("reply_bytes")) {
-        (0, 0) => rule.is(false, "none"),
+        (0, 0) => of_profile(rule.is(false, "none")),
         (request, reply) => rule.is(request >= REQUEST && reply >= REPLY, format!("{request} and {reply} bytes")),
     }
 }
@@ -193,7 +194,7 @@ fn remote(summary: &Summary, profile: &str) -> Clause {
     let error = (drawn * (100.0 - drawn) / all).sqrt();
     let clause = rule.sample(100.0 * *remote as f64 / all, error, &bounds, " %");
     if summary.scale == 1 {
-        noted(clause, "a single branch has no others, so that this cannot be met at scale 1")
+        because(noted(clause, "a single branch has no others, so that this cannot be met at scale 1"), SCALE_OF_ONE)
     } else {
         clause
     }
@@ -222,7 +223,7 @@ fn interval(summary: &Summary) -> Clause {
     let long = summary.interval_s >= SHORTEST_S && !summary.interrupted;
     let rule = Rule::new("interval", "measurement interval", format!(">= {SHORTEST_S:.0} s"));
     let clause = rule.is(long, format!("{:.0} s", summary.interval_s));
-    if summary.interrupted { noted(clause, "the run was interrupted") } else { clause }
+    if summary.interrupted { noted(clause, "the run was interrupted") } else { because(clause, SHORT) }
 }
 
 fn consistency(summary: &Summary) -> Clause {

@@ -4,7 +4,7 @@
 //! they call written, and only a loss of power tells. So by settings alone the rule is broken or not tested; it holds
 //! where tests of the same database say so.
 
-use super::{Rule, noted};
+use super::{NOT_BY_A_RUN, Rule, because, noted};
 use crate::result::Environment;
 use crate::result::summary::{Clause, Durability, DurabilityClass, State, Summary};
 
@@ -63,13 +63,17 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
                     format!("{note}tests: {}", proof.record),
                 )
             }
-            Err(_) => noted(
-                rule.stands(State::NotTested, class),
-                "so its settings say; only a test that cuts the power shows what the disk keeps",
+            Err(_) => because(
+                noted(
+                    rule.stands(State::NotTested, class),
+                    "so its settings say; only a test that cuts the power shows what the disk keeps",
+                ),
+                NOT_BY_A_RUN,
             ),
         },
         Some(DurabilityClass::NotKnown) => {
-            noted(rule.stands(State::NotTested, class), "Graymark does not know this database's settings")
+            let clause = noted(rule.stands(State::NotTested, class), "Graymark does not know this database's settings");
+            because(clause, NOT_BY_A_RUN)
         }
         None => rule.stands(State::NotTested, class),
     }

@@ -31,6 +31,14 @@ use crate::workload::tpcc::Tpcc;
 
 /// The name of the rule about strangers.
 const QUIET: &str = "quiet";
+/// Why rules about terminals and the rate that they allow are not met. Other reasons are beside the rules.
+pub(crate) const UNPACED: &str = "no think time was asked for";
+const OTHER_PACE: &str = "keying and think times other than the standard's were asked for";
+const SHORT: &str = "an interval shorter than the standard's was asked for";
+const SCALE_OF_ONE: &str = "a scale of one was asked for";
+const UNCHECKED: &str = "checks before and after the run were not asked for";
+const SMALL_SAMPLE: &str = "the sample is too small to tell";
+const NOT_BY_A_RUN: &str = "no run can show it";
 
 /// The rules of a workload's standard.
 struct Standard {
@@ -158,6 +166,7 @@ fn staged(summary: &Summary, id: &'static str) -> Option<Clause> {
         return Some(rule.is(true, most.to_string()));
     }
     let clause = rule.is(false, format!("{fewest} to {most}"));
+    let clause = because(clause, "clients in stages were asked for");
     Some(noted(
         clause,
         format!("{} stages: the figure is over all of them, and no rate of a steady state", summary.stages.len()),
@@ -184,6 +193,7 @@ impl Rule {
             limit: self.limit,
             state: state.into(),
             note: String::new(),
+            because: String::new(),
         }
     }
 
@@ -206,13 +216,40 @@ impl Rule {
         } else {
             ""
         };
-        noted(clause, format!("standard error {error:.3}{unit}{near}"))
+        let clause = noted(clause, format!("standard error {error:.3}{unit}{near}"));
+        // A run has many samples: within two standard errors, chance would look like a fault in every few runs.
+        if beyond <= 3.0 * error { because(clause, SMALL_SAMPLE) } else { clause }
     }
 }
 
 fn noted(mut clause: Clause, note: impl Into<String>) -> Clause {
     clause.note = note.into();
     clause
+}
+
+/// Why a rule is not met or shown although nothing went wrong. One that is held has no reason to tell.
+fn because(mut clause: Clause, why: impl Into<String>) -> Clause {
+    if clause.state != State::Held {
+        clause.because = why.into();
+    }
+    clause
+}
+
+/// Why keying and think times are not those of the standard; none where they are.
+fn pace(summary: &Summary) -> Option<&'static str> {
+    match summary.pace.as_str() {
+        "standard" => None,
+        "none" => Some(UNPACED),
+        _ => Some(OTHER_PACE),
+    }
+}
+
+/// A rule that a run without the standard's keying and think times cannot meet.
+fn because_of_pace(clause: Clause, summary: &Summary) -> Clause {
+    match pace(summary) {
+        Some(why) => because(clause, why),
+        None => clause,
+    }
 }
 
 /// Whether the consistency conditions held, but for those whose ids have rules of their own.
@@ -223,7 +260,7 @@ fn consistency(rule: Rule, summary: &Summary, apart: &[&str]) -> Clause {
     if !failed.is_empty() {
         noted(rule.is(false, value), failed.join(", "))
     } else if consistency.before.is_empty() || consistency.after.is_empty() {
-        noted(rule.stands(State::NotTested, value), "run with --check both")
+        because(noted(rule.stands(State::NotTested, value), "run with --check both"), UNCHECKED)
     } else {
         rule.is(true, value)
     }

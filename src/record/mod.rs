@@ -20,6 +20,7 @@ pub(crate) mod acid;
 mod appender;
 mod counters;
 pub mod deliveries;
+pub mod directory;
 pub(crate) mod environment;
 pub(crate) mod price;
 pub mod reader;
@@ -33,7 +34,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::result::format::{FORMAT, file};
-pub use reader::Record;
+pub use reader::{Brief, Record};
 pub use writer::RecordWriter;
 
 /// Why a record cannot be written or read. The text is one line that says what to do.

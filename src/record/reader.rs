@@ -54,6 +54,35 @@ pub struct Record {
     histograms: BTreeMap<String, Histogram<u64>>,
 }
 
+/// What a list of records tells of one: what it says of itself, where it was run, and what it came to.
+#[derive(Debug)]
+pub struct Brief {
+    /// Where it was read from.
+    pub directory: PathBuf,
+    /// What it says of itself.
+    pub header: Header,
+    /// Where the run took place.
+    pub environment: Option<Environment>,
+    /// The summary; none if the run was killed before it was made.
+    pub summary: Option<Summary>,
+}
+
+impl Brief {
+    /// Reads the files of `directory` that hold it, and none that grows with the length of the run.
+    ///
+    /// # Errors
+    /// If there is no record, it is of a later format, or one of these files is damaged.
+    pub fn open(directory: &Path) -> Result<Brief, Error> {
+        let files = Files { directory };
+        Ok(Brief {
+            header: files.header()?,
+            environment: files.json(file::ENVIRONMENT)?,
+            summary: files.json(file::SUMMARY)?,
+            directory: directory.to_owned(),
+        })
+    }
+}
+
 /// What one transaction type did in one second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeriesRow {

@@ -18,7 +18,7 @@ use crate::record::deliveries::{self, Results};
 use crate::record::{Error, counters};
 use crate::result::Event;
 use crate::result::Phase;
-use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
+use crate::result::format::{Clock, FORMAT, Header, Label, SERIES_COLUMNS, Status, Waiting, file};
 use crate::visible::visible;
 
 /// Seconds of the measurement interval that one interval of the histogram log holds.
@@ -72,6 +72,8 @@ impl RecordWriter {
             graymark: env!("CARGO_PKG_VERSION").to_owned(),
             command: command.to_owned(),
             workload: workload.to_owned(),
+            name: String::new(),
+            tags: Vec::new(),
             transactions: transactions.iter().map(|&name| name.to_owned()).collect(),
             status: Status::Running.into(),
             started: now(),
@@ -99,6 +101,15 @@ impl RecordWriter {
         writer.counters.append(counters::head().as_bytes());
         writer.counters.flush();
         Ok(writer)
+    }
+
+    /// Keeps what the user calls the record.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn label(&mut self, label: &Label) -> Result<(), Error> {
+        (self.header.name, self.header.tags) = (label.name.clone(), label.tags.clone());
+        self.put_json(file::HEADER, &self.header)
     }
 
     /// Where the record is.

@@ -4,8 +4,10 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 
-use super::chart::{self, Timeline};
+use super::chart::{self, Chart, Timeline};
+use super::first;
 use super::model::ReportModel;
+use super::verdict::VerdictModel;
 use crate::record::{Error, Record};
 use crate::result::format::file;
 
@@ -32,13 +34,79 @@ pub(crate) fn render(record: &Record, model: &ReportModel) -> Result<String, Err
     let over_time = timeline
         .as_ref()
         .map(|timeline| [chart::throughput(timeline), chart::panels(timeline), chart::response_over_time(timeline)]);
-    let charts: Vec<_> = over_time.into_iter().flatten().chain([chart::percentiles(record)]).flatten().collect();
+    let charts = over_time.into_iter().flatten().chain([chart::percentiles(record)]).flatten();
+    let charts: Vec<Chart> = charts.map(named).collect();
     let model = context! {
         model => Serde(model),
+        first => Serde(first::facts(record, model)),
+        rules => Serde(model.verdict.as_ref().map(VerdictModel::parts).unwrap_or_default()),
         charts => Serde(&charts),
-        stage_charts => Serde(chart::against_clients(record)),
-        frequencies => Serde(chart::frequencies(record)),
-        waiting => Serde(chart::waiting(record)),
+        stage_charts => Serde(chart::against_clients(record).into_iter().map(named).collect::<Vec<_>>()),
+        frequencies => Serde(chart::frequencies(record).into_iter().map(named).collect::<Vec<_>>()),
+        waiting => Serde(chart::waiting(record).into_iter().map(named).collect::<Vec<_>>()),
     };
-    page(TEMPLATE, model).map_err(|error| Error::encode(record.directory.join(file::REPORT_HTML), error))
+    page(TEMPLATE, model)
+        .map(|page| with_contents(&page))
+        .map_err(|error| Error::encode(record.directory.join(file::REPORT_HTML), error))
+}
+
+/// A chart whose drawings say what they show to who cannot see them, or rests the pointer on them.
+fn named(chart: Chart) -> Chart {
+    let with_title = |svg: &str| match svg.strip_prefix("<svg ").and_then(|rest| rest.split_once('>')) {
+        Some((attributes, drawing)) => {
+            format!("<svg role=\"img\" {attributes}><title>{}</title>{drawing}", escaped(&chart.title))
+        }
+        None => svg.to_owned(),
+    };
+    Chart { narrow: with_title(&chart.narrow), wide: with_title(&chart.wide), ..chart }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The page with a list of its parts, made from their headings, where the template wants it.
+fn with_contents(page: &str) -> String {
+    let (mut parts, mut links, mut rest) = (String::new(), String::new(), page);
+    let mut number = 0;
+    while let Some((before, title, after)) = rest
+        .split_once("<h2>")
+        .and_then(|(before, rest)| rest.split_once("</h2>").map(|(title, after)| (before, title, after)))
+    {
+        number += 1;
+        parts.push_str(&format!("{before}<h2 id=\"part-{number}\">{title}</h2>"));
+        links.push_str(&format!("<li><a href=\"#part-{number}\">{title}</a></li>"));
+        rest = after;
+    }
+    parts.push_str(rest);
+    parts.replacen("<!-- contents -->", &format!("<nav aria-label=\"Contents\"><ul>{links}</ul></nav>"), 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_in_the_contents() {
+        let page = with_contents("<!-- contents --><h2>Run</h2>a<h2>Checks</h2>b");
+        assert_eq!(
+            page,
+            "<nav aria-label=\"Contents\"><ul><li><a href=\"#part-1\">Run</a></li><li><a href=\"#part-2\">Checks</a></li></ul></nav>\
+             <h2 id=\"part-1\">Run</h2>a<h2 id=\"part-2\">Checks</h2>b"
+        );
+    }
+
+    #[test]
+    fn a_drawing_has_the_name_of_its_chart() {
+        let chart = Chart {
+            title: "p90 < 5 s".to_owned(),
+            caption: String::new(),
+            legend: Vec::new(),
+            narrow: "<svg width=\"1\">x</svg>".to_owned(),
+            wide: String::new(),
+        };
+        let chart = named(chart);
+        assert_eq!(chart.narrow, "<svg role=\"img\" width=\"1\"><title>p90 &lt; 5 s</title>x</svg>");
+        assert_eq!(chart.wide, "");
+    }
 }

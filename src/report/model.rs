@@ -33,6 +33,8 @@ pub struct ReportModel {
     /// What the reader must know before any figure: transactions failed, the database was away, the run was
     /// interrupted.
     pub warnings: Vec<String>,
+    /// What kept the figure from being higher, in a line; none where that is not known.
+    pub limit: Option<String>,
     /// Whether the number keeps the standard's rules.
     pub verdict: Option<VerdictModel>,
     /// The run: engine, scale, clients, interval.
@@ -95,6 +97,8 @@ pub struct Headline {
 pub struct TransactionModel {
     /// `New-Order`
     pub name: String,
+    /// Whether it makes up much of the load: a tenth of all transactions.
+    pub main: bool,
     /// How it counts: completed, percent of all, rolled back, errors, retries.
     pub counts: [String; 5],
     /// Response times in ms: mean, p50, p90, p95, p99, p99.9, max; none if nobody waited for any.
@@ -128,7 +132,8 @@ impl ReportModel {
             title: title(record),
             headline: summary.and_then(headline),
             warnings: warnings(record),
-            verdict: summary.and_then(|summary| verdict::of(&summary.verdict)),
+            limit: summary.and_then(limit),
+            verdict: summary.and_then(|summary| verdict::of(&summary.verdict, &summary.metric)),
             run: summary.map(run).unwrap_or_default(),
             transactions: transactions(record),
             bounds: summary.map(bounds::lines).unwrap_or_default(),
@@ -202,7 +207,7 @@ fn headline(summary: &Summary) -> Option<Headline> {
         _ => "",
     };
     Some(Headline {
-        figure: rate(summary.new_orders_per_minute.or(summary.tps).unwrap_or(summary.transactions_per_second)),
+        figure: rate(summary.figure()),
         metric: plain(&summary.metric),
         mark: alarms::marks(&Incidents::of(summary)).join(", "),
         meaning: format!("{meaning}{}", stages::meaning(summary)),
@@ -212,12 +217,10 @@ fn headline(summary: &Summary) -> Option<Headline> {
 fn warnings(record: &Record) -> Vec<String> {
     let mut warnings = record.summary.as_ref().map(alarms::of).unwrap_or_default();
     match (&record.summary, record.header.status.known()) {
-        (None, Some(Status::Running)) => {
-            warnings.push("Unfinished: the command still runs or was killed; there is no result.".to_owned())
-        }
-        (None, Some(Status::Partial)) => {
-            warnings.push("Unfinished: the command ended before its time; there is no result.".to_owned())
-        }
+        (None, Some(Status::Running)) => warnings
+            .push(format!("Unfinished: the command still runs or was killed; there is no result{}.", so_far(record))),
+        (None, Some(Status::Partial)) => warnings
+            .push(format!("Unfinished: the command ended before its time; there is no result{}.", so_far(record))),
         (None, Some(Status::Complete)) => {}
         (Some(summary), _) if summary.interrupted => {
             let reached = if summary.interval_s > 0.0 {
@@ -246,6 +249,28 @@ fn warnings(record: &Record) -> Vec<String> {
         warnings.push(format!("{events} left out: only a later version of Graymark knows such events."));
     }
     warnings
+}
+
+/// How far a run without a summary has come.
+fn so_far(record: &Record) -> String {
+    let measured = || record.series.iter().filter(|row| row.phase == Phase::Measurement);
+    let completed = measured().fold(0_u64, |sum, row| sum.saturating_add(row.completed));
+    let (first, last) = (measured().next(), measured().next_back());
+    match first.zip(last).map(|(first, last)| f64::from(last.second - first.second) + 1.0) {
+        Some(length) => {
+            let rate = significant(completed as f64 / length);
+            format!(", but {rate} transactions a second in the {} measured so far", seconds(length))
+        }
+        None => String::new(),
+    }
+}
+
+fn limit(summary: &Summary) -> Option<String> {
+    if summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
+        return Some("this program, not the database: it sent too late what terminals had keyed in".to_owned());
+    }
+    let gain = summary.bounds.as_ref()?.gains.first()?;
+    Some(format!("{}: at most {} times as fast without", plain(&gain.what), significant(gain.at_most_times)))
 }
 
 fn run(summary: &Summary) -> Vec<Line> {
@@ -341,6 +366,7 @@ fn transaction_model(name: &str, summary: &TransactionSummary) -> TransactionMod
     };
     TransactionModel {
         name: transaction(name),
+        main: summary.share_percent >= 10.0,
         counts: [
             count(summary.completed),
             format!("{:.2}%", summary.share_percent),

@@ -95,19 +95,7 @@ impl Row {
             |first: Counter, second: Counter| counters.and_then(|found| per_s(found, first).or(per_s(found, second)));
         self.reads_per_s = known(Counter::DeviceReads, Counter::BlockReads);
         self.writes_per_s = known(Counter::DeviceWrites, Counter::BlockWrites);
-        self.notes.extend(alarms::marks(&Incidents::of(summary)));
-        if !summary.database.uncounted.is_empty() {
-            self.notes.push("not counted".to_owned());
-        }
-        if summary.interrupted {
-            self.notes.push("interrupted".to_owned());
-        }
-        if !summary.consistency.failed.is_empty() {
-            self.notes.push("inconsistent".to_owned());
-        }
-        if summary.database.agrees == Some(false) {
-            self.notes.push("counts differ".to_owned());
-        }
+        self.notes.extend(notes(summary));
     }
 
     fn cells(&self) -> Vec<String> {
@@ -126,6 +114,24 @@ impl Row {
             self.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join(", "),
         ]
     }
+}
+
+/// What the reader of a figure must know, in a few words each.
+pub(super) fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes = alarms::marks(&Incidents::of(summary));
+    if !summary.database.uncounted.is_empty() {
+        notes.push("not counted".to_owned());
+    }
+    if summary.interrupted {
+        notes.push("interrupted".to_owned());
+    }
+    if !summary.consistency.failed.is_empty() {
+        notes.push("inconsistent".to_owned());
+    }
+    if summary.database.agrees == Some(false) {
+        notes.push("counts differ".to_owned());
+    }
+    notes
 }
 
 /// The file system, and over how many files the database is spread where it says so.

@@ -6,7 +6,7 @@ use super::course::Course;
 use super::format::{Line, plain, plural};
 use super::model::{self, ReportModel, TransactionModel};
 use super::table::WIDEST;
-use super::verdict::VerdictModel;
+use super::verdict::{Rule, VerdictModel};
 use crate::result::{Finding, LoadReport, RestoreReport};
 
 /// The widest line, in characters.
@@ -188,16 +188,24 @@ fn check(text: &mut Text, check: &Check) {
 
 fn verdict(text: &mut Text, verdict: &VerdictModel) {
     text.wrapped("", 0, &verdict.sentence);
-    for rule in &verdict.rules {
-        let note = if rule.note.is_empty() { String::new() } else { format!(" ({})", rule.note) };
-        let value = if rule.value.is_empty() { "-" } else { &rule.value };
-        let limit = if rule.limit.is_empty() { String::new() } else { format!("; allowed: {}", rule.limit) };
-        text.wrapped(
-            &format!("{:<12}{:<9} ", rule.state, rule.id),
-            24,
-            &format!("{}: {value}{limit}{note}", rule.rule),
-        );
+    verdict.faults.iter().for_each(|rule| self::rule(text, rule));
+    verdict.untested.iter().chain(&verdict.own).for_each(|rule| self::rule(text, rule));
+    for group in &verdict.groups {
+        text.blank();
+        text.wrapped("", 0, &format!("{}:", group.sentence));
+        group.rules.iter().for_each(|rule| self::rule(text, rule));
     }
+    if !verdict.groups.is_empty() && !verdict.held.is_empty() {
+        text.blank();
+    }
+    verdict.held.iter().for_each(|rule| self::rule(text, rule));
+}
+
+fn rule(text: &mut Text, rule: &Rule) {
+    let note = if rule.note.is_empty() { String::new() } else { format!(" ({})", rule.note) };
+    let value = if rule.value.is_empty() { "-" } else { &rule.value };
+    let limit = if rule.limit.is_empty() { String::new() } else { format!("; allowed: {}", rule.limit) };
+    text.wrapped(&format!("{:<12}{:<9} ", rule.state, rule.id), 24, &format!("{}: {value}{limit}{note}", rule.rule));
 }
 
 fn label(name: &str) -> String {
@@ -205,9 +213,16 @@ fn label(name: &str) -> String {
 }
 
 /// Lines of a report.
-#[derive(Default)]
-struct Text {
-    lines: String,
+pub(super) struct Text {
+    pub(super) lines: String,
+    /// The widest line, in characters.
+    pub(super) width: usize,
+}
+
+impl Default for Text {
+    fn default() -> Text {
+        Text { lines: String::new(), width: WIDTH }
+    }
 }
 
 impl Text {
@@ -245,15 +260,15 @@ impl Text {
         }
     }
 
-    /// A paragraph after `first`, folded at [`WIDTH`], its further lines indented by `indent`.
-    fn wrapped(&mut self, first: &str, indent: usize, paragraph: &str) {
+    /// A paragraph after `first`, folded at the width, its further lines indented by `indent`.
+    pub(super) fn wrapped(&mut self, first: &str, indent: usize, paragraph: &str) {
         let mut column = first.chars().count();
         let mut fresh = true;
         self.lines.push_str(first);
         for word in paragraph.split_whitespace() {
             let mut word = word.to_owned();
             let length = word.chars().count();
-            if !fresh && column + 1 + length > WIDTH {
+            if !fresh && column + 1 + length > self.width {
                 self.fold(indent, &mut column);
                 fresh = true;
             }
@@ -262,8 +277,8 @@ impl Text {
                 column += 1;
             }
             // A word longer than a line, such as a URL, is cut.
-            while column + word.chars().count() > WIDTH {
-                let cut = word.char_indices().nth(WIDTH - column).map_or(word.len(), |(at, _)| at);
+            while column + word.chars().count() > self.width {
+                let cut = word.char_indices().nth(self.width - column).map_or(word.len(), |(at, _)| at);
                 let rest = word.split_off(cut);
                 self.lines.push_str(&word);
                 self.fold(indent, &mut column);

@@ -1,8 +1,9 @@
-//! What is told of the verdict: its rules, in a sentence and one by one.
+//! What is told of the verdict: its rules, in a sentence, in groups and one by one.
 
 use serde::Serialize;
 
 use super::format::{plain, plural};
+use crate::judge::UNPACED;
 use crate::result::summary::{Clause, State, Verdict};
 
 /// How a run stands to the standard.
@@ -12,12 +13,31 @@ pub struct VerdictModel {
     pub valid: bool,
     /// In a sentence.
     pub sentence: String,
-    /// Rules: broken ones first, then those that were not tested, then those that held.
+    /// In a few words, beside the faults.
+    pub short: String,
+    /// Rules that are broken because something went wrong.
+    pub faults: Vec<Rule>,
+    /// Rules that are not met or shown although nothing went wrong, by the reason, most rules first.
+    pub groups: Vec<Group>,
+    /// Rules that were not tested for another reason, or whose state only a later version knows.
+    pub untested: Vec<Rule>,
+    /// Rules that held.
+    pub held: Vec<Rule>,
+    /// Rules of Graymark's own, which make no run invalid.
+    pub own: Vec<Rule>,
+}
+
+/// Rules that one reason keeps from being met or shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct Group {
+    /// `No think time was asked for: 13 rules of clause 5 do not apply to a NOPM`.
+    pub sentence: String,
+    /// The rules.
     pub rules: Vec<Rule>,
 }
 
 /// A rule of the standard.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Rule {
     /// `5.2.5.3`
     pub id: String,
@@ -33,41 +53,179 @@ pub struct Rule {
     pub note: String,
 }
 
-/// The rules, broken ones first; none if there are none.
-pub(super) fn of(verdict: &Verdict) -> Option<VerdictModel> {
+impl VerdictModel {
+    /// All rules, those first that nothing is said of but that they are broken or not tested.
+    pub(super) fn parts(&self) -> Vec<Group> {
+        let group = |sentence: String, rules: &[&[Rule]]| Group { sentence, rules: rules.concat() };
+        let held = plural(self.held.len() as u64, "rule held", "rules held");
+        let (first, last) =
+            (group(String::new(), &[&self.faults, &self.untested, &self.own]), group(held, &[&self.held]));
+        let all = std::iter::once(first).chain(self.groups.iter().cloned()).chain(std::iter::once(last));
+        all.filter(|part| !part.rules.is_empty()).collect()
+    }
+}
+
+/// The rules in their groups; none if there are none. `metric` is what the figure of the run is called.
+pub(super) fn of(verdict: &Verdict, metric: &str) -> Option<VerdictModel> {
     let Verdict { clauses, valid, own } = verdict;
     let valid = *valid;
     if clauses.is_empty() {
         return None;
     }
-    let number = |state: State| clauses.iter().filter(|clause| clause.state == state).count() as u64;
-    let (broken, untested, held) = (number(State::Broken), number(State::NotTested), number(State::Held));
+    let of_state = |state: State, with_reason: bool| {
+        let of = clauses.iter().filter(move |clause| clause.state == state && clause.because.is_empty() != with_reason);
+        of.map(rule).collect::<Vec<_>>()
+    };
+    let faults = of_state(State::Broken, false);
+    let held: Vec<Rule> = clauses.iter().filter(|clause| clause.state == State::Held).map(rule).collect();
+    let unknown = clauses.iter().filter(|clause| clause.state.known().is_none()).map(rule);
+    let untested: Vec<Rule> = unknown.chain(of_state(State::NotTested, false)).collect();
+    let groups = groups(clauses, metric);
+    let reasons: usize = groups.iter().map(|(_, group)| group.rules.len()).sum();
+    let kept = plural(held.len() as u64, "rule held", "rules held");
     let sentence = if valid {
-        format!("Valid: {} of the standard held.", plural(held, "rule", "rules"))
+        format!("Valid: {} of the standard held.", plural(held.len() as u64, "rule", "rules"))
     } else {
+        let broken = match faults.len() {
+            0 => "none broken by a fault".to_owned(),
+            some => format!("{} broken", plural(some as u64, "rule", "rules")),
+        };
+        let unmet = if reasons > 0 { format!(", {reasons} not met or shown as it was run") } else { String::new() };
+        let others = clauses.iter().filter(|clause| clause.state.known().is_none()).count();
+        let later = match others {
+            0 => String::new(),
+            others => format!(", {others} that only a later version of Graymark can tell"),
+        };
         format!(
-            "Not valid by the standard: {} broken, {untested} not tested, {held} held{}.",
-            plural(broken, "rule", "rules"),
-            match clauses.len() as u64 - broken - untested - held {
-                0 => String::new(),
-                others => format!(", {others} that only a later version of Graymark can tell"),
-            }
+            "Not valid by the standard: {broken}{unmet}, {} not tested, {} held{later}.",
+            untested.len() - others,
+            held.len()
         )
     };
-    let mut clauses: Vec<&Clause> = clauses.iter().chain(own).collect();
-    clauses.sort_by_key(|clause| match clause.state.known() {
-        Some(State::Broken) => 0,
-        None => 1,
-        Some(State::NotTested) => 2,
-        Some(State::Held) => 3,
+    let short = match (valid, faults.len(), groups.first()) {
+        (true, ..) => format!("valid: all {kept}"),
+        (false, 0, Some((reason, group))) => {
+            let apply =
+                if *reason == UNPACED { format!(" do not apply to a {}", plain(metric)) } else { String::new() };
+            format!("{}: {} rules{apply}; {} held", plain(reason), group.rules.len(), held.len())
+        }
+        (false, 0, None) => format!("{} not tested; {kept}", plural(untested.len() as u64, "rule", "rules")),
+        (false, broken, _) => format!("{} broken; {kept}", plural(broken as u64, "rule", "rules")),
+    };
+    let groups = groups.into_iter().map(|(_, group)| group).collect();
+    let own = own.iter().map(rule).collect();
+    Some(VerdictModel { valid, sentence, short, faults, groups, untested, held, own })
+}
+
+/// Rules by the reason that is told of them, in a sentence.
+fn groups<'a>(clauses: &'a [Clause], metric: &str) -> Vec<(&'a str, Group)> {
+    let mut reasons: Vec<(&str, Vec<&Clause>)> = Vec::new();
+    for clause in clauses.iter().filter(|clause| clause.state != State::Held && !clause.because.is_empty()) {
+        match reasons.iter_mut().find(|(reason, _)| *reason == clause.because) {
+            Some((_, of)) => of.push(clause),
+            None => reasons.push((&clause.because, vec![clause])),
+        }
+    }
+    // The order of the rules decides among reasons of as many rules.
+    reasons.sort_by_key(|(_, of)| std::cmp::Reverse(of.len()));
+    let told = reasons.into_iter().map(|(reason, of)| {
+        let rules = plural(of.len() as u64, "rule", "rules");
+        let one = of.len() == 1;
+        let outcome = match reason {
+            UNPACED => format!("{} not apply to a {}", if one { "does" } else { "do" }, plain(metric)),
+            _ if of.iter().all(|clause| clause.state == State::NotTested) => {
+                format!("{} not tested", if one { "is" } else { "are" })
+            }
+            _ => format!("{} not met", if one { "is" } else { "are" }),
+        };
+        let sentence = capital(&format!("{}: {rules}{} {outcome}", plain(reason), of_clauses(&of)));
+        (reason, Group { sentence, rules: of.into_iter().map(rule).collect() })
     });
-    let rule = |clause: &Clause| Rule {
+    told.collect()
+}
+
+/// ` of clauses 2 and 5`; of rules with names instead of clauses, the names.
+fn of_clauses(rules: &[&Clause]) -> String {
+    let mut parts: Vec<&str> = rules.iter().filter_map(|clause| clause.id.split('.').next()).collect();
+    parts.dedup();
+    parts.sort_by_key(|part| part.parse::<u32>().unwrap_or(u32::MAX));
+    parts.dedup();
+    if !parts.iter().all(|part| part.parse::<u32>().is_ok()) {
+        return format!(" ({})", parts.iter().map(|part| plain(part)).collect::<Vec<_>>().join(", "));
+    }
+    match &parts[..] {
+        [] => String::new(),
+        [one] => format!(" of clause {one}"),
+        [first @ .., last] => format!(" of clauses {} and {last}", first.join(", ")),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn rule(clause: &Clause) -> Rule {
+    Rule {
         id: plain(&clause.id),
         rule: plain(&clause.rule),
         value: plain(&clause.value),
         limit: plain(&clause.limit),
         state: plain(&clause.state.name()),
         note: plain(&clause.note),
-    };
-    Some(VerdictModel { valid, sentence, rules: clauses.into_iter().map(rule).collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clause(id: &str, state: State, because: &str) -> Clause {
+        Clause {
+            id: id.to_owned(),
+            rule: "a rule".to_owned(),
+            value: String::new(),
+            limit: String::new(),
+            state: state.into(),
+            note: String::new(),
+            because: because.to_owned(),
+        }
+    }
+
+    #[test]
+    fn faults_stand_apart_and_reasons_are_told_once() {
+        let clauses = [
+            clause("5.2.5.2", State::Broken, UNPACED),
+            clause("4.1.3", State::NotTested, UNPACED),
+            clause("5.2.5.3", State::Broken, ""),
+            clause("5.5.2.1", State::Broken, "a shorter interval was asked for"),
+            clause("3.5", State::NotTested, ""),
+            clause("5.2.3", State::Held, ""),
+        ];
+        let of = |clauses: &[Clause]| {
+            of(&Verdict { valid: false, clauses: clauses.to_vec(), own: Vec::new() }, "NOPM").unwrap()
+        };
+        let all = of(&clauses);
+        assert_eq!(all.faults.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>(), ["5.2.5.3"]);
+        assert_eq!(
+            all.groups.iter().map(|group| group.sentence.as_str()).collect::<Vec<_>>(),
+            [
+                "No think time was asked for: 2 rules of clauses 4 and 5 do not apply to a NOPM",
+                "A shorter interval was asked for: 1 rule of clause 5 is not met"
+            ]
+        );
+        assert_eq!((all.untested.len(), all.held.len()), (1, 1));
+        assert_eq!(
+            all.sentence,
+            "Not valid by the standard: 1 rule broken, 3 not met or shown as it was run, 1 not tested, 1 held."
+        );
+        let well = of(&clauses[..2]);
+        assert!(well.faults.is_empty() && well.sentence.contains("none broken by a fault"), "{well:?}");
+        assert_eq!(well.short, "no think time was asked for: 2 rules do not apply to a NOPM; 0 held");
+        // Records of earlier versions give no reasons.
+        let old = of(&[clause("5.2.5.2", State::Broken, "")]);
+        assert!(old.groups.is_empty() && old.sentence.starts_with("Not valid by the standard: 1 rule broken, 0 not"));
+        let named = of(&[clause("log", State::Broken, "it was so put")]);
+        assert_eq!(named.groups[0].sentence, "It was so put: 1 rule (log) is not met");
+    }
 }

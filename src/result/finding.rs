@@ -18,6 +18,15 @@ pub struct Finding {
     pub seconds: f64,
 }
 
+/// A step of a check.
+#[derive(Clone, Copy, Debug)]
+pub enum CheckStep<'a> {
+    /// The condition of this id is going to be checked, which may take long.
+    Began(&'a str),
+    /// It was.
+    Ended(&'a Finding),
+}
+
 impl Finding {
     /// Whether the condition holds.
     pub fn held(&self) -> bool {

@@ -19,6 +19,12 @@ pub struct Header {
     pub command: String,
     /// `tpcc`, `debitcredit`.
     pub workload: String,
+    /// What the user calls it; empty if nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// By what else the user wants to find it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// Names of the transaction types, in the standard's order.
     pub transactions: Vec<String>,
     /// How far it has come.
@@ -28,6 +34,15 @@ pub struct Header {
     /// When it ended, RFC 3339, UTC; none while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+}
+
+/// What a user calls a record, to find it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its tags.
+    pub tags: Vec<String>,
 }
 
 /// How far a record has come.

@@ -25,7 +25,7 @@ pub mod summary;
 pub use database::{Identity, Isolation, Manifest, Via};
 pub use environment::Environment;
 pub use event::Event;
-pub use finding::Finding;
+pub use finding::{CheckStep, Finding};
 pub use load::{LoadReport, LoadStep, RestoreReport};
 pub use phase::Phase;
 pub use procedures::Procedures;

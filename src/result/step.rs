@@ -28,8 +28,12 @@ pub enum Step {
         /// Whether the run is over.
         after: bool,
     },
+    /// The condition of this id is going to be checked.
+    Checking(String),
     /// A condition was checked.
     Checked(Finding),
+    /// No further condition is going to be checked.
+    CheckEnded,
     /// The caches were emptied for a serial read, as far as that goes.
     CachesEmptied(CacheState),
     /// A table was read from end to end.
@@ -80,6 +84,10 @@ pub enum Step {
         headline: usize,
         /// What that figure counts.
         counts: Headline,
+        /// The workload, as records name it.
+        workload: &'static str,
+        /// Its transaction types.
+        transactions: &'static [&'static str],
     },
     /// The run is over, and the database cannot be asked for its count. It is tried again.
     DatabaseAway {

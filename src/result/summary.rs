@@ -156,6 +156,13 @@ pub struct Summary {
     pub record: String,
 }
 
+impl Summary {
+    /// The headline figure, in the unit of its metric.
+    pub fn figure(&self) -> f64 {
+        self.new_orders_per_minute.or(self.tps).unwrap_or(self.transactions_per_second)
+    }
+}
+
 /// What one transaction type did in the measurement interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -496,6 +503,10 @@ pub struct Clause {
     /// What else the reader should know; may be empty.
     #[serde(default)]
     pub note: String,
+    /// Of a rule that is broken or not tested although nothing went wrong: why, such as `no think time was asked for`.
+    /// Empty where something went wrong, and in older records.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub because: String,
 }
 
 /// How a run stands to a rule.

@@ -43,6 +43,7 @@ use crate::judge::incidents::Incidents;
 use crate::plan::{self, Defaults, Plan};
 use crate::record;
 use crate::result::acid::AcidProof;
+use crate::result::format::Label;
 use crate::result::summary::Summary;
 use crate::result::{Event, Step};
 pub use price::PriceFile;
@@ -54,6 +55,7 @@ pub struct Run<'a> {
     plan: Plan,
     command: Command,
     out: Option<PathBuf>,
+    label: Label,
     price: Option<PriceFile>,
     acid: Vec<AcidProof>,
     terminal: Option<(u32, u32)>,
@@ -97,6 +99,7 @@ impl Run<'static> {
             plan,
             command: Command::Run,
             out: None,
+            label: Label::default(),
             price: None,
             acid: Vec::new(),
             terminal: None,
@@ -117,6 +120,11 @@ impl<'a> Run<'a> {
     /// not hold anything.
     pub fn out(self, directory: impl Into<PathBuf>) -> Self {
         Run { out: Some(directory.into()), ..self }
+    }
+
+    /// What the record is called.
+    pub fn label(self, label: Label) -> Self {
+        Run { label, ..self }
     }
 
     /// Prices the result.
@@ -141,8 +149,8 @@ impl<'a> Run<'a> {
 
     /// Who hears of what happens, on the thread that started the run. Transactions never wait for it.
     pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Run<'b> {
-        let Run { plan, command, out, price, acid, terminal, stop, consumer: _ } = self;
-        Run { plan, command, out, price, acid, terminal, stop, consumer: Box::new(consumer) }
+        let Run { plan, command, out, label, price, acid, terminal, stop, consumer: _ } = self;
+        Run { plan, command, out, label, price, acid, terminal, stop, consumer: Box::new(consumer) }
     }
 
     /// Does it all; none if someone asked to stop before the load was offered. Blocks the calling thread.

@@ -13,7 +13,7 @@ use crate::drive::{LoadTarget, Stop};
 use crate::engine::guard::guarded;
 use crate::engine::seed::{self, Depth};
 use crate::engine::{DatabaseState, Engine, Error};
-use crate::result::{Event, Finding, Manifest, Step};
+use crate::result::{CheckStep, Event, Finding, Manifest, Step};
 use crate::workload::Workload;
 
 /// From one look at the wish to stop to the next.
@@ -226,7 +226,12 @@ impl<W: Workload> Requests<W> {
     ) -> Result<Option<Vec<Finding>>, Error> {
         let manifest = manifest.clone();
         self.follow(tell, async move |engine: &dyn Engine<W>, progress: &Progress<'_>| {
-            let mut told = |finding: &Finding| progress.tell(Step::Checked(finding.clone()));
+            let mut told = |step: CheckStep<'_>| {
+                progress.tell(match step {
+                    CheckStep::Began(id) => Step::Checking(id.to_owned()),
+                    CheckStep::Ended(finding) => Step::Checked(finding.clone()),
+                })
+            };
             seed::check(engine, &manifest, depth, &mut told).await
         })
     }

@@ -24,7 +24,7 @@ use crate::plan::resolved::{Cards, Resolved};
 use crate::plan::{Check, Plan, SCALE, Warm, default_record};
 use crate::record::{self, RecordWriter, environment};
 use crate::report;
-use crate::result::format::{Status, file};
+use crate::result::format::{Label, Status, file};
 use crate::result::maintenance::Maintenance;
 use crate::result::summary::Summary;
 use crate::result::{Environment, Finding, LoadReport, Manifest, Procedures, Step};
@@ -97,6 +97,9 @@ impl Visitor for Run<'_> {
         };
         let mut record =
             RecordWriter::create(&steps.record_directory(started), steps.run.command.name(), W::NAME, W::TRANSACTIONS)?;
+        if steps.run.label != Label::default() {
+            record.label(&steps.run.label)?;
+        }
         match steps.measure(ready, &mut record) {
             Ok(summary) => Ok(Some(finished(summary, record))),
             Err(End::Stopped) => record.finish(Status::Partial).map(|()| None).map_err(Error::from),
@@ -146,6 +149,12 @@ impl<W: Workload> Steps<'_, W> {
             findings,
             initial_rows,
         };
+        // From here on the record is kept, whatever comes.
+        if self.run.out.is_none()
+            && let Err(why) = record::directory::link(record.directory())
+        {
+            self.run.tell(Step::Warning(why));
+        }
         let measured = self.drive(&plan, &offer, warm_ups, record)?;
         let mut after = After {
             interrupted: self.run.stop.requested(),
@@ -294,7 +303,9 @@ impl<W: Workload> Steps<'_, W> {
 
     fn check(&mut self, manifest: &Manifest, after: bool) -> Result<Option<Vec<Finding>>, Error> {
         self.run.tell(Step::CheckBegan { after });
-        self.requests.check(manifest, Depth::Usual, &mut self.run.consumer)
+        let checked = self.requests.check(manifest, Depth::Usual, &mut self.run.consumer);
+        self.run.tell(Step::CheckEnded);
+        checked
     }
 
     /// Fills the caches by reading, if the plan asks for it.
@@ -354,7 +365,13 @@ impl<W: Workload> Steps<'_, W> {
             ..Accumulated::new::<W>(stages, schedule)
         };
         let seconds = schedule.ramp_up + schedule.duration;
-        self.run.tell(Step::DriveBegan { seconds, headline: W::HEADLINE, counts: W::COUNTS });
+        self.run.tell(Step::DriveBegan {
+            seconds,
+            headline: W::HEADLINE,
+            counts: W::COUNTS,
+            workload: W::NAME,
+            transactions: W::TRANSACTIONS,
+        });
         let controllers = Controllers {
             checkpoint: plan.checkpoint.seconds(),
             vacuum: plan.vacuum.seconds(),

@@ -103,7 +103,7 @@ fn use_model(model: &Model) {
     });
     let goal = Goal { throughput: 2_000.0, warehouses: 100.0, ratio: Some(12.0), other_memory: 1e8, law: None };
     if let Ok(all) = candidates(model, offers.collect(), &goal) {
-        let _ = sizing::text::cheapest(model.hit_rate_of, &all, goal.throughput, "USD");
+        let _ = sizing::text::cheapest(model.hit_rate_of, &all, goal.throughput, "USD", true);
     }
 }
 

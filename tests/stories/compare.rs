@@ -138,3 +138,77 @@ fn what_cannot_be_compared_is_refused_in_one_line() {
     succeed(place, &short);
     run(place, &["compare", "short", "short"]).refused(2, &["short", "fewer than 10 measured seconds"]);
 }
+
+/// A gate passes only what is excluded, fails what is shown, and says when it knows neither; the script of docs/ci.md
+/// keeps a baseline and asks it.
+#[test]
+fn a_gate_passes_fails_or_asks_for_more() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    runs(place, &[("a", "20ms"), ("same", "20ms"), ("slow", "80ms")]);
+    let decide = |b: &str, percent: &str| {
+        let files = ["--junit", "gate.xml", "--markdown", "gate.md"];
+        let done = run(place, &[&["compare", "a", b, "--max-slowdown", percent, "--json"], &files[..]].concat());
+        let read = |name: &str| fs::read_to_string(place.join(name)).unwrap();
+        (done.code, done.json()["gate"].clone(), read("gate.xml"), read("gate.md"))
+    };
+    let (code, gate, junit, markdown) = decide("same", "70%");
+    assert_eq!((code, &gate["decision"]), (Some(0), &"passed".into()), "{gate}");
+    assert!(junit.contains("failures=\"0\" errors=\"0\"") && markdown.starts_with("**Passed: "), "{junit}{markdown}");
+    let (code, gate, junit, _) = decide("slow", "20%");
+    assert_eq!((code, &gate["decision"]), (Some(1), &"failed".into()), "{gate}");
+    assert!(junit.contains("<failure message=\"Failed: a slowdown of more than 20 % is shown"), "{junit}");
+    // Whether it is slower by just what was seen, nobody knows.
+    let percent = format!("{}%", -gate["percent"].as_f64().unwrap());
+    let (code, gate, junit, markdown) = decide("slow", &percent);
+    assert_eq!((code, &gate["decision"]), (Some(5), &"inconclusive".into()), "{gate}");
+    assert!(junit.contains("<error message=\"Inconclusive") && markdown.contains("| transactions/s |"), "{junit}");
+    run(place, &["compare", "a", "slow", "--max-slowdown", "0%"]).refused(2, &["above 0"]);
+    // What was not the same is not decided.
+    let path = place.join("same/summary.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"scale\": 2", "\"scale\": 3")).unwrap();
+    run(place, &["compare", "a", "same", "--max-slowdown", "70%"])
+        .refused(2, &["differ in scale (2 in A, 3 in B)", "--anyway"]);
+    assert_eq!(run(place, &["compare", "a", "same", "--max-slowdown", "70%", "--anyway"]).code, Some(0));
+
+    let gate = |service: &str, percent: &str, out: &str| {
+        let db = format!("simulated:service={service}");
+        run(
+            place,
+            &["gate", "--baseline", "a", "--db", &db, "--max-slowdown", percent, "--at-most", "14s", "--out", out],
+        )
+    };
+    let (passed, failed) = thread::scope(|scope| {
+        let passed = scope.spawn(|| gate("20ms", "70%", "gate-1"));
+        let failed = scope.spawn(|| gate("80ms", "20%", "gate-2"));
+        (passed.join().unwrap(), failed.join().unwrap())
+    });
+    assert!(passed.code == Some(0) && passed.out.contains("Passed: a slowdown of 70 % is excluded"), "{passed:?}");
+    assert!(failed.code == Some(1) && failed.out.contains("Failed: "), "{failed:?}");
+    assert!(place.join("gate-1/1/record.json").exists());
+
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ci-gate.sh");
+    let ask = || {
+        let mut command = std::process::Command::new("sh");
+        command.arg(&script).current_dir(place).env("GRAYMARK", env!("CARGO_BIN_EXE_graymark"));
+        for (name, value) in [
+            ("GRAYMARK_DB", "simulated:service=20ms"),
+            ("BASELINE", "kept"),
+            ("DURATION", "10s"),
+            ("RAMP_UP", "0s"),
+            ("MAX_SLOWDOWN", "80%"),
+            ("AT_MOST", "12s"),
+        ] {
+            command.env(name, value);
+        }
+        command.output().unwrap()
+    };
+    let first = ask();
+    assert!(first.status.success() && place.join("kept/record.json").exists(), "{first:?}");
+    let second = ask();
+    assert!(
+        second.status.success() && fs::read_to_string(place.join("gate.xml")).unwrap().contains("<testsuite"),
+        "{second:?}"
+    );
+}

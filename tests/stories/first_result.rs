@@ -59,6 +59,12 @@ fn without_json_the_result_is_told_as_text() {
     assert!(told.out.contains(" NOPM\n") && told.out.contains("record/report.html"), "{}", told.out);
     let written = std::fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
     assert_eq!(told.out.lines().next(), written.lines().next());
+    // A first run in which nothing is wrong alarms nobody.
+    let alarms =
+        told.out.lines().filter(|line| line.starts_with("! ") && !line.starts_with("! Not alone on the machine"));
+    assert!(told.out.lines().count() <= 10 && alarms.count() == 0, "{}", told.out);
+    let full = succeed(place.path(), &["report", "record", "--full"]);
+    assert_eq!(full.out, written);
 }
 
 #[test]
@@ -504,6 +510,7 @@ fn a_terminal_gets_nothing_to_obey_from_a_database() {
         said.extend([done.out, done.err]);
     }
     said.push(run(place.path(), &["report", "record"]).out);
+    said.push(run(place.path(), &["report", "record", "--full"]).out);
     for record in ["record", "record-2"] {
         for path in support::command::files(&place.path().join(record)) {
             said.push(String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());

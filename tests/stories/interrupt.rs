@@ -50,7 +50,7 @@ fn a_run_ends(signal: Signal) {
     let record = place.path().join("record");
     assert_eq!(json_file(&record, file::SUMMARY), summary);
     assert_eq!(json_file(&record, file::HEADER)["status"], "partial");
-    let told = succeed(place.path(), &["report", "record"]);
+    let told = succeed(place.path(), &["report", "record", "--full"]);
     assert!(told.out.contains("the run was interrupted"), "{}", told.out);
     succeed(place.path(), &["check", "--db", "sqlite:loaded.db"]);
 }

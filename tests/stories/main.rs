@@ -3,6 +3,7 @@
 
 mod support;
 
+mod ab;
 mod acid;
 mod bank;
 mod bank_conditions;
@@ -18,6 +19,8 @@ mod foreign_tables;
 mod grid;
 mod interrupt;
 mod library;
+mod list;
+mod live;
 mod lost_commits;
 mod mistakes;
 mod mysql;

@@ -27,7 +27,7 @@ const COMMANDS: [(&[&str], &[&str]); 13] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 55] = [
+const VALUES: [(&str, &[&str], &str); 58] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -59,6 +59,9 @@ const VALUES: [(&str, &[&str], &str); 55] = [
     ("workload", &["debitcredit"], "workload = \"debitcredit\""),
     ("plan_file", &["--plan", "plan.toml"], "threads = 9"),
     ("out", &["--out", "there"], "out = \"there\""),
+    ("listen", &["--listen", "9464"], "listen = \"127.0.0.1:9464\""),
+    ("name", &["--name", "before"], "name = \"before\""),
+    ("tag", &["--tag", "nightly", "--tag", "big"], "tag = [\"nightly\", \"big\"]"),
     ("price", &["--price", "price.toml"], "price = \"price.toml\""),
     ("require_valid", &["--require-valid"], "require_valid = true"),
     ("require_quiet", &["--require-quiet"], "require_quiet = true"),
@@ -87,7 +90,7 @@ const VALUES: [(&str, &[&str], &str); 55] = [
 
 /// Options that need no value here: they decide how a result is told, which a dry run has none of, and what each of the
 /// commands above is given anyway.
-const APART: [&str; 6] = ["help", "version", "json", "dry_run", "of", "until"];
+const APART: [&str; 7] = ["help", "version", "json", "full", "dry_run", "of", "until"];
 
 /// Options that a command has for some of its uses, and refuses for others: what the refusal says.
 const REFUSED: [(&[&str], &str, &str); 9] = [

@@ -113,7 +113,7 @@ fn a_crash(server: &impl Server, via: &str, more: &[&str]) {
     let events = std::fs::read_to_string(record.join(file::EVENTS)).unwrap();
     let count = |name: &str| events.lines().filter(|line| line.contains(&format!("\"{name}\""))).count() as u64;
     assert_eq!((count("session_lost"), count("session_restored")), (lost, lost), "{events}");
-    let told = succeed(place.path(), &["report", "record"]);
+    let told = succeed(place.path(), &["report", "record", "--full"]);
     assert!(told.out.to_lowercase().contains("outage"), "{}", told.out);
 
     // Each of its users waited for the database to come back, and it is told where one looks.

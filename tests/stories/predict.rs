@@ -134,8 +134,27 @@ fn from_a_sweep_to_a_prediction() {
     let interval = &at(&["--cpus", "12"])["point"]["throughput"]["prediction"];
     assert!(interval[0].as_f64() <= interval[1].as_f64() && interval[0].is_number(), "{interval}");
     assert_eq!(at(&["--cpus", "12"])["point"]["outside"], Value::Array(Vec::new()));
-    let outside = at(&["--cpus", "16"])["point"]["outside"].to_string();
+    assert_eq!(at(&[])["point"], at(&["--cpus", "12"])["point"], "the most CPUs that were measured are meant");
+    let outside = at(&["--cpus", "16", "--extrapolate"])["point"]["outside"].to_string();
     assert!(outside.contains("16 CPUs (measured: 4 to 12)"), "{outside}");
+    // What was not measured, and what cannot be, is refused with the range that was measured.
+    let refused = |command: &str, more: &[&str], words: &[&str]| {
+        run(place.path(), &[&["predict", command, "model.toml"], more].concat()).refused(USAGE, words);
+    };
+    refused(
+        "run",
+        &["-w", "375", "--buffer", "407500pages", "--cpus", "16"],
+        &["16 CPUs (measured: 4 to 12)", "--extrapolate"],
+    );
+    refused("run", &["-w", "900", "--buffer", "3GB"], &["900 warehouses (hit rates measured: 100 to 525)"]);
+    refused("run", &["-w", "525", "--buffer", "1MB", "--extrapolate"], &["cannot be", "measured"]);
+    refused("hit", &["-w", "1", "--rate", "0", "--extrapolate"], &["less than a page cannot be"]);
+    refused(
+        "hit",
+        &["-w", "375", "--rate", "99.9"],
+        &["MiB of buffer a warehouse (hit rates measured", "--extrapolate"],
+    );
+    refused("double", &["-w", "375", "--from", "407500pages"], &["outside of what was measured"]);
 
     // Algorithms I and II show every step, and end where throughput is the ratio for each warehouse.
     let run = at(&["--cpus", "12", "--ratio", "17", "--tolerance", "0.001"]);
@@ -146,7 +165,20 @@ fn from_a_sweep_to_a_prediction() {
     near(&last["per_warehouse"], 17.0, 17.0 * 1e-5);
     let text = succeed(
         place.path(),
-        &["predict", "run", "model.toml", "-w", "375", "--buffer", "407500pages", "--cpus", "16", "--ratio", "17"],
+        &[
+            "predict",
+            "run",
+            "model.toml",
+            "-w",
+            "375",
+            "--buffer",
+            "407500pages",
+            "--cpus",
+            "16",
+            "--ratio",
+            "17",
+            "--extrapolate",
+        ],
     )
     .out;
     assert!(text.contains("Algorithm II") && text.contains("iteration") && text.contains("Answer:"), "{text}");
@@ -162,7 +194,13 @@ fn the_cheapest_configuration() {
     let prices = example("memory-or-cpus.toml");
     let cheapest = ["predict", "cheapest", "model.toml", "--price", &prices, "-w", "375", "--target"];
     let of = |target: &str| succeed(place.path(), &[cheapest.as_slice(), &[target, "--json"]].concat()).json();
-    let answer = of("6000");
+    let guess = ["6000", "--extrapolate", "--json"];
+    let answer = succeed(place.path(), &[cheapest.as_slice(), &guess].concat()).json();
+    assert_eq!(
+        of("6000")["cheapest"],
+        answer["cheapest_inside_measured_range"],
+        "without --extrapolate nothing is guessed"
+    );
     let found = &answer["cheapest"];
     assert!(found["throughput"]["value"].as_f64().unwrap() >= 6_000.0, "{found}");
     // Nothing that is cheaper reaches it, and everything that the price file makes was looked at.
@@ -255,4 +293,31 @@ fn mistakes_are_told_in_one_line() {
     run(place.path(), &["predict", "double", "--measured", "1GB=5", "--to", "2GB"])
         .refused(USAGE, &["--measured twice"]);
     run(place.path(), &["predict", "ratios", &paper, "--cpus", "0,1"]).refused(USAGE, &["--cpus"]);
+}
+
+/// The sequence of commands in docs/sizing.md, on the points of the measured study; of the sweep, which takes an hour,
+/// the plan.
+#[test]
+fn the_commands_of_the_page_work_as_written() {
+    let place = TempDir::new().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/sizing.md")).unwrap().replace("\\\n", " ");
+    let block = page.split_once("## Commands\n```\n").unwrap().1.split_once("```").unwrap().0;
+    let commands: Vec<&str> = block.lines().filter(|line| line.starts_with("graymark ")).collect();
+    assert!(commands.len() >= 10, "{commands:?}");
+    let sweep = root.join("docs/sizing").display().to_string();
+    for command in commands {
+        let words = command.split_once(" #").map_or(command, |(command, _)| command).split_whitespace().skip(1);
+        let words = words.map(|word| match word {
+            "SWEEP" => sweep.clone(),
+            _ => word.replace("examples/", &format!("{EXAMPLES}/")),
+        });
+        let mut words: Vec<String> = words.collect();
+        if words[0] == "sweep" {
+            words.push("--dry-run".to_owned());
+            words.iter_mut().filter(|word| **word == sweep).for_each(|word| *word = "new".to_owned());
+        }
+        let told = succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(!told.out.is_empty(), "{command}");
+    }
 }

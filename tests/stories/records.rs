@@ -120,7 +120,7 @@ fn plans_of_earlier_versions_run_again() {
                 place.path(),
                 &["bench", "--plan", &plan, "--db", "simulated:service=1ms", "--duration", "1s", "--out", "again"],
             );
-            assert!(done.out.contains("Clients"), "{done:?}");
+            assert!(done.out.contains("p50"), "{done:?}");
             let summary = json_of(&place.path().join("again").join(file::SUMMARY));
             assert_eq!((&summary["workload"], &summary["seed"]), (&json!(workload), &json!(7)));
             fs::remove_dir_all(place.path().join("again")).unwrap();
@@ -203,7 +203,7 @@ fn records_of_a_later_version_are_read_as_far_as_they_are_known() {
         let summary = record.summary.unwrap();
         assert_eq!((summary.via.name(), summary.durability.class.name()), ("sealed".to_owned(), "sealed".to_owned()));
 
-        let told = succeed(later.path(), &["report", run]);
+        let told = succeed(later.path(), &["report", "--full", run]);
         for words in [
             "Status \"sealed\": only a later version of Graymark knows what that means",
             "1 event left out",

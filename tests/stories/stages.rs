@@ -158,7 +158,7 @@ fn an_interrupted_run_keeps_its_stages() {
     let all = summary["interval_s"].as_f64().unwrap();
     assert!((all - 2.0 - last).abs() < 1e-9, "{all} {last}");
     assert_eq!(json_file(&place.path().join("record"), file::SUMMARY), summary);
-    let told = succeed(place.path(), &["report", "record"]).out;
+    let told = succeed(place.path(), &["report", "record", "--full"]).out;
     assert!(told.contains("\n2* ") && told.contains("did not come to its end"), "{told}");
 }
 
@@ -365,7 +365,7 @@ fn a_record_is_priced_later_and_nothing_measured_changes() {
     let first = succeed(place.path(), &["report", "record", "--price", example, "--json"]).json();
     assert_eq!((&first["price"]["total"], &first["price"]["currency"]), (&3_419.into(), &"USD".into()));
     fs::write(place.path().join("price.toml"), PRICE).unwrap();
-    let told = succeed(place.path(), &["report", "record", "--price", "price.toml"]).out;
+    let told = succeed(place.path(), &["report", "record", "--full", "--price", "price.toml"]).out;
     assert!(told.contains("2,001 EUR"), "{told}");
     let after = files();
     assert_eq!(after.len(), before.len() + 1, "{after:?}");
@@ -375,7 +375,7 @@ fn a_record_is_priced_later_and_nothing_measured_changes() {
         assert!(if path.ends_with(file::SUMMARY) { now.starts_with(kept) } else { *now == text }, "{}", path.display());
     }
     // The price stays when the report is written again.
-    assert!(succeed(place.path(), &["report", "record"]).out.contains("2,001 EUR"));
+    assert!(succeed(place.path(), &["report", "record", "--full"]).out.contains("2,001 EUR"));
 }
 
 #[test]

@@ -142,6 +142,7 @@ fn tested() -> AcidProof {
         limit: String::new(),
         state: state.into(),
         note: String::new(),
+        because: String::new(),
     };
     AcidProof {
         record: "tests".into(),
@@ -735,6 +736,7 @@ fn a_run_without_think_time_is_judged_by_the_same_rules() {
 fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
     let run = [
         "run",
+        "--full",
         "--db",
         url,
         "--clients",
@@ -767,8 +769,8 @@ fn loses(found: (Value, Vec<String>, Value), why: &str) {
         durability["risks"].as_array().unwrap().iter().any(|risk| risk.as_str().unwrap().contains(why)),
         "{durability}"
     );
-    let warned =
-        first.iter().position(|line| line.starts_with("! A loss of power may lose commits")).expect("a warning");
+    let warned = first.iter().position(|line| line.starts_with("! A loss of power may lose commits"));
+    let warned = warned.unwrap_or_else(|| panic!("no warning: {first:?}"));
     assert!(warned <= 5 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
     assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
 }

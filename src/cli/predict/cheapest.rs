@@ -18,7 +18,7 @@ use crate::study::sizing::predict::{Candidate, Goal, Offer, candidates};
 The price file is that of --price elsewhere; parts that bring CPUs or memory say so (`cpus`, `memory_gib`), and those of which there may be more \
 say how many (`most`). See examples/memory-or-cpus.toml.
 
-Example: graymark predict cheapest model.toml --price examples/memory-or-cpus.toml --target 40000 -w 375")]
+Example: graymark predict cheapest model.toml --price examples/memory-or-cpus.toml --target 60000 -w 10 --extrapolate")]
 pub(super) struct CheapestArgs {
     /// The model file
     model: PathBuf,
@@ -40,12 +40,15 @@ pub(super) struct CheapestArgs {
     /// How throughput grows with CPUs [default: the model's first law]
     #[arg(long, value_name = "LAW")]
     law: Option<Law>,
+    /// Predict outside of the measured range all the same: a guess, which the answer says
+    #[arg(long)]
+    extrapolate: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     json: bool,
 }
 
-/// The command: exit code 1 if nothing reaches the target.
+/// The command: exit code 1 if nothing reaches the target, within what was measured unless it asks for more.
 pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
     let model = file::model(&args.model)?;
     let prices = PriceFile::read(&args.price)?;
@@ -66,8 +69,8 @@ pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
     let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
     let all = candidates(&model, offers.collect(), &goal).map_err(told)?;
     let meets = |candidate: &&Candidate| candidate.meets;
-    let cheapest = all.iter().find(meets);
     let inside = all.iter().filter(meets).find(|candidate| candidate.point.outside.is_empty());
+    let cheapest = if args.extrapolate { all.iter().find(meets) } else { inside };
     if args.json {
         answer_json(&json!({
             "target": args.target,
@@ -77,7 +80,10 @@ pub(super) fn cheapest(args: &CheapestArgs) -> Result<Ended, Error> {
             "candidates": all,
         }))?;
     } else {
-        answer!("{}", text::cheapest(model.hit_rate_of, &all, args.target, &prices.list().currency).trim_end());
+        answer!(
+            "{}",
+            text::cheapest(model.hit_rate_of, &all, args.target, &prices.list().currency, args.extrapolate).trim_end()
+        );
     }
     Ok(if cheapest.is_some() { Ended::Held } else { Ended::Failed })
 }

@@ -34,7 +34,7 @@ pub(super) struct DoubleArgs {
     /// How often it is doubled
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=20))]
     times: u32,
-    /// CPUs [default: those of the model]
+    /// CPUs [default: the most that were measured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cpus: Option<u32>,
     /// How throughput grows with CPUs [default: the model's first law]
@@ -46,6 +46,9 @@ pub(super) struct DoubleArgs {
     /// The buffer whose throughput is sought
     #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages, requires = "measured")]
     to: Option<f64>,
+    /// Predict outside of the measured range all the same: a guess, which the answer says
+    #[arg(long)]
+    extrapolate: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -63,6 +66,12 @@ pub(super) fn double(args: &DoubleArgs) -> Result<Ended, Error> {
             let model = file::model(path)?;
             let told = |why: String| Error::Usage(format!("{}: {why}", path.display()));
             let predictor = Predictor::new(&model, args.cpus, args.law.map(Into::into)).map_err(told)?;
+            for doubled in 0..=args.times {
+                let point = predictor.at(warehouses, from * 2_f64.powi(doubled as i32));
+                if let Some(why) = point.refusal(args.extrapolate) {
+                    return Err(told(why));
+                }
+            }
             (model.hit_rate_of, doublings(&predictor, warehouses, from, args.times))
         }
         _ => (HitRate::default(), vec![by_measurements(args)?]),
@@ -82,6 +91,11 @@ fn by_measurements(args: &DoubleArgs) -> Result<Doubling, Error> {
     let ([one, other], Some(to)) = (args.measured.as_slice(), args.to) else { return Err(usage()) };
     let (smaller, larger) = if one.0 <= other.0 { (one, other) } else { (other, one) };
     let throughput = quick(*smaller, *larger, to).ok_or_else(usage)?;
+    if throughput <= 0.0 {
+        return Err(Error::Usage(format!(
+            "{throughput:.0} New-Orders a minute are predicted, which cannot be: --to is too far from what was measured"
+        )));
+    }
     let mut outside = Vec::new();
     if !(smaller.0..=larger.0).contains(&to) {
         outside.push("the buffer that is sought is not between the two that were measured".to_owned());

@@ -10,6 +10,7 @@ use crate::cli::Ended;
 use crate::engine::Error;
 use crate::report::sizing::text;
 use crate::size;
+use crate::study::sizing::PAGE;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -28,6 +29,9 @@ pub(super) struct HitArgs {
     /// Data hit rate: answers with the buffer that it needs
     #[arg(long, value_name = "PERCENT", conflicts_with = "buffer", value_parser = parse_percent)]
     rate: Option<f64>,
+    /// Predict outside of the measured range all the same: a guess, which the answer says
+    #[arg(long)]
+    extrapolate: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -43,6 +47,17 @@ pub(super) fn hit(args: &HitArgs) -> Result<Ended, Error> {
     let of_rate = || args.rate.and_then(|rate| model.buffer_for(args.warehouses, rate));
     let buffer = args.buffer.or_else(of_rate).ok_or_else(none)?;
     let hit = model.hit(args.warehouses, buffer);
+    let told = |why: String| Error::Usage(format!("{}: {why}", args.model.display()));
+    if buffer < PAGE as f64 {
+        let measured = if hit.outside.is_empty() { String::new() } else { format!(": {}", hit.outside.join("; ")) };
+        return Err(told(format!("a buffer of less than a page cannot be{measured}")));
+    }
+    if !args.extrapolate && !hit.outside.is_empty() {
+        return Err(told(format!(
+            "outside of what was measured: {}; stay within it, measure points there, or take a guess with --extrapolate",
+            hit.outside.join("; ")
+        )));
+    }
     let share = model.bytes_per_warehouse.map(|each| 100.0 * buffer / (each * args.warehouses));
     if args.json {
         answer_json(&json!({

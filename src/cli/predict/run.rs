@@ -19,8 +19,8 @@ warehouse (the standard allows 9 to 12.86): Algorithm I, and with --cpus Algorit
 says so. Intervals hold at 95 %.
 
 Examples:
-  graymark predict run model.toml -w 375 --buffer 3.1GB
-  graymark predict run model.toml -w 375 --buffer 3.1GB --cpus 8 --ratio 12
+  graymark predict run model.toml -w 10 --buffer 256MB
+  graymark predict run model.toml -w 10 --buffer 256MB --ratio 6000
   graymark predict run examples/tsuei-1997.toml -w 375 --buffer 815000pages")]
 pub(super) struct RunArgs {
     /// The model file
@@ -31,7 +31,7 @@ pub(super) struct RunArgs {
     /// Size of the buffer: 64MB, 1.5GB (GB counts as GiB), 815000pages (of 4 KiB)
     #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages)]
     buffer: f64,
-    /// CPUs [default: those of the model]
+    /// CPUs [default: the most that were measured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     cpus: Option<u32>,
     /// How throughput grows with CPUs [default: the model's first law]
@@ -43,6 +43,9 @@ pub(super) struct RunArgs {
     /// How far the ratio may be off
     #[arg(long, value_name = "PERCENT", default_value = "0.1", requires = "ratio", value_parser = parse_percent)]
     tolerance: f64,
+    /// Predict outside of the measured range all the same: a guess, which the answer says
+    #[arg(long)]
+    extrapolate: bool,
     /// Print one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -60,6 +63,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Ended, Error> {
         None => None,
     };
     let point = || predictor.at(args.warehouses, args.buffer);
+    let answer = run.as_ref().and_then(|run| run.steps.last()).map_or_else(point, |step| step.point.clone());
+    if let Some(why) = answer.refusal(args.extrapolate) {
+        return Err(told(why));
+    }
     if args.json {
         let answer = match &run {
             Some(run) => json!({ "cpus": predictor.cpus, "scaling": predictor.scaling, "run": run }),

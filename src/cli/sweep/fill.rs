@@ -18,9 +18,10 @@ use crate::run::requests::{Requests, Timeouts};
 use crate::workload::Workload;
 
 /// Loads the database that points are copied from, or goes on with that; false if it was interrupted.
-pub(super) fn database(plan: Plan, interrupt: Interrupt) -> Result<bool, Error> {
-    let options = options(SWEPT, &plan);
-    with_engine(SWEPT, options, Fill { plan, interrupt })
+pub(in crate::cli) fn database(plan: Plan, interrupt: Interrupt) -> Result<bool, Error> {
+    let workload = plan.workload.unwrap_or(SWEPT);
+    let options = options(workload, &plan);
+    with_engine(workload, options, Fill { plan, interrupt })
 }
 
 struct Fill {

@@ -10,6 +10,10 @@ mod points;
 mod settings;
 mod state;
 
+pub(super) use fill::database as load_database;
+pub(super) use place::Place;
+pub(super) use settings::Series;
+
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -28,7 +32,7 @@ pub(super) use args::SweepArgs;
 use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, Typed, WarehousesArgs};
 use grid::Grid;
 use points::Points;
-use settings::{Goal, Search, Series, Settings, Varied};
+use settings::{Goal, Search, Settings, Varied};
 use state::State;
 
 /// The workload whose limits a sweep knows.

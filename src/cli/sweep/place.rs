@@ -30,7 +30,7 @@ const ENDING: Duration = Duration::from_secs(60);
 
 /// The database of a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::cli) enum Place {
     /// A file.
     File { url: DatabaseUrl, file: PathBuf },
     /// The data directory of a private server.
@@ -43,7 +43,7 @@ pub(super) enum Place {
 
 impl Place {
     /// For a number of warehouses, or for all points of a sweep that does not vary it. `directory` is the sweep's own.
-    pub(super) fn of(
+    pub(in crate::cli) fn of(
         url: &DatabaseUrl,
         series: &Series,
         warehouses: Option<u32>,
@@ -109,7 +109,7 @@ impl Place {
 
     /// Where a point works that begins with a copy of this database, its server given these options. `ending` is the
     /// sweep's own, see [`super::state::State::copies`].
-    pub(super) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
+    pub(in crate::cli) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
         match self {
             Place::Private { url, directory } => {
                 let mut name = directory.file_name().unwrap_or_default().to_owned();
@@ -139,7 +139,7 @@ impl Place {
     }
 
     /// Makes the working copy anew.
-    pub(super) fn copy_to(&self, working: &Place) -> Result<(), Error> {
+    pub(in crate::cli) fn copy_to(&self, working: &Place) -> Result<(), Error> {
         working.remove()?;
         match (self, working) {
             (Place::Private { directory: from, .. }, Place::Private { directory: to, .. })
@@ -153,7 +153,7 @@ impl Place {
     }
 
     /// The URL to open it by.
-    pub(super) fn url(&self) -> &DatabaseUrl {
+    pub(in crate::cli) fn url(&self) -> &DatabaseUrl {
         match self {
             Place::File { url, .. } | Place::Private { url, .. } | Place::Server { url } | Place::Nowhere { url } => {
                 url
@@ -162,7 +162,7 @@ impl Place {
     }
 
     /// Whether nothing is there yet, so that whatever will be there is the sweep's own.
-    pub(super) fn is_free(&self) -> bool {
+    pub(in crate::cli) fn is_free(&self) -> bool {
         match self {
             Place::File { file: path, .. } | Place::Private { directory: path, .. } => !path.exists(),
             Place::Server { .. } | Place::Nowhere { .. } => false,
@@ -171,7 +171,7 @@ impl Place {
 
     /// Makes it ready to be loaded. Tables of a server are dropped, but for those of the same scale when the point is
     /// gone on with.
-    pub(super) fn prepare(&self, plan: &Plan, again: bool) -> Result<(), Error> {
+    pub(in crate::cli) fn prepare(&self, plan: &Plan, again: bool) -> Result<(), Error> {
         match self {
             Place::File { file, .. } => match file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
                 Some(parent) => {
@@ -188,7 +188,7 @@ impl Place {
     }
 
     /// Removes files that the sweep has made.
-    pub(super) fn remove(&self) -> Result<(), Error> {
+    pub(in crate::cli) fn remove(&self) -> Result<(), Error> {
         let gone = |result: std::io::Result<()>, path: &Path| match result {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(Error::Usage(format!("cannot remove {}: {error}", path.display())))

@@ -165,7 +165,7 @@ impl Settings {
 /// Where a series has its databases and its server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Series {
+pub(in crate::cli) struct Series {
     /// Below this directory; where the URL says if none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) data_directory: Option<PathBuf>,

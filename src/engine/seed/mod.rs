@@ -12,6 +12,7 @@ use compare::{Comparison, Judge, Outcome, Shape, Wanted};
 pub use reading::{Reading, of_number};
 
 use super::{Engine, Error, Finding, LoadStep, Manifest, RestoreReport};
+use crate::result::CheckStep;
 use crate::workload::lasting::{Columns, Companions, Lasting, Numbers, Row, Rule};
 use crate::workload::value::{RowSink, Timestamp, Value};
 use crate::workload::{Column, Part, Population, Table, Workload};
@@ -31,7 +32,7 @@ pub enum Depth {
     Deep,
 }
 
-/// Runs the workload's conditions, and holds the rows against the seed. `told` hears of each finding.
+/// Runs the workload's conditions, and holds the rows against the seed. `told` hears of each condition, before and after.
 ///
 /// # Errors
 /// If the database cannot be asked.
@@ -39,13 +40,13 @@ pub async fn check<W: Workload>(
     engine: &dyn Engine<W>,
     manifest: &Manifest,
     depth: Depth,
-    told: &mut dyn FnMut(&Finding),
+    told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = engine.check(told).await?;
     let population = match population::<W>(manifest) {
         Ok(population) => population,
         Err(finding) => {
-            told(&finding);
+            told(CheckStep::Ended(&finding));
             findings.push(finding);
             return Ok(findings);
         }
@@ -53,9 +54,10 @@ pub async fn check<W: Workload>(
     let pieces = Pieces::of(&population);
     for lasting in W::LASTING.iter().filter(|lasting| lasting.always || depth == Depth::Deep) {
         let began = Instant::now();
+        told(CheckStep::Began(lasting.id));
         let Some(outcome) = hold::<W>(engine, &population, &pieces, lasting, false).await? else { break };
         let finding = finding(lasting.id.to_owned(), lasting.title.to_owned(), outcome, began);
-        told(&finding);
+        told(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)

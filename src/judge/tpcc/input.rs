@@ -1,6 +1,6 @@
 //! Clauses 5.2.3, 5.5.1.5 and 2.7.4.2: the mix, and what the inputs of the interval were.
 
-use super::{LIMITS, NO_TRANSACTION, Rule, noted, worked};
+use super::{LIMITS, NO_TRANSACTION, Rule, SCALE_OF_ONE, because, noted, worked};
 use crate::result::summary::{Clause, Summary};
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
@@ -80,7 +80,8 @@ fn shares(summary: &Summary) -> impl Iterator<Item = Clause> {
         let Some((count, all)) = summary.tallies.get(tally).zip(all) else { return rule.not_tested(NO_TRANSACTION) };
         let clause = rule.sample(percent(*count, all), error(drawn, all), &bounds, " %");
         if tally.starts_with("remote") && summary.scale == 1 {
-            return noted(clause, "a single warehouse has no remote ones, so that this cannot be met at scale 1");
+            let clause = noted(clause, "a single warehouse has no remote ones, so that this cannot be met at scale 1");
+            return because(clause, SCALE_OF_ONE);
         }
         clause
     })

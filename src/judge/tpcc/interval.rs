@@ -1,6 +1,6 @@
 //! Clause 5.5: steady state, the measurement interval, and checkpoints in it.
 
-use super::{Rule, noted};
+use super::{Rule, SHORT, because, because_of_pace, noted};
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::summary::{Clause, Summary};
 
@@ -25,7 +25,7 @@ fn unfinished(summary: &Summary) -> Clause {
     let rule = Rule::new("5.5.1.2", "transactions that were still queued 10 s after the interval", "none");
     match &summary.pacing {
         Some(pacing) => rule.is(pacing.unfinished == 0, pacing.unfinished.to_string()),
-        None => rule.not_tested("a closed loop offers only what the database takes"),
+        None => because_of_pace(rule.not_tested("a closed loop offers only what the database takes"), summary),
     }
 }
 
@@ -34,7 +34,7 @@ fn length(summary: &Summary) -> Clause {
     let long = summary.interval_s >= SHORTEST_S && !summary.interrupted;
     let rule = Rule::new("5.5.2.1", "measurement interval", format!(">= {SHORTEST_S:.0} s"));
     let clause = rule.is(long, format!("{:.0} s", summary.interval_s));
-    if summary.interrupted { noted(clause, "the run was interrupted") } else { clause }
+    if summary.interrupted { noted(clause, "the run was interrupted") } else { because(clause, SHORT) }
 }
 
 /// Clause 5.5.2.1: the interval lies in a steady state.
@@ -49,7 +49,9 @@ fn steady(summary: &Summary) -> Clause {
         None => noted(rule.is(true, "steady"), from),
         Some(percent) => {
             let settled = (percent - 100.0).abs() <= SETTLED;
-            noted(rule.is(settled, format!("{percent:.1} % of it")), format!("{from}: lengthen --ramp-up"))
+            let clause =
+                noted(rule.is(settled, format!("{percent:.1} % of it")), format!("{from}: lengthen --ramp-up"));
+            because(clause, "a ramp-up too short to become steady was asked for")
         }
     }
 }
@@ -66,11 +68,12 @@ fn checkpoints(summary: &Summary) -> [Clause; 3] {
         .collect();
     all.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
     if all.is_empty() {
-        let why = match summary.maintenance_notes.as_slice() {
-            [] => "none was asked for: run with --checkpoint".to_owned(),
-            notes => notes.join("; "),
+        return match summary.maintenance_notes.as_slice() {
+            [] => [before, within, apart].map(|rule| {
+                because(rule.not_tested("none was asked for: run with --checkpoint"), "no checkpoints were asked for")
+            }),
+            notes => [before, within, apart].map(|rule| rule.not_tested(notes.join("; "))),
         };
-        return [before, within, apart].map(|rule| rule.not_tested(why.clone()));
     }
     let (open, close) = (summary.ramp_up_s, summary.ramp_up_s + summary.interval_s);
     let done = |from: f64, to: f64| {
@@ -80,7 +83,9 @@ fn checkpoints(summary: &Summary) -> [Clause; 3] {
     let (longest, overrun) = gaps(&all, open, close);
     let apart = apart.is(longest <= APART_S && !overrun, format!("{longest:.0} s"));
     let apart = if overrun { noted(apart, "one was not done when the next was due") } else { apart };
-    [before.is(early >= 1, early.to_string()), within.is(inside >= CHECKPOINTS, inside.to_string()), apart]
+    let within = within.is(inside >= CHECKPOINTS, inside.to_string());
+    let within = if summary.interval_s < SHORTEST_S { because(within, SHORT) } else { within };
+    [before.is(early >= 1, early.to_string()), within, apart]
 }
 
 /// The longest time without the start of a checkpoint, from the last one before the interval to the interval's end, and

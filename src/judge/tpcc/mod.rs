@@ -8,7 +8,7 @@ mod scale;
 mod terminals;
 
 use super::acid::Shown;
-use super::{Rule, noted};
+use super::{Rule, SCALE_OF_ONE, SHORT, UNCHECKED, because, because_of_pace, noted};
 use crate::result::summary::{Clause, Summary, TransactionSummary};
 
 /// What the standard asks of a transaction type (clause 5.2.5.7). Written out here, and not taken from where the load

@@ -1,6 +1,6 @@
 //! Clauses 2.1.6 and 4: the database and the terminals are of the size that the result speaks for.
 
-use super::{Rule, noted};
+use super::{Rule, UNCHECKED, because, because_of_pace, noted};
 use crate::result::summary::{Clause, State, Summary};
 use crate::workload::tpcc::NEW_ORDERS_PER_WAREHOUSE;
 
@@ -27,7 +27,7 @@ fn initial(summary: &Summary) -> Clause {
     let rows = |table: &str| summary.initial_rows.get(table).copied();
     let found: Vec<u64> = POPULATED.iter().filter_map(|(table, _)| rows(table)).collect();
     let (&[orders, open, lines], Some(history)) = (&found[..], rows("history")) else {
-        return rule.not_tested("they are counted before the run with --check both");
+        return because(rule.not_tested("they are counted before the run with --check both"), UNCHECKED);
     };
     let scale = u64::from(summary.scale);
     let value = format!("{orders}, {open} and {lines}");
@@ -37,7 +37,10 @@ fn initial(summary: &Summary) -> Clause {
             "the database has been worked since it was loaded ({ordered} New-Orders, {paid} Payments): load or restore it before a run \
              that is published"
         );
-        return noted(rule.stands(State::NotTested, value), why);
+        return because(
+            noted(rule.stands(State::NotTested, value), why),
+            "the database was not restored before the run",
+        );
     }
     let near = |(rows, (_, each)): (u64, &(&str, u64))| (rows * 100).abs_diff(each * scale * 100) <= each * scale;
     rule.is(found.into_iter().zip(&POPULATED).all(near), value)
@@ -73,7 +76,7 @@ fn throughput(summary: &Summary) -> Clause {
             } else {
                 ""
             };
-            noted(clause, note)
+            because_of_pace(noted(clause, note), summary)
         }
         _ => rule.not_tested("nothing was measured"),
     }
@@ -88,10 +91,11 @@ fn terminals(summary: &Summary) -> Clause {
     );
     if summary.pacing.is_none() {
         let clause = rule.is(false, format!("{} closed loops", summary.clients));
-        return noted(
+        let clause = noted(
             clause,
             "without think time the figure is called NOPM: it is no tpmC and may not be compared with one",
         );
+        return because_of_pace(clause, summary);
     }
     let due = u64::from(summary.scale) * TERMINALS;
     let terminals = summary.client.terminals;
@@ -111,6 +115,6 @@ fn cardinality(summary: &Summary) -> Clause {
             noted(rule.is(false, format!("{} wrong", finding.offending)), finding.examples.join("; "))
         }
         (true, None) => rule.is(true, "as populated"),
-        (false, None) => rule.not_tested("run with --check both"),
+        (false, None) => because(rule.not_tested("run with --check both"), UNCHECKED),
     }
 }

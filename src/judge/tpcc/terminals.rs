@@ -1,6 +1,6 @@
 //! Clauses 5.2.5, 5.3, 2.7.2 and 6.6.2: keying and think times, response times, and the driver itself.
 
-use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, noted, worked};
+use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, because_of_pace, noted, worked};
 use crate::judge::incidents::Incidents;
 use crate::result::summary::{Clause, PacingSummary, Summary};
 
@@ -17,13 +17,24 @@ const UNPACED: &str = "without pace nobody keys in, thinks or sees a menu";
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let pacing = summary.pacing.as_ref();
     let mut clauses = vec![menu(pacing)];
-    clauses.extend(LIMITS.iter().map(|limits| keying(limits, pacing)));
+    clauses.extend(LIMITS.iter().map(|limits| because_of_pace(keying(limits, pacing), summary)));
     clauses.extend(LIMITS.iter().map(|limits| response(limits, summary)));
-    clauses.extend(LIMITS.iter().map(|limits| think(limits, pacing)));
+    clauses.extend(LIMITS.iter().map(|limits| because_of_pace(think(limits, pacing), summary)));
     clauses.extend(LIMITS.iter().map(|limits| skew(limits, summary)));
     clauses.push(deferred(summary));
     clauses.push(results(summary));
     clauses.push(lateness(pacing));
+    if pacing.is_none() {
+        // Nobody waits at a terminal, so that none of these has been met or missed.
+        let of_terminals = ["5.2.5.1", "2.7.2.2", "5.3.4"];
+        clauses = clauses
+            .into_iter()
+            .map(|clause| match of_terminals.contains(&clause.id.as_str()) {
+                true => because_of_pace(clause, summary),
+                false => clause,
+            })
+            .collect();
+    }
     clauses.push(lost(summary));
     clauses
 }

@@ -180,6 +180,8 @@ pub fn model(model: &Model) -> String {
 }
 
 const OUTSIDE: &str = "OUTSIDE";
+/// Bytes of a GiB.
+const GIB: f64 = (1_u64 << 30) as f64;
 /// Reasons that are written out below a table.
 const REASONS: usize = 6;
 
@@ -328,9 +330,9 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
 pub fn hit(hit_rate: HitRate, warehouses: f64, buffer: f64, share: Option<f64>, hit: &Hit) -> String {
     let share = share.map_or(String::new(), |share| format!(", {share:.2} % of the database"));
     let title = format!(
-        "{} warehouses, {:.2} GiB of buffer ({} thousand pages of 4 KiB{share})",
+        "{} warehouses, {} of buffer ({} thousand pages of 4 KiB{share})",
         scale(warehouses),
-        buffer / (1_u64 << 30) as f64,
+        if buffer < GIB { size(buffer) } else { format!("{:.2} GiB", buffer / GIB) },
         significant(thousand_pages(buffer))
     );
     let mut table = Table::new(&title, &["", "predicted", "mean, 95 %", "one more run, 95 %", ""]);
@@ -395,8 +397,8 @@ pub fn ratios(model: &Model, numbers: &[u32]) -> String {
     table.text()
 }
 
-/// Memory against CPUs.
-pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &str) -> String {
+/// Memory against CPUs. Systems outside of what was measured are answers only where one asks to `extrapolate`.
+pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &str, extrapolate: bool) -> String {
     let columns =
         ["price", "CPUs", "memory", "warehouses", hit_rate.name(), "New-Orders a minute", "parts", "target", ""];
     let title =
@@ -440,6 +442,10 @@ pub fn cheapest(hit_rate: HitRate, all: &[Candidate], target: f64, currency: &st
     };
     match (first, inside) {
         (Some(first), Some(inside)) if first == inside => table.notes.push(format!("Cheapest: {}.", told(first))),
+        (Some(_), None) if !extrapolate => table.notes.push(
+            "No system within what was measured reaches the target; --extrapolate takes a guess beyond it.".to_owned(),
+        ),
+        (Some(_), Some(inside)) if !extrapolate => table.notes.push(format!("Cheapest: {}.", told(inside))),
         (Some(first), inside) => {
             table
                 .notes

@@ -66,6 +66,20 @@ pub(crate) fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
     (in_a != in_b || in_a.len() > 1).then(|| format!("{} in A, {} in B", words(&in_a), words(&in_b)))
 }
 
+/// What makes two sets of runs no measurement of the same thing: each difference in what a gate must not overlook.
+pub(crate) fn unlike(a: &[Record], b: &[Record]) -> Vec<String> {
+    const FACTS: [&str; 5] = ["workload", "profile", "scale", "pace", "durability"];
+    let values = |records: &[Record], name: &str| -> BTreeSet<String> {
+        records.iter().filter_map(|record| facts(record).remove(name)).collect()
+    };
+    let words = |values: BTreeSet<String>| values.into_iter().collect::<Vec<_>>().join(" and ");
+    let differ = FACTS.into_iter().filter_map(|name| {
+        let (in_a, in_b) = (values(a, name), values(b, name));
+        (in_a != in_b).then(|| format!("{name} ({} in A, {} in B)", words(in_a), words(in_b)))
+    });
+    differ.collect()
+}
+
 /// Differences between the sets, and runs that are no good for comparing, each in a line.
 pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
     let mut warnings = Vec::new();

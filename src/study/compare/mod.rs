@@ -2,6 +2,7 @@
 //! confidence interval that knows that a second is like the one before it.
 
 pub(crate) mod comparable;
+pub mod gate;
 pub mod means;
 
 use std::collections::BTreeMap;
@@ -136,9 +137,26 @@ pub(crate) fn seconds(record: &Record) -> Result<Vec<f64>, String> {
 /// # Errors
 /// If one of them has nothing to compare, in one line.
 pub fn compare(a: &[Record], b: &[Record], across_durability: bool) -> Result<Comparison, String> {
+    compare_by(means::of_runs, a, b, across_durability)
+}
+
+/// The same, with the seconds of all runs of a side taken as one run: for runs of one setting that follow one another.
+///
+/// # Errors
+/// As [`compare`].
+pub(crate) fn compare_pooled(a: &[Record], b: &[Record], across_durability: bool) -> Result<Comparison, String> {
+    compare_by(|runs| means::of_run(&runs.concat()), a, b, across_durability)
+}
+
+fn compare_by(
+    mean: fn(&[Vec<f64>]) -> Option<Mean>,
+    a: &[Record],
+    b: &[Record],
+    across_durability: bool,
+) -> Result<Comparison, String> {
     let series = |of: &[Record]| of.iter().map(seconds).collect::<Result<Vec<_>, _>>();
     let (first, second) = (series(a)?, series(b)?);
-    let (Some(mean_a), Some(mean_b)) = (means::of_runs(&first), means::of_runs(&second)) else {
+    let (Some(mean_a), Some(mean_b)) = (mean(&first), mean(&second)) else {
         return Err("there is nothing to compare: name a record for each side".to_owned());
     };
     let mut warnings = comparable::warnings(a, b);
@@ -194,12 +212,7 @@ fn side(records: &[Record], mean: Mean) -> Side {
 /// Student's t with the degrees of freedom of Welch and Satterthwaite.
 pub(crate) fn difference(a: &Mean, b: &Mean) -> Difference {
     let ratio = (b.mean / a.mean).ln();
-    let (error_a, error_b) = (a.error / a.mean, b.error / b.mean);
-    let error = error_a.hypot(error_b);
-    let freedom = match error_a.powi(4) / a.freedom + error_b.powi(4) / b.freedom {
-        sum if sum > 0.0 => error.powi(4) / sum,
-        _ => a.freedom + b.freedom,
-    };
+    let (error, freedom) = joint((a.error / a.mean, a.freedom), (b.error / b.mean, b.freedom));
     let margin = means::student(freedom, 1.0 - CONFIDENCE / 100.0) * error;
     let percent = |log: f64| 100.0 * log.exp_m1();
     let finding = match () {
@@ -220,6 +233,16 @@ pub(crate) fn difference(a: &Mean, b: &Mean) -> Difference {
         detectable_percent: percent(detectable),
         times_more: undecided.then(|| (detectable / ratio).powi(2)),
     }
+}
+
+/// The relative error of a ratio and its degrees of freedom, from those of its parts.
+fn joint((error_a, freedom_a): (f64, f64), (error_b, freedom_b): (f64, f64)) -> (f64, f64) {
+    let error = error_a.hypot(error_b);
+    let freedom = match error_a.powi(4) / freedom_a + error_b.powi(4) / freedom_b {
+        sum if sum > 0.0 => error.powi(4) / sum,
+        _ => freedom_a + freedom_b,
+    };
+    (error, freedom)
 }
 
 fn responses(records: &[Record], transaction: &str) -> Option<Responses> {

@@ -44,7 +44,7 @@ impl<'a> Predictor<'a> {
         self.model.hit_rate_of
     }
 
-    /// For so many CPUs; where none are given, for those of the model. Where Equation 2 was not measured with them, its
+    /// For so many CPUs; where none are given, for the most that the model was measured with. Where Equation 2 was not measured with them, its
     /// throughput at the nearest number is multiplied by the ratio of a law: `law`, or the model's first one.
     ///
     /// # Errors
@@ -52,14 +52,22 @@ impl<'a> Predictor<'a> {
     pub fn new(model: &'a Model, cpus: Option<u32>, law: Option<Law>) -> Result<Predictor<'a>, String> {
         let mut predictor = Predictor { model, throughput: None, cpus, scaling: None, outside: Vec::new() };
         let known = || model.throughput.iter().filter_map(|equation| Some((equation.cpus?, equation)));
-        let listed = || known().map(|(cpus, _)| cpus.to_string()).collect::<Vec<_>>().join(", ");
         match (cpus, model.throughput.as_slice()) {
             (_, []) => {}
             (None, [only]) => {
                 predictor.throughput = Some((only, 1.0));
                 predictor.cpus = only.cpus;
             }
-            (None, _) => return Err(format!("the model has throughput at {} CPUs: say which with --cpus", listed())),
+            (None, equations) => {
+                // The largest machine that was measured is the one that is asked about.
+                let largest = equations.iter().filter(|equation| equation.cpus.is_some()).max_by_key(|of| of.cpus);
+                let largest = largest.ok_or_else(|| {
+                    "the model does not say with how many CPUs its equations were measured: write `cpus` into each [[throughput]]"
+                        .to_owned()
+                })?;
+                predictor.throughput = Some((largest, 1.0));
+                predictor.cpus = largest.cpus;
+            }
             (Some(cpus), _) => {
                 let Some((nearest, equation)) = known().min_by_key(|(known, _)| known.abs_diff(cpus)) else {
                     return Err(
@@ -127,6 +135,27 @@ impl<'a> Predictor<'a> {
             throughput,
             outside,
         }
+    }
+}
+
+impl Point {
+    /// Why this is no prediction to build on, in a sentence that names what was measured; none if it is one. What cannot
+    /// be is none even where one asks to `extrapolate`.
+    pub fn refusal(&self, extrapolate: bool) -> Option<String> {
+        let rate = self.throughput.map(|throughput| throughput.value);
+        let impossible = rate.filter(|rate| *rate <= 0.0).map(|rate| {
+            format!("{rate:.0} New-Orders a minute are predicted, which cannot be: the equations do not hold here")
+        });
+        let mut why = impossible.unwrap_or_default();
+        if why.is_empty() && (extrapolate || self.outside.is_empty()) {
+            return None;
+        }
+        if !self.outside.is_empty() {
+            let outside = format!("outside of what was measured: {}", self.outside.join("; "));
+            why = if why.is_empty() { outside } else { format!("{why}; {outside}") };
+        }
+        let force = if rate.is_some_and(|rate| rate <= 0.0) { "" } else { ", or take a guess with --extrapolate" };
+        Some(format!("{why}; stay within it, or measure points there{force}"))
     }
 }
 
@@ -453,10 +482,27 @@ mod tests {
         assert!(error.contains("no such law over CPUs"), "{error}");
         let twice = Equation { cpus: Some(4), ..model.throughput[0].clone() };
         model.throughput.push(twice);
-        assert!(Predictor::new(&model, None, None).unwrap_err().contains("at 12, 4 CPUs: say which with --cpus"));
+        // Of several numbers of CPUs the largest is meant.
+        assert_eq!(Predictor::new(&model, None, None).unwrap().cpus, Some(12));
         model.throughput.truncate(1);
         model.throughput[0].cpus = None;
         assert!(Predictor::new(&model, Some(8), None).unwrap_err().contains("does not say with how many CPUs"));
+    }
+
+    #[test]
+    fn what_cannot_be_and_what_was_not_measured_is_refused() {
+        let model = model();
+        let at = |scale: f64, thousands: f64| Predictor::new(&model, None, None).unwrap().at(scale, pages(thousands));
+        assert_eq!(at(375.0, 203.75).refusal(false), None);
+        let far = at(600.0, 203.75);
+        let why = far.refusal(false).unwrap();
+        let told = "600 warehouses (hit rates measured: 250 to 525)";
+        assert!(why.contains(told) && why.contains("--extrapolate"), "{why}");
+        assert!(far.throughput.unwrap().value > 0.0 && far.refusal(true).is_none(), "{far:?}");
+        let impossible = at(525.0, 0.01);
+        assert!(impossible.throughput.unwrap().value < 0.0, "{impossible:?}");
+        let why = impossible.refusal(true).unwrap();
+        assert!(why.contains("cannot be") && why.contains("measured") && !why.contains("--extrapolate"), "{why}");
     }
 
     #[test]

@@ -195,8 +195,10 @@ pub fn loaded() -> TempDir {
 /// The only record in a directory's `graymark-runs`, but for those already known.
 pub fn new_record(directory: &Path, known: &[PathBuf]) -> PathBuf {
     let runs = std::fs::read_dir(directory.join("graymark-runs")).expect("records");
-    let new: Vec<PathBuf> =
-        runs.map(|entry| entry.expect("an entry").path()).filter(|path| !known.contains(path)).collect();
+    let new: Vec<PathBuf> = runs
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| !known.contains(path) && !path.is_symlink())
+        .collect();
     let [record] = &new[..] else { panic!("not one new record but {new:?}") };
     record.clone()
 }

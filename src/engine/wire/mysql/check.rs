@@ -13,7 +13,7 @@ use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::result::Finding;
+use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
@@ -57,11 +57,16 @@ const ENGINES: &str = "SELECT table_name AS name, engine AS kept_by FROM informa
     WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (engine IS NULL OR engine <> 'InnoDB') ORDER BY table_name";
 
 /// Runs the workload's conditions one after the other.
-pub async fn check(conn: &mut Conn, sql: &WorkloadSql, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub async fn check(
+    conn: &mut Conn,
+    sql: &WorkloadSql,
+    told: &mut dyn FnMut(CheckStep<'_>),
+) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(sql.consistency()) {
+        told(CheckStep::Began(condition.name));
         let finding = condition_holds(conn, &condition).await?;
-        told(&finding);
+        told(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)

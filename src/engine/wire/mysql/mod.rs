@@ -43,7 +43,7 @@ use crate::result::Isolation;
 use crate::result::Procedures;
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
-use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::result::{CheckStep, Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::url::DatabaseUrl;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
@@ -251,7 +251,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         removal::drop_tables(&self.target, &self.sql::<W>()).await
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
         check::check(&mut self.conn::<W>().await?, &self.sql::<W>(), told).await
     }
 

@@ -11,7 +11,7 @@ use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::result::Finding;
+use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
@@ -21,13 +21,14 @@ const EXAMPLES: usize = 5;
 pub(super) fn check(
     sql: &WorkloadSql,
     connection: &Connection,
-    told: &mut dyn FnMut(&Finding),
+    told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(sql.consistency()) {
+        told(CheckStep::Began(condition.name));
         let finding = find(connection, &condition);
         let finding = finding.map_err(|error| failed(&format!("cannot check condition {}", condition.name), &error))?;
-        told(&finding);
+        told(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)

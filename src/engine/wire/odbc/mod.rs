@@ -43,7 +43,7 @@ use crate::engine::sql::{SqlWorkload, WorkloadSql};
 use crate::engine::{ConnectOptions, DatabaseState, Engine, Error, MaintenanceOutcome, Observer, Sessions, Unobserved};
 use crate::result::Isolation;
 use crate::result::maintenance::MaintenanceKind;
-use crate::result::{Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::result::{CheckStep, Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 
@@ -255,7 +255,7 @@ impl<W: SqlWorkload> Engine<W> for Odbc {
         removal::drop_tables(&self.sql::<W>(), &self.connect(W::NAME)?, self.dialect)
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
         check::check(&self.sql::<W>(), &self.connect(W::NAME)?, told)
     }
 

@@ -14,7 +14,7 @@ use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::result::Finding;
+use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
@@ -43,12 +43,13 @@ pub async fn check(
     client: &Client,
     schema: &Schema,
     sql: &WorkloadSql,
-    told: &mut dyn FnMut(&Finding),
+    told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(sql.consistency()) {
+        told(CheckStep::Began(condition.name));
         let finding = condition_holds(client, schema, &condition).await?;
-        told(&finding);
+        told(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)

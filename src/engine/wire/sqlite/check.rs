@@ -10,7 +10,7 @@ use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
-use crate::result::Finding;
+use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
@@ -29,12 +29,17 @@ const PRAGMAS: [&str; 8] = [
 ];
 
 /// Runs the workload's conditions one after the other.
-pub(super) fn check(sql: &WorkloadSql, sqlite: &Sqlite, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub(super) fn check(
+    sql: &WorkloadSql,
+    sqlite: &Sqlite,
+    told: &mut dyn FnMut(CheckStep<'_>),
+) -> Result<Vec<Finding>, Error> {
     let connection = sqlite.connect()?;
     let mut findings = Vec::new();
     for condition in script::statements(sql.consistency()) {
+        told(CheckStep::Began(condition.name));
         let finding = find(&connection, &condition).map_err(|error| sqlite.explain(error))?;
-        told(&finding);
+        told(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)

@@ -29,7 +29,7 @@ use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
-use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::result::{CheckStep, Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
@@ -192,7 +192,7 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
         removal::drop_tables(&self.sql::<W>(), self, &self.connect()?)
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
         check::check(&self.sql::<W>(), self, told)
     }
 

@@ -10,7 +10,7 @@ use crate::engine::sql::lookup::{self, Amounts};
 use crate::engine::sql::script::{self, Named};
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::wire::odbc::reply::OdbcRow;
-use crate::result::Finding;
+use crate::result::{CheckStep, Finding};
 use crate::workload::trace::Trace;
 
 /// Offending rows that a finding shows.
@@ -31,14 +31,19 @@ const SETTINGS: [(&str, &str); 10] = [
 ];
 
 /// Runs the workload's conditions one after the other.
-pub(super) fn check(sql: &WorkloadSql, target: &Target, told: &mut dyn FnMut(&Finding)) -> Result<Vec<Finding>, Error> {
+pub(super) fn check(
+    sql: &WorkloadSql,
+    target: &Target,
+    told: &mut dyn FnMut(CheckStep<'_>),
+) -> Result<Vec<Finding>, Error> {
     let connection = target.connect(sql.name)?;
     let mut findings = Vec::new();
     for condition in script::statements(sql.consistency()) {
+        told(CheckStep::Began(condition.name));
         let finding = find(&connection, &condition);
         let finding =
             finding.map_err(|error| target.explain_query(&format!("cannot check {}", condition.name), error))?;
-        told(&finding);
+        told(CheckStep::Ended(&finding));
         findings.push(finding);
     }
     Ok(findings)

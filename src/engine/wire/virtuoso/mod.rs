@@ -35,7 +35,7 @@ use crate::engine::{
 use crate::result::Procedures;
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
-use crate::result::{Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
+use crate::result::{CheckStep, Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::workload::Table;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
@@ -191,7 +191,7 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
         removal::drop_tables(&self.sql::<W>(), &self.target, &self.target.connect(W::NAME)?)
     }
 
-    async fn check(&self, told: &mut dyn for<'f> FnMut(&'f Finding)) -> Result<Vec<Finding>, Error> {
+    async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
         check::check(&self.sql::<W>(), &self.target, told)
     }
 

@@ -1,0 +1,112 @@
+//! `graymark gate`: a baseline's plan is run again and again until a slowdown is excluded or shown.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use jiff::Timestamp;
+
+use super::Ended;
+use super::compare::{GateOutputs, decided, open, parse_slowdown, show, show_gate};
+use super::interrupt::Interrupt;
+use super::run::{start, tell_alarms, tell_report};
+use crate::engine::Error;
+use crate::plan::{Plan, default_record, parse_interval};
+use crate::record::Record;
+use crate::report::format::seconds;
+use crate::result::format::file;
+use crate::run::Run;
+use crate::study::compare;
+use crate::study::compare::gate::{self, Decision, Gate, Longer};
+use crate::url::DatabaseUrl;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The plan of the first baseline is run as it was executed there. After each run all seconds that were measured so far are compared with the \
+baseline, and the gate ends as soon as it can say. Exit codes: 0 the slowdown is excluded; 1 it is shown, or a check failed; 5 neither within the \
+time that it may take.
+
+Examples:
+  graymark gate --baseline before --max-slowdown 5% --at-most 20m
+  graymark gate --baseline baseline/* --db postgres://me@host/db --max-slowdown 5% --at-most 20m --junit gate.xml")]
+pub(super) struct GateArgs {
+    /// Records to compare with; a directory of records stands for all of them
+    #[arg(long, value_name = "RECORD", num_args = 1.., required = true)]
+    baseline: Vec<PathBuf>,
+    /// The slowdown of throughput that must not be
+    #[arg(long, value_name = "PERCENT", value_parser = parse_slowdown)]
+    max_slowdown: f64,
+    /// How long it may take in all, such as 20m
+    #[arg(long, value_name = "TIME", default_value = "20m", value_parser = parse_interval)]
+    at_most: u32,
+    /// The database [default: the baseline's]
+    #[arg(long, env = "GRAYMARK_DB", hide_env_values = true, value_name = "URL")]
+    db: Option<DatabaseUrl>,
+    /// Directory of the records of its runs [default: graymark-runs/TIME-gate-ENGINE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: GateOutputs,
+    /// Print one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command.
+pub(super) fn gate(args: &GateArgs) -> Result<Ended, Error> {
+    let baseline = open(&args.baseline)?;
+    let plan = plan(&baseline, args.db.clone())?;
+    let length = u64::from(plan.ramp_up.unwrap_or_default()) + u64::from(plan.duration.unwrap_or_default());
+    let looks = (u64::from(args.at_most) / length.max(1)).max(1);
+    let looks = u32::try_from(looks).unwrap_or(u32::MAX);
+    let directory = args.out.clone().unwrap_or_else(|| {
+        let scheme = plan.db.as_ref().map_or("database", |db| db.scheme());
+        default_record("gate", scheme, Timestamp::now())
+    });
+    let interrupt = Interrupt::listen()?;
+    let began = Instant::now();
+    let mut runs: Vec<Record> = Vec::new();
+    loop {
+        let out = directory.join((runs.len() + 1).to_string());
+        let Some(outcome) = start(Run::bench(plan.clone()).out(&out), &interrupt)? else {
+            return Ok(Ended::Interrupted);
+        };
+        tell_alarms(&outcome);
+        tell_report(&outcome);
+        interrupt.running(false);
+        outcome.report?;
+        if outcome.summary.interrupted {
+            return Ok(Ended::Interrupted);
+        }
+        runs.push(Record::open(&out)?);
+        args.outputs.comparable(&baseline, &runs)?;
+        let comparison = compare::compare_pooled(&baseline, &runs, true).map_err(Error::Usage)?;
+        let decision = Gate::of(&comparison, args.max_slowdown, looks, Longer::B).and_troubles(&gate::troubles(&runs));
+        // The next run takes as long as the longest so far did, with its load and its checks.
+        let each = began.elapsed() / u32::try_from(runs.len()).unwrap_or(u32::MAX);
+        let over = began.elapsed() + each > Duration::from_secs(args.at_most.into());
+        if decision.decision == Decision::Inconclusive && !over {
+            tell!("gate: after {}: {}", seconds(began.elapsed().as_secs_f64().round()), decision.sentence);
+            continue;
+        }
+        args.outputs.write(&decision, &comparison)?;
+        if args.json {
+            let mut answer = serde_json::json!(comparison);
+            answer["gate"] = serde_json::json!(decision);
+            answer!("{answer}");
+        } else {
+            show(&comparison);
+            show_gate(&decision);
+        }
+        return Ok(decided(&decision));
+    }
+}
+
+/// The plan of the first baseline, on this database.
+fn plan(baseline: &[Record], db: Option<DatabaseUrl>) -> Result<Plan, Error> {
+    let Some(first) = baseline.first() else {
+        return Err(Error::Usage("name a record with --baseline".to_owned()));
+    };
+    let plan = Plan::read(&first.directory.join(file::PLAN))?;
+    Ok(Plan { db: db.or(plan.db), ..plan })
+}

@@ -1,0 +1,105 @@
+//! A small HTTP server: three pages, read only.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::live::Live;
+
+const PAGE: &str = include_str!("page.html");
+/// The longest request that is read, in bytes.
+const REQUEST: usize = 8 << 10;
+/// Connections at a time; further ones are closed at once.
+const CONNECTIONS: usize = 32;
+/// How long a reader may take for a piece.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A stream that has nothing to say shows by a comment that it is still there.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// Listens, on a thread of its own, and tells where: port 0 is any that is free.
+pub(super) fn start(address: SocketAddr, live: Arc<Live>) -> io::Result<SocketAddr> {
+    let listener = TcpListener::bind(address)?;
+    let address = listener.local_addr()?;
+    let open = Arc::new(AtomicUsize::new(0));
+    thread::Builder::new().name("listen".to_owned()).spawn(move || {
+        for connection in listener.incoming().filter_map(Result::ok) {
+            if open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS {
+                open.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let (live, of_thread) = (Arc::clone(&live), Arc::clone(&open));
+            let served = thread::Builder::new().name("listen-reader".to_owned()).spawn(move || {
+                // A reader that goes away is no error of ours.
+                let _ = serve(connection, &live);
+                of_thread.fetch_sub(1, Ordering::Relaxed);
+            });
+            if served.is_err() {
+                open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    })?;
+    Ok(address)
+}
+
+fn serve(mut connection: TcpStream, live: &Live) -> io::Result<()> {
+    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_write_timeout(Some(PATIENCE))?;
+    let head = head(&mut connection)?;
+    let mut words = head.split_ascii_whitespace();
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let path = target.split('?').next().unwrap_or_default();
+    match (method, path) {
+        ("GET", "/") => answer(&mut connection, "200 OK", "text/html; charset=utf-8", PAGE),
+        ("GET", "/metrics") => match live.metrics() {
+            Ok(text) => {
+                let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+                answer(&mut connection, "200 OK", kind, &text)
+            }
+            Err(error) => answer(&mut connection, "500 Internal Server Error", "text/plain", &error.to_string()),
+        },
+        ("GET", "/events") => events(&mut connection, live),
+        ("GET", _) => answer(&mut connection, "404 Not Found", "text/plain", "/, /events or /metrics\n"),
+        _ => answer(&mut connection, "405 Method Not Allowed", "text/plain", "GET alone\n"),
+    }
+}
+
+/// The first line of a request, whose headers are read and not looked at.
+fn head(connection: &mut TcpStream) -> io::Result<String> {
+    let (mut request, mut piece) = (Vec::new(), [0_u8; 1024]);
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        let length = connection.read(&mut piece)?;
+        if length == 0 || request.len() > REQUEST {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        request.extend_from_slice(piece.get(..length).unwrap_or_default());
+    }
+    let line = request.split(|byte| *byte == b'\r').next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(line).into_owned())
+}
+
+fn answer(connection: &mut TcpStream, status: &str, kind: &str, body: &str) -> io::Result<()> {
+    write!(
+        connection,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )?;
+    connection.flush()
+}
+
+/// Server-sent events: all seconds that are remembered, and then each as it comes.
+fn events(connection: &mut TcpStream, live: &Live) -> io::Result<()> {
+    connection.write_all(
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
+    )?;
+    let mut from = 0;
+    loop {
+        let (messages, next) = live.messages(from, SILENCE);
+        let text: String = messages.iter().map(|message| format!("data: {message}\n\n")).collect();
+        connection.write_all(if text.is_empty() { b": nothing new\n\n" } else { text.as_bytes() })?;
+        connection.flush()?;
+        from = next;
+    }
+}

@@ -1,0 +1,122 @@
+//! Records in a list, a line each.
+
+use serde::Serialize;
+
+use super::format::{plain, rate, significant};
+use super::systems;
+use super::table;
+use crate::record::Brief;
+use crate::result::format::Status;
+use crate::result::summary::Summary;
+
+/// What is not known.
+const UNKNOWN: &str = "-";
+
+/// A record in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// When its command began, RFC 3339, UTC.
+    pub started: String,
+    /// `tpcc`, `debitcredit`.
+    pub workload: String,
+    /// The database and its version; empty where that is not known.
+    pub engine: String,
+    /// The headline figure; none where the run came to none.
+    pub figure: Option<f64>,
+    /// What the figure is called.
+    pub metric: String,
+    /// 99th percentile of response times of the first transaction type, in milliseconds.
+    pub p99_ms: Option<f64>,
+    /// `held`, `not checked`, or what went wrong.
+    pub checks: String,
+    /// What the user calls it; may be empty.
+    pub name: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// `running` also if its command was killed, `complete`, `partial`.
+    pub status: String,
+    /// Its directory.
+    pub record: String,
+}
+
+impl Row {
+    /// Of a record.
+    pub fn of(record: &Brief) -> Row {
+        let Brief { header, summary, environment, directory } = record;
+        let measured = summary.as_ref().filter(|summary| summary.interval_s > 0.0);
+        let of_environment = environment.as_ref().and_then(|environment| environment.engine.as_ref());
+        let engine = summary.as_ref().map(|summary| &summary.engine).or(of_environment);
+        let first = header.transactions.first();
+        Row {
+            started: header.started.clone(),
+            workload: header.workload.clone(),
+            engine: engine.map(|engine| format!("{} {}", engine.name, engine.version)).unwrap_or_default(),
+            figure: measured.map(Summary::figure),
+            metric: measured.map(|summary| summary.metric.clone()).unwrap_or_default(),
+            p99_ms: first.zip(measured).and_then(|(name, summary)| {
+                let of_type = summary.transactions.get(name).filter(|of_type| of_type.completed > 0)?;
+                Some(of_type.response_ms.p99)
+            }),
+            checks: checks(record),
+            name: header.name.clone(),
+            tags: header.tags.clone(),
+            status: header.status.name(),
+            record: directory.display().to_string(),
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let known = |text: &str| if text.is_empty() { UNKNOWN.to_owned() } else { plain(text) };
+        let minute = self.started.get(..16).unwrap_or(&self.started).replace('T', " ");
+        vec![
+            known(&minute),
+            known(&self.workload),
+            known(&self.engine),
+            self.figure.map_or(UNKNOWN.to_owned(), |figure| format!("{} {}", rate(figure), plain(&self.metric))),
+            self.p99_ms.map_or(UNKNOWN.to_owned(), significant),
+            known(&self.checks),
+            known(&self.name),
+            known(&self.tags.join(", ")),
+            known(&self.record),
+        ]
+    }
+}
+
+/// How the checks of a run stand, in a few words.
+fn checks(record: &Brief) -> String {
+    let Some(summary) = &record.summary else {
+        return match record.header.status.known() {
+            Some(Status::Running) => "runs, or was killed".to_owned(),
+            // A record of something else than a run, such as the tests of graymark acid.
+            Some(Status::Complete) => "no run".to_owned(),
+            _ => "no result".to_owned(),
+        };
+    };
+    let notes = systems::notes(summary);
+    if !notes.is_empty() {
+        return notes.join(", ");
+    }
+    let checked = summary.database.agrees == Some(true) && !summary.consistency.after.is_empty();
+    if checked { "held" } else { "not checked" }.to_owned()
+}
+
+/// The list as text, with its head.
+pub fn text(all: &[Row]) -> String {
+    const HEAD: [&str; 9] = ["begun", "workload", "engine", "figure", "p99 ms", "checks", "name", "tags", "record"];
+    let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+    rows.extend(all.iter().map(Row::cells));
+    // Words begin, and figures end, below one another.
+    for column in [0, 1, 2, 5, 6, 7, 8] {
+        let widest = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+            *cell = format!("{cell:<widest$}");
+        }
+    }
+    // Columns of which no record says anything only make the list wider.
+    for column in (0..HEAD.len()).rev() {
+        if rows.iter().skip(1).all(|row| row.get(column).is_some_and(|cell| cell.trim_end() == UNKNOWN)) {
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
+    }
+    table::plain_text(&rows)
+}

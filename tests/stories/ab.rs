@@ -1,0 +1,41 @@
+//! A user asks which of two settings is faster.
+
+use crate::support::command::{json_file, run, succeed};
+use tempfile::TempDir;
+
+/// SQLite with and without waiting for the disk: each run has the settings of its side and finds the database as
+/// loaded.
+#[test]
+fn two_settings_run_in_turns_from_the_same_database() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let ab = [
+        "ab",
+        "--db",
+        "sqlite:ab.db",
+        "-w",
+        "1",
+        "--a",
+        "synchronous=full",
+        "--b",
+        "synchronous=off",
+        "--repeats",
+        "1",
+    ];
+    let short = ["--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--check", "both", "--out", "ab"];
+    let done = succeed(place, &[&ab[..], &short, &["--across-durability", "--json"]].concat());
+    assert!(done.json()["throughput"]["percent"].is_number() && done.err.contains("synchronous"), "{done:?}");
+    let [a, b] = ["a", "b"].map(|side| json_file(&place.join("ab").join(side).join("1"), "summary.json"));
+    let synchronous = [&a, &b].map(|of| of["durability"]["settings"]["synchronous"].as_str().unwrap());
+    assert_eq!(synchronous, ["full", "off"]);
+    assert_eq!(a["initial_rows"], b["initial_rows"], "the second run found what the first one left");
+    assert_eq!((&a["initial_rows"]["orders"], &a["seed"]), (&30_000.into(), &b["seed"]));
+    let left = std::fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(left, ["ab"], "its databases are gone");
+    // The records can be compared again.
+    let again = succeed(place, &["compare", "ab/a", "--with", "ab/b", "--across-durability", "--json"]).json();
+    assert_eq!(again["throughput"], done.json()["throughput"]);
+    run(place, &["ab", "--db", "sqlite:x.db"]).refused(2, &["what the sides differ in"]);
+    run(place, &["ab", "--db", "postgres://host/db", "--a", "x=1"]).refused(2, &["graymark compare"]);
+    run(place, &["ab", "--db", "sqlite:x.db", "--a", "x=1", "--out", "ab"]).refused(2, &["not empty"]);
+}

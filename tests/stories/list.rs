@@ -1,0 +1,82 @@
+//! A user finds the records of yesterday by list, by name, by tag and by age, and gets help from the shell.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::command::{run, succeed};
+use tempfile::TempDir;
+
+const RUN: [&str; 8] = ["bench", "debitcredit", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s"];
+
+#[test]
+fn records_are_listed_and_found_by_name_tag_and_age() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    succeed(place, &[&RUN[..], &["--name", "before", "--tag", "nightly"]].concat());
+    // Records of the same second would have the same directory.
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    succeed(place, &[&RUN[..], &["--name", "beside", "--out", "graymark-runs/other"]].concat());
+
+    let all = succeed(place, &["list", "--json"]).json();
+    let names: Vec<&str> = all["records"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["before", "beside"], "the newest comes last");
+    let first = &all["records"][0];
+    let directory = first["record"].as_str().unwrap();
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(place.join(directory).join("summary.json")).unwrap()).unwrap();
+    assert_eq!((&first["figure"], &first["metric"]), (&summary["tps"], &summary["metric"]));
+    assert_eq!(first["p99_ms"], summary["transactions"]["debit_credit"]["response_ms"]["p99"]);
+    assert_eq!((&first["checks"], &first["status"]), (&"not checked".into(), &"complete".into()));
+    let text = succeed(place, &["list", "--tag", "nightly"]).out;
+    assert!(text.lines().count() == 2 && text.contains("before") && text.contains(directory), "{text}");
+
+    // A link leads to the last record that was made by default, and hides no record and doubles none.
+    let latest = fs::read_link(place.join("graymark-runs/latest")).unwrap();
+    assert_eq!(Path::new("graymark-runs").join(latest), Path::new(directory));
+    let glob = ["report", "--table", directory, "graymark-runs/latest", "graymark-runs/other", "--json"];
+    assert_eq!(succeed(place, &glob).json()["records"].as_array().unwrap().len(), 2);
+    for (name, meant) in [("before", "before"), ("besi", "beside"), ("latest", "before"), ("oth", "beside")] {
+        let told = succeed(place, &["report", name, "--json"]).json();
+        let record = told["record"].as_str().unwrap();
+        assert_eq!(record == directory, meant == "before", "{name}: {record}");
+    }
+    assert_eq!(succeed(place, &["report", "--json"]).json()["record"], "graymark-runs/other");
+    run(place, &["report", "be"]).refused(2, &["may be 2 records", directory, "graymark-runs/other"]);
+    run(place, &["report", "after"]).refused(2, &["after is not a record"]);
+    run(place, &["run", "--name", "a/b"]).refused(2, &["--name", "without blanks and slashes"]);
+
+    // A record that cannot be read is told and hides no other.
+    fs::write(place.join("graymark-runs/other/summary.json"), "{").unwrap();
+    let rest = succeed(place, &["list"]);
+    assert!(rest.out.contains("before") && rest.err.contains("summary.json is damaged"), "{rest:?}");
+}
+
+#[test]
+fn shells_complete_and_manual_pages_tell_each_command() {
+    let place = TempDir::new().unwrap();
+    for (shell, word) in [("bash", "_graymark()"), ("zsh", "#compdef graymark"), ("fish", "complete -c graymark")] {
+        let script = succeed(place.path(), &["completions", shell]).out;
+        assert!(script.contains(word) && script.contains("ramp-up"), "{shell}: {script}");
+        if shell == "bash" {
+            fs::write(place.path().join("script"), script).unwrap();
+            assert!(Command::new("bash").arg("-n").arg(place.path().join("script")).status().unwrap().success());
+        }
+    }
+    succeed(place.path(), &["man", "pages"]);
+    for page in ["graymark.1", "graymark-bench.1", "graymark-sweep-load.1"] {
+        let page = fs::read_to_string(place.path().join("pages").join(page)).unwrap();
+        assert!(page.starts_with(".ie") && page.contains(".SH DESCRIPTION"), "{page}");
+    }
+    fs::write(place.path().join("file"), "").unwrap();
+    run(place.path(), &["man", "file"]).refused(4, &["cannot write manual pages to file"]);
+    // What is rare is in the long help only.
+    let (short, long) = (succeed(place.path(), &["run", "-h"]).out, succeed(place.path(), &["run", "--help"]).out);
+    assert!(!short.contains("--vacuums") && long.contains("--vacuums") && short.contains("--duration"), "{short}");
+    assert!(4 * short.lines().count() < 3 * long.lines().count(), "{short}");
+    for (typed, near) in
+        [(&["bnech"][..], "bench"), (&["run", "--durtion", "5s"], "--duration"), (&["run", "tpc"], "tpcc")]
+    {
+        run(place.path(), typed).refused(2, &["similar", near]);
+    }
+}
