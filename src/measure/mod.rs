@@ -217,6 +217,15 @@ impl Interval {
         self.pacing.get_or_insert_with(|| Box::new(Pacing::new(transactions)))
     }
 
+    /// How many transactions of a type the database completed; `deferred` is the type that is only queued while its user
+    /// waits. Of that, [`Measured::completed`] counts what was queued.
+    pub fn ended(&self, deferred: Option<usize>, transaction: usize) -> u64 {
+        match &self.pacing {
+            Some(pacing) if deferred == Some(transaction) => pacing.deferred_done,
+            _ => self.transactions.get(transaction).map_or(0, |measured| measured.completed),
+        }
+    }
+
     /// Adds what was measured elsewhere or later.
     pub fn add(&mut self, other: &Interval) {
         for (mine, theirs) in self.transactions.iter_mut().zip(&other.transactions) {

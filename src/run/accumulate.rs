@@ -65,15 +65,6 @@ impl Accumulated {
     }
 }
 
-/// How many transactions of a type the database completed in a second. Of a deferred type, `Measured::completed` counts
-/// what was queued.
-pub(super) fn ended<W: Workload>(interval: &Interval, transaction: usize) -> u64 {
-    match &interval.pacing {
-        Some(pacing) if W::DEFERRED == Some(transaction) => pacing.deferred_done,
-        _ => interval.transactions.get(transaction).map_or(0, |measured| measured.completed),
-    }
-}
-
 /// What became of all transactions of a run, type by type.
 #[derive(Debug, Default)]
 pub(super) struct OutcomeCounts(Vec<Outcomes>);
@@ -83,7 +74,7 @@ impl OutcomeCounts {
     pub(super) fn second<W: Workload>(&mut self, interval: &Interval) {
         self.0.resize(W::TRANSACTIONS.len(), Outcomes::default());
         for (number, (sum, measured)) in self.0.iter_mut().zip(&interval.transactions).enumerate() {
-            sum.completed += ended::<W>(interval, number);
+            sum.completed += interval.ended(W::DEFERRED, number);
             sum.failed += measured.errors;
             sum.unknown += measured.unknown;
         }

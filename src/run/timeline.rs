@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::accumulate::ended;
 use crate::measure::counters::{CountersSummary, Sample};
 use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::pages::{PageReads, PagesSummary};
@@ -42,7 +41,7 @@ impl Timeline {
                 self.completed.resize(self.completed.len().max(second + 1), 0);
                 // What a terminal queues while the database stands still is no throughput.
                 self.completed[second] =
-                    (0..interval.transactions.len()).map(|number| ended::<W>(interval, number)).sum();
+                    (0..interval.transactions.len()).map(|number| interval.ended(W::DEFERRED, number)).sum();
                 if *phase == Phase::Measurement {
                     self.interval = Some(self.interval.as_ref().map_or(second, |known| known.start)..second + 1);
                 }
