@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::support::command::{end, graymark, loaded, run, succeed};
+use crate::support::command::{loaded, run, succeed};
 use crate::support::{client, require_postgres};
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::waterfall::{Part, Waterfall};
@@ -156,14 +156,4 @@ fn planted_waits_on_postgresql_are_named() {
     let (bottleneck, longest, found) = first(&held.json());
     assert_eq!(longest, Part::RowLocks, "{found:?}");
     named(&bottleneck, "row locks");
-
-    // The client gets what others leave of the CPUs; the server, which is not its child, does not suffer.
-    let _hogs: Vec<Hog> =
-        (0..2 * std::thread::available_parallelism().map_or(2, usize::from)).map(|_| Hog::start()).collect();
-    let arguments = [&arguments[..], &["--clients", "2", "--duration", "4s", "--out", "starved"]].concat();
-    let plain = graymark(place.path(), &arguments);
-    let mut starved = Command::new("nice");
-    starved.args(["-n", "19"]).arg(plain.get_program()).args(plain.get_args()).current_dir(place.path());
-    let (bottleneck, longest, found) = first(&end(starved).json());
-    assert_eq!((longest, bottleneck.as_str()), (Part::ClientCpuWait, "the client's wait for a CPU"), "{found:?}");
 }
