@@ -8,6 +8,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::held::{Decision, Held, Hold};
 use super::own::Own;
+use super::reply::Report;
 use super::suite::Suite;
 use super::values::Values;
 use crate::drive::LoadTarget;
@@ -36,18 +37,6 @@ pub(super) enum Order {
     Play(String, Values, Option<Hold>),
     /// A statement of the tests' own.
     Own(Arc<Own>, Vec<i64>),
-}
-
-/// What a session reports.
-pub(super) enum Report {
-    /// It is open; under which number the server knows it, if it has one.
-    Ready(Option<i64>),
-    /// It could not be opened.
-    Unopened(Error),
-    /// Its transaction is held open.
-    Held,
-    /// It has done what it was told, after so many refusals.
-    Ended(Result<Values, Failure>, u32),
 }
 
 /// A session.

@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::actor::Report;
+use super::reply::Report;
 use crate::engine::Failure;
 use crate::engine::sql::{AnyConnection, Call, Connection, Counts, MAX_CALLS, Row};
 

@@ -13,6 +13,7 @@ mod crash;
 mod held;
 mod load;
 mod own;
+mod reply;
 mod script;
 mod stage;
 mod suite;

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::actor::{Actor, Order, Report};
+use super::actor::{Actor, Order};
 use super::held::{Decision, Hold};
 use super::own::Own;
+use super::reply::Report;
 use super::script::{Deed, Step, Stop, Test};
 use super::suite::Suite;
 use super::values::Values;

@@ -61,7 +61,7 @@ fn add_tests(tests: &[PathBuf], directory: &Path) -> Result<(), Error> {
         let shown = directory.display();
         return Err(Error::Usage(format!("{shown} has no summary: its run did not come to an end")));
     };
-    judge::acid::add(&proofs, &mut summary);
+    judge::add_tests(&proofs, &mut summary);
     Ok(record::acid::put(directory, &summary)?)
 }
 

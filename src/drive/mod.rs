@@ -11,6 +11,7 @@ mod ledger;
 mod paced;
 mod queue;
 mod sampler;
+mod shared;
 mod stages;
 mod stats;
 mod stop;
@@ -235,14 +236,14 @@ pub fn run<W: Workload>(
     let floor_apart = schedule.load == Load::Paced && engine.blocking();
     let all = threads + u32::from(floor_apart);
     let share = |number: u32| (number..schedule.clients).step_by(threads as usize).filter(move |_| number < threads);
-    let run = Arc::new(thread::Run::<W> {
+    let run = Arc::new(shared::Run::<W> {
         terminals: terminals.clone(),
         schedule,
         stages: stages.clone(),
         stop: stop.clone(),
         monitor: queue::Monitor::new(),
         ledgers: (0..all).map(|number| ledger::Ledger::new::<W>(share(number).count())).collect(),
-        clocks: waits::Clocks::default(),
+        clocks: shared::Clocks::default(),
     });
     let (reports, inbox) = mpsc::channel();
     let mut spawned = Threads { reports, starters: Vec::new(), handles: Vec::new() };

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::Report;
-use super::thread::Run;
+use super::shared::Run;
 use crate::engine::guard::guarded;
 use crate::engine::server::{cpu, io};
 use crate::engine::{Engine, ServerProcess};

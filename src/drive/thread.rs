@@ -7,29 +7,14 @@ use std::time::{Duration, Instant};
 use tokio::task::LocalSet;
 
 use super::closed_loop::{self, TerminalGroup};
-use super::ledger::Ledger;
 use super::paced::{self, TerminalScheduler};
-use super::queue::Monitor;
+use super::shared::Run;
 use super::stats::ThreadStats;
-use super::waits::Clocks;
 use super::worker::Worker;
-use super::{GRACE, Load, Report, Schedule, Stages, Stop};
-use crate::engine::guard::guarded;
+use super::{Load, Report};
 use crate::engine::{Error, Sessions};
 use crate::measure::waits::this_thread;
 use crate::workload::Workload;
-
-/// What all threads of a run share.
-pub(super) struct Run<W: Workload> {
-    pub(super) terminals: W::Terminals,
-    pub(super) schedule: Schedule,
-    pub(super) stages: Stages,
-    pub(super) stop: Stop,
-    pub(super) monitor: Monitor<W::Input>,
-    /// One for each driver thread.
-    pub(super) ledgers: Vec<Ledger>,
-    pub(super) clocks: Clocks,
-}
 
 /// What a driver thread has to do.
 pub struct Assignment<'a, W: Workload> {
@@ -131,38 +116,6 @@ impl<W: Workload> Assignment<'_, W> {
                     sessions.await;
                 }
             }
-        }
-    }
-}
-
-impl<W: Workload> Run<W> {
-    async fn open<E: Sessions<W>>(&self, engine: &E) -> Result<E::Session, Error> {
-        let patience = Duration::from_secs(self.schedule.patience.into());
-        tokio::select! {
-            biased;
-            opened = guarded(engine.open_session()) => opened,
-            () = tokio::time::sleep(patience) => {
-                Err(Error::Database(format!(
-                    "{} gave no session within {} s; --timeout waits longer",
-                    engine.identity().url,
-                    patience.as_secs()
-                )))
-            }
-            // Nobody waits for this session.
-            () = self.stop.wait() => Err(Error::Database("stopped before the sessions were open".to_owned())),
-        }
-    }
-
-    /// Returns when transactions under way are not waited for any longer.
-    async fn out_of_patience(&self, begin: Instant) {
-        let last = begin + Duration::from_secs(u64::from(self.schedule.seconds()) + u64::from(self.schedule.patience));
-        let stopped = async {
-            self.stop.wait().await;
-            tokio::time::sleep(GRACE).await;
-        };
-        tokio::select! {
-            () = tokio::time::sleep_until(last.into()) => {}
-            () = stopped => {}
         }
     }
 }

@@ -3,18 +3,17 @@
 
 use std::collections::HashMap;
 use std::sync::mpsc;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::ledger::{InProgress, Ledger};
-use super::thread::Run;
+use super::shared::Run;
 use super::{Report, Schedule};
 use crate::engine::guard::guarded;
 use crate::engine::{Engine, Error, ServerProcess};
-use crate::measure::counters::{Counter, Counters};
+use crate::measure::counters::Counter;
 use crate::measure::waits::{SessionLook, Wait, WaitsSeen, call_of, schedule_of};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
@@ -27,21 +26,6 @@ const FIRST_LOOK: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How often a look may fail in a row before it is asked for less often.
 const FAILURES: u32 = 20;
-
-/// Clocks of sessions and driver, for the sampler to put beside its own counters.
-#[derive(Debug, Default)]
-pub(super) struct Clocks(Mutex<Counters>);
-
-impl Clocks {
-    /// Adds what is known now.
-    pub(super) fn add_to(&self, counters: &mut Counters) {
-        counters.merge(&self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn set(&self, counter: Counter, value: f64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).set(counter, value);
-    }
-}
 
 /// The counter of what sessions were at, in seconds of all sessions together.
 fn counter(wait: Wait) -> Counter {

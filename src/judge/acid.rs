@@ -5,7 +5,6 @@
 //! and with its durability settings. All else is not tested.
 
 use super::{Rule, because, noted};
-use crate::result::Recorded;
 use crate::result::acid::{AcidProof, Crash, ProvedLevel, TestResult};
 use crate::result::summary::{Clause, Consistency, State, Summary};
 
@@ -165,24 +164,6 @@ pub(crate) fn choose(proofs: &[AcidProof], summary: &Summary) -> Option<AcidProo
         proofs.max_by(|one, other| one.started.cmp(&other.started)).cloned()
     };
     newest(&mut proofs.iter().filter(|proof| of_run(proof, summary).is_ok())).or_else(|| newest(&mut proofs.iter()))
-}
-
-/// Puts what tests say into a verdict that is there already. Rules that they do not bear on stay as they are.
-pub(crate) fn add(proofs: &[AcidProof], summary: &mut Summary) {
-    summary.acid = choose(proofs, summary);
-    let standard = super::standard(&summary.workload);
-    let mut fresh = rules(standard.shown, summary);
-    if summary.verdict.clauses.iter().any(|clause| clause.id == super::durability::ID) && !standard.shown.is_empty() {
-        fresh.push(super::durability::rule(super::durability::ID, summary));
-    }
-    let clauses = &mut summary.verdict.clauses;
-    for clause in fresh {
-        match clauses.iter_mut().find(|known| known.id == clause.id) {
-            Some(known) => *known = clause,
-            None => clauses.push(clause),
-        }
-    }
-    summary.verdict.valid = clauses.iter().all(|clause| clause.state == Recorded::Known(State::Held));
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use std::ops::RangeInclusive;
 pub use tpcc::{DEFERRED_LIMIT_S, LIMITS, Limits};
 
 use crate::measure::strangers::{CPU_UNKNOWN, LIMIT};
+use crate::result::acid::AcidProof;
 use crate::result::summary::{Clause, DatabaseCount, EffectCount, State, Summary, Verdict};
 use crate::result::{Procedures, Recorded};
 use crate::workload::Workload;
@@ -308,6 +309,24 @@ fn effect_name(effect: &str) -> &str {
         "history_rows" => "history rows",
         other => other,
     }
+}
+
+/// Puts what tests say into a verdict that is there already. Rules that they do not bear on stay as they are.
+pub(crate) fn add_tests(proofs: &[AcidProof], summary: &mut Summary) {
+    summary.acid = acid::choose(proofs, summary);
+    let standard = standard(&summary.workload);
+    let mut fresh = acid::rules(standard.shown, summary);
+    if summary.verdict.clauses.iter().any(|clause| clause.id == durability::ID) && !standard.shown.is_empty() {
+        fresh.push(durability::rule(durability::ID, summary));
+    }
+    let clauses = &mut summary.verdict.clauses;
+    for clause in fresh {
+        match clauses.iter_mut().find(|known| known.id == clause.id) {
+            Some(known) => *known = clause,
+            None => clauses.push(clause),
+        }
+    }
+    summary.verdict.valid = clauses.iter().all(|clause| clause.state == Recorded::Known(State::Held));
 }
 
 #[cfg(test)]

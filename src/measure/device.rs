@@ -216,29 +216,6 @@ fn describe(numbers: (u64, u64)) -> Option<Disk> {
     Some(Disk { name, kind: kind.to_owned(), model, bytes })
 }
 
-/// What the devices did in the measurement interval, from the growth of their counters. What is not known, or did not
-/// happen, is left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct DeviceSummary {
-    /// Mean time of a read, waiting in the queue included, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub read_ms: Option<f64>,
-    /// Mean time of a write, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub write_ms: Option<f64>,
-    /// Mean time of a flush of the disks' own caches, likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flush_ms: Option<f64>,
-    /// Mean number of requests that waited or were worked on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue_depth: Option<f64>,
-    /// Percent of the time in which there was any request; of several disks counted one by one, their sum.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub busy_percent: Option<f64>,
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;

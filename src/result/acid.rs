@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::{Clause, Consistency, Durability, State};
+use super::verdict::{Clause, Consistency, Durability, State};
 use super::{Identity, Manifest, Recorded, Via};
 
 /// What `graymark acid` found, as `acid.json` in its record and as `--json` on standard output.

@@ -21,6 +21,7 @@ pub mod scan;
 mod schema;
 pub mod step;
 pub mod summary;
+pub mod verdict;
 
 pub use database::{Identity, Isolation, Manifest, Via};
 pub use environment::Environment;
