@@ -95,7 +95,7 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
         (rule(&summary, "3.2")["state"].clone(), rule(&summary, "3.4")["state"].clone()),
         ("held".into(), "held".into())
     );
-    let text = succeed(place, &["report", "run"]).out;
+    let text = succeed(place, &["report", "run", "--full"]).out;
     assert!(text.contains("3.4"), "{text}");
     let other = ran("other", &["--isolation", "repeatable-read", "--via", "statements"]);
     let isolation = rule(&other, "3.4");
@@ -184,11 +184,13 @@ fn what_a_kill_loses_is_found_row_by_row() {
         crash["committed"].as_u64().unwrap()
     );
 
-    let done = audit("planted", &["--set", "synchronous_commit=off", "--set", "wal_writer_delay=10s"]);
+    // The log of the last commits stays in the server's memory until its writer comes round, or its buffers are full.
+    let late = ["synchronous_commit=off", "wal_writer_delay=10s", "wal_writer_flush_after=1GB", "wal_buffers=64MB"];
+    let done = audit("planted", &late.map(|setting| ["--set", setting]).concat());
     assert_eq!(done.code, Some(1), "{done:?}");
     let planted = done.json();
     let crash = &planted["crashes"][0];
-    assert!(crash["lost"].as_u64().unwrap() > 0 && crash["excess"].as_i64().unwrap() < 0, "{crash}");
+    assert!(crash["lost"].as_u64().unwrap() > 0, "{crash}");
     assert!(crash["examples"][0].as_str().unwrap().starts_with("o_w_id=1 "), "{crash}");
     assert_eq!((clause(&planted, "3.5.3.2"), clause(&planted, "3.5")), ("broken".into(), "broken".into()));
     assert!(succeed(place, &["report", "planted"]).out.contains("success-1.txt: not survived"));

@@ -638,7 +638,7 @@ fn a_missing_item_of_mariadb_does_not_pass_for_the_rollback_of_the_standard() {
 #[test]
 fn another_client_at_work_is_told_as_such() {
     let place = loaded();
-    let plan = ["run", "--db", "sqlite:loaded.db", "--clients", "1", "--ramp-up", "0s", "--check", "none"];
+    let plan = ["run", "--db", "sqlite:loaded.db", "--clients", "1", "--ramp-up", "0s", "--check", "none", "--full"];
     let one = [&plan[..], &["--duration", "6s", "--out", "one"]].concat();
     let mut working = start(graymark(place.path(), &one));
     working.wait_for("run: measurement");

@@ -38,7 +38,7 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     }
     let (_, done) = working.end();
     assert_eq!(done.code, Some(0), "{done:?}");
-    let text = succeed(place.path(), &["report", "record"]).out;
+    let text = succeed(place.path(), &["report", "record", "--full"]).out;
     let summary = done.json();
     let fate = &summary["connections"]["lookup"]["unknown_fate"];
     assert!(
@@ -144,7 +144,7 @@ fn commits_cannot_be_lost_behind_others() {
         "{broken}"
     );
     assert!(done.err.contains(&format!("{lost} commit")), "{}", done.err);
-    let text = succeed(place.path(), &["report", "record"]).out;
+    let text = succeed(place.path(), &["report", "record", "--full"]).out;
     let first = text.lines().take(3).collect::<Vec<_>>().join(" ");
     assert!(first.contains(" LOST") && first.contains("that the database had acknowledged"), "{text}");
     let page =

@@ -94,7 +94,7 @@ fn arguments_that_make_no_sense() {
         (&["rows", "debitcredit", "account", "-b", "2149"], &["2149 branches are too many", "at most 2148"]),
         (&["load", "debitcredit", "-b", "0"], &["--warehouses", "from 1 to"]),
         (&["frobnicate"], &["frobnicate", "--help"]),
-        (&["report"], &["<RECORD>", "--help"]),
+        (&["report"], &["no record", "graymark bench"]),
         (&["rows", "tpcc", "orderz"], &["orderz", "order_line"]),
         (&["bench", "--db", "oracle://scott:tiger@host/x"], &["`oracle:…`", "sqlite:FILE", "postgres://"]),
         (&["bench", "--db", "loaded.db"], &["no scheme", "sqlite:FILE"]),

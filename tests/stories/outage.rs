@@ -128,7 +128,7 @@ fn a_crash(server: &impl Server, via: &str, more: &[&str]) {
 /// sentence with `words`.
 fn outputs_tell(place: &Path, record: &str, mark: &str, words: &str) {
     let first = |text: &str| text.lines().take(5).collect::<Vec<_>>().join(" ");
-    let text = succeed(place, &["report", record]).out;
+    let text = succeed(place, &["report", record, "--full"]).out;
     assert!(first(&text).contains(mark) && first(&text).contains(words), "{text}");
     assert!(text.lines().nth(1).unwrap().starts_with("! "), "{text}");
     let page = std::fs::read_to_string(place.join(record).join(file::REPORT_HTML)).unwrap();
@@ -354,7 +354,7 @@ fn a_session_that_is_away_alone_is_told() {
     assert!(longest.fold(0.0, f64::max) >= 1e3 * away, "{}", summary["transactions"]);
     let rule = clause(&summary, "6.6.2");
     assert_eq!(rule["value"], format!("1 lost, 1 restored, one was away for {away:.1} s"), "{rule}");
-    let text = succeed(place.path(), &["report", "record"]).out;
+    let text = succeed(place.path(), &["report", "record", "--full"]).out;
     assert!(
         text.lines().nth(1).unwrap().starts_with("! The database was away for some: 1 connection was lost, one for"),
         "{text}"
@@ -390,7 +390,7 @@ fn an_uncounted_result(place: &Path, done: &Done, why: &str) {
     let waited = waited.fold(0.0, f64::max);
     assert!(away > 1.0 && waited >= 1e3, "{away} s, {waited} ms: {summary}");
     assert_eq!(json_file(&place.join("record"), file::HEADER)["status"], "complete");
-    let text = succeed(place, &["report", "record"]).out;
+    let text = succeed(place, &["report", "record", "--full"]).out;
     let first = text.lines().take(6).collect::<Vec<_>>().join(" ");
     assert!(first.contains("DATABASE AWAY") && first.contains(&format!("Not counted, not checked: {why}")), "{text}");
 }

@@ -126,7 +126,7 @@ fn planted_waits_on_postgresql_are_named() {
     assert!(found.all.part(Part::RowLocks) > 0.0, "{found:?}");
     named(&bottleneck, "row locks");
     assert!(found.looks_per_second >= 5.0 && found.all.part(Part::ServerCpu) > 0.0, "{found:?}");
-    let text = succeed(place.path(), &["report", "hot"]).out;
+    let text = succeed(place.path(), &["report", "hot", "--full"]).out;
     assert!(
         text.contains("\nWhere the time goes\n") && text.contains("\nrow locks ") && text.contains("Little's law"),
         "{text}"

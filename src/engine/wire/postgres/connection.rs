@@ -11,7 +11,7 @@ use futures_util::TryStreamExt;
 use futures_util::future::{maybe_done, try_join_all};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, RowStream};
+use tokio_postgres::{Client, RowStream, SimpleQueryMessage};
 
 use super::connect::Target;
 use super::failure;
@@ -234,8 +234,11 @@ enum Problem {
 
 /// The server's process for a client; none if it does not tell, as servers of other makes may.
 async fn process(client: &Client) -> Option<u64> {
-    let rows = client.query_typed("SELECT pg_backend_pid()", &[]).await.ok()?;
-    rows.first().and_then(|row| row.try_get::<_, i32>(0).ok()).and_then(|pid| u64::try_from(pid).ok())
+    let messages = client.simple_query("SELECT pg_backend_pid()").await.ok()?;
+    messages.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    })
 }
 
 impl sql::Connection for Connection {
