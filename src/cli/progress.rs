@@ -413,9 +413,9 @@ impl RunProgress {
                 }
             }
             Event::Maintained(done) => {
-                self.say(&format!("run: {:?} in {:.1} s: {}", done.kind, done.seconds, done.work))
+                self.say(&format!("run: {} in {:.1} s: {}", done.kind.name(), done.seconds, done.work))
             }
-            Event::NotMaintained { why, .. } => self.say(&format!("run: {why}")),
+            Event::NotMaintained { kind, why } => self.say(&format!("run: no {}: {why}", kind.name())),
             Event::RunEnded { .. } => {
                 if let Some(bar) = &self.bar {
                     bar.finish_and_clear();
