@@ -139,6 +139,11 @@ impl Paper {
     pub fn tasks(&self, extent: Extent) -> Result<Vec<Task>, String> {
         let mut tasks: Vec<Task> = Vec::new();
         for step in &self.steps {
+            // Files and directories are named after it.
+            let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+            if step.id.is_empty() || !step.id.chars().all(plain) {
+                return Err(format!("the step `{}`: give an id of letters, digits, - and _", step.id));
+            }
             let once = [String::new()];
             let each: &[String] = if step.each.is_empty() { &once } else { &step.each };
             for (number, each) in each.iter().enumerate() {
@@ -257,6 +262,8 @@ shape = "rises"
             ("[2, 190, \"\"]", "[2, 190]", "columns"),
             ("minutes = 2", "minutes = 0", "above 0"),
             ("id = \"load\"", "id = \"streams-1\"", "two steps"),
+            ("id = \"load\"", "id = \"../elsewhere\"", "letters, digits"),
+            ("id = \"load\"", "id = \"\"", "letters, digits"),
             ("why = \"the bank\"", "what = \"the bank\"", "what"),
         ] {
             let text = SMALL.replace(right, wrong);
