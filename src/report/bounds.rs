@@ -1,8 +1,16 @@
 //! What bounds a run, in lines.
 
 use super::format::{Line, rate, seconds, significant};
-use crate::result::bounds::{Bounds, Little};
+use crate::result::bounds::{Bounds, Gain, Little};
 use crate::result::summary::Summary;
+
+/// How much faster without a cause, in words.
+pub(super) fn at_most(gain: &Gain) -> String {
+    match gain.at_most_times {
+        Some(times) => format!("at most {} times as fast without", significant(times)),
+        None => "what would limit next was not measured".to_owned(),
+    }
+}
 
 /// What limits the run, and what it would bring to do without it.
 pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
@@ -15,7 +23,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
             } else {
                 String::new()
             };
-            format!("{} ({share}at most {} times as fast without)", gain.what, significant(gain.at_most_times))
+            format!("{} ({share}{})", gain.what, at_most(gain))
         });
         lines.push(("Limits", told.collect::<Vec<_>>().join("; ")));
     }

@@ -270,7 +270,7 @@ fn limit(summary: &Summary) -> Option<String> {
         return Some("this program, not the database: it sent too late what terminals had keyed in".to_owned());
     }
     let gain = summary.bounds.as_ref()?.gains.first()?;
-    Some(format!("{}: at most {} times as fast without", plain(&gain.what), significant(gain.at_most_times)))
+    Some(format!("{}: {}", plain(&gain.what), super::bounds::at_most(gain)))
 }
 
 fn run(summary: &Summary) -> Vec<Line> {

@@ -28,8 +28,10 @@ pub struct Gain {
     pub what: String,
     /// Percent of the mean response time.
     pub share_percent: f64,
-    /// At most so many times as fast without it, with as many clients; no resource that is left lets more through.
-    pub at_most_times: f64,
+    /// At most so many times as fast without it, with as many clients: no resource that is left lets more through. None
+    /// where nothing that was measured would be the next limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most_times: Option<f64>,
 }
 
 /// Clients against throughput and time (Little's law).

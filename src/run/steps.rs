@@ -413,6 +413,11 @@ impl<W: Workload> Steps<'_, W> {
         let summary = summarise::<W>(plan, before, measured, after, record.directory());
         let price = self.run.price.as_ref().map(|price| price.list().of(&summary));
         let summary = Summary { price, ..summary };
+        // JSON has no infinity: such a figure would be written as null, and the record could not be read again.
+        debug_assert!(
+            serde_json::to_string(&summary).is_ok_and(|text| serde_json::from_str::<Summary>(&text).is_ok()),
+            "the summary cannot be read again"
+        );
         record.keep_json(file::SUMMARY, &summary);
         summary
     }

@@ -104,7 +104,7 @@ fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
     };
     let mut found: Vec<(f64, Gain)> = Vec::new();
     let mut add = |what: &str, share: f64, times: f64, weight: f64| {
-        let at_most_times = times.max(1.0);
+        let at_most_times = times.is_finite().then_some(times.max(1.0));
         found.push((weight, Gain { what: what.to_owned(), share_percent: 100.0 * share, at_most_times }));
     };
     let parts = |all: &[Part]| -> f64 {
@@ -148,7 +148,12 @@ fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
         }
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    found.into_iter().map(|(_, gain)| gain).filter(|gain| gain.at_most_times > 1.005).take(TOLD).collect()
+    found
+        .into_iter()
+        .map(|(_, gain)| gain)
+        .filter(|gain| gain.at_most_times.is_none_or(|times| times > 1.005))
+        .take(TOLD)
+        .collect()
 }
 
 /// Little's law over the interval; none where it cannot be checked.
@@ -251,7 +256,7 @@ mod tests {
         assert_eq!(found.resources[0].name, "log flush");
         // Without three quarters of the time four times as fast, which the CPUs let pass.
         assert_eq!(found.bottleneck, "log write and flush");
-        near(found.gains[0].at_most_times, 4.0);
+        near(found.gains[0].at_most_times.unwrap(), 4.0);
         // 8 ms without waiting for others, 300 us of them at the log.
         near(found.saturates_at_clients.unwrap(), 8_000.0 / 300.0);
         let little = found.little.unwrap();
@@ -268,9 +273,20 @@ mod tests {
         let busy = of(&summary(&crowded, 1.9, Some(1.0))).unwrap();
         assert_eq!(busy.bottleneck, "CPU of client and server");
         // No more than the log lets pass.
-        assert!(busy.gains[0].at_most_times <= 1_000.0 / 300.0 + 1e-9, "{busy:?}");
+        assert!(busy.gains[0].at_most_times.unwrap() <= 1_000.0 / 300.0 + 1e-9, "{busy:?}");
         let starved = [(Part::ClientCpuWait, 6_000.0), (Part::ServerCpu, 400.0), (Part::Log, 1_000.0)];
         assert_eq!(of(&summary(&starved, 0.5, Some(5.0))).unwrap().bottleneck, "the client's wait for a CPU");
+    }
+
+    #[test]
+    fn what_has_no_next_limit_has_no_bound_and_stays_readable() {
+        // All of the time on the CPU, as in SQLite's process, and a run too short for other resources to be counted.
+        let mut short = summary(&[(Part::ServerCpu, 8_000.0)], 1.0, None);
+        short.counters = None;
+        let found = of(&short).unwrap();
+        assert_eq!(found.gains[0].at_most_times, None, "{found:?}");
+        let text = serde_json::to_string(&found).unwrap();
+        assert_eq!(serde_json::from_str::<Bounds>(&text).unwrap(), found, "{text}");
     }
 
     #[test]
