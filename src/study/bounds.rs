@@ -82,7 +82,7 @@ fn resources(summary: &Summary, rate: f64) -> Vec<Resource> {
         found.extend(resource(LOG, busy.min(1.0), 1.0, rate));
     }
     if let Some(busy) = device.and_then(|device| device.busy_percent) {
-        found.extend(resource("device", (busy / 100.0).min(1.0), 1.0, rate));
+        found.extend(resource(DEVICE, (busy / 100.0).min(1.0), 1.0, rate));
     }
     if let (Some(driver), true) = (each(Counter::DriverCpu), summary.client.threads > 0) {
         let in_process = summary.server.cpu_s.is_none() && each(Counter::SessionsCpu).is_none();
@@ -94,13 +94,17 @@ fn resources(summary: &Summary, rate: f64) -> Vec<Resource> {
 
 const CPU: &str = "CPU";
 const LOG: &str = "log flush";
+const DEVICE: &str = "device";
 
 /// What it would bring to do without each cause, the largest first.
 fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
-    // What is left lets no more through than its busiest resource.
+    // What is left lets no more through than its busiest resource. A device works on many requests at once, so that it
+    // has no such limit. Of CPUs the whole machine's count: who asks for more of them gets a part of what others have.
+    let cpus = summary.counters.as_ref().and_then(|counters| counters.machine_cpus);
+    let most = |of: &Resource| cpus.filter(|_| of.name == CPU).map_or(1.0, |cpus| (cpus / of.servers).max(1.0));
     let limit = |without: &[&str]| {
-        let left = resources.iter().filter(|resource| !without.contains(&resource.name.as_str()));
-        left.map(|resource| resource.limit_per_second / rate).fold(f64::INFINITY, f64::min)
+        let left = resources.iter().filter(|of| of.name != DEVICE && !without.contains(&of.name.as_str()));
+        left.map(|of| most(of) * of.limit_per_second / rate).fold(f64::INFINITY, f64::min)
     };
     let mut found: Vec<(f64, Gain)> = Vec::new();
     let mut add = |what: &str, share: f64, times: f64, weight: f64| {
@@ -287,6 +291,21 @@ mod tests {
         assert_eq!(found.gains[0].at_most_times, None, "{found:?}");
         let text = serde_json::to_string(&found).unwrap();
         assert_eq!(serde_json::from_str::<Bounds>(&text).unwrap(), found, "{text}");
+    }
+
+    #[test]
+    fn others_on_the_machine_hide_no_other_cause() {
+        // Strangers leave the run a tenth of a CPU, which it uses up, and others keep the device busy.
+        let parts = [(Part::RowLocks, 7_000.0), (Part::ServerCpuWait, 600.0), (Part::ServerCpu, 400.0)];
+        let mut crowded = summary(&parts, 0.1, Some(95.0));
+        if let Some(device) = crowded.counters.as_mut().and_then(|counters| counters.device.as_mut()) {
+            device.busy_percent = Some(100.0);
+        }
+        let found = of(&crowded).unwrap();
+        let locks = found.gains.iter().find(|gain| gain.what == "row locks").expect("row locks are told");
+        // The flush of the log lets 1,000 / 300 times as much through.
+        near(locks.at_most_times.unwrap(), 1.0 / 0.3);
+        assert!(found.gains.iter().any(|gain| gain.what == "CPU taken by others"), "{found:?}");
     }
 
     #[test]
