@@ -4,153 +4,27 @@
 mod defaults;
 mod error;
 mod mix;
+mod pace;
+mod rate;
 pub mod resolved;
 mod share;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::registry::WorkloadName;
-use crate::result::{Isolation, Via};
+use crate::result::{Arrivals, Isolation, Via};
 use crate::url::DatabaseUrl;
 use defaults::STAGE_SECONDS;
-pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
+pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use error::Error;
 pub use mix::Mix;
+pub use pace::{Factor, Pace};
+pub use rate::Rate;
 pub use share::Share;
-
-/// Keying and think times. As text: `none`, `standard`, `standard*F`, `think*F`, `keying*F`, or `keying*F,think*F`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Pace {
-    /// None: each client asks for its next transaction as soon as the last one is answered.
-    None,
-    /// Those of clause 5.2.5.7, at ten terminals a warehouse.
-    Standard,
-    /// As [`Pace::Standard`], with times that are multiples of the standard's.
-    Scaled {
-        /// Of the keying times.
-        keying: Factor,
-        /// Of the think times.
-        think: Factor,
-    },
-}
-
-impl Pace {
-    /// Keying and think times as multiples of the standard's; none without them.
-    pub fn factors(self) -> Option<(Factor, Factor)> {
-        match self {
-            Pace::None => None,
-            Pace::Standard => Some((Factor::ONE, Factor::ONE)),
-            Pace::Scaled { keying, think } => Some((keying, think)),
-        }
-    }
-
-    /// The pace of these multiples of the standard's times.
-    pub fn of(keying: Factor, think: Factor) -> Pace {
-        if keying == Factor::ONE && think == Factor::ONE { Pace::Standard } else { Pace::Scaled { keying, think } }
-    }
-}
-
-impl std::fmt::Display for Pace {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Pace::None => to.write_str("none"),
-            Pace::Standard => to.write_str("standard"),
-            Pace::Scaled { keying, think } if keying == think => write!(to, "standard*{keying}"),
-            Pace::Scaled { keying: Factor::ONE, think } => write!(to, "think*{think}"),
-            Pace::Scaled { keying, think: Factor::ONE } => write!(to, "keying*{keying}"),
-            Pace::Scaled { keying, think } => write!(to, "keying*{keying},think*{think}"),
-        }
-    }
-}
-
-impl FromStr for Pace {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Pace, String> {
-        const USAGE: &str =
-            "give none, standard, or multiples of the standard's times: standard*0.5, think*2, keying*0.5,think*2";
-        let (mut keying, mut think) = (None, None);
-        match text {
-            "none" => return Ok(Pace::None),
-            "standard" => return Ok(Pace::Standard),
-            _ => {}
-        }
-        for part in text.split(',') {
-            let (what, factor) = part.split_once('*').ok_or(USAGE)?;
-            let factor = factor.parse::<Factor>().map_err(|why| format!("{why}; {USAGE}"))?;
-            let before = match what {
-                "standard" => keying.replace(factor).or(think.replace(factor)),
-                "keying" => keying.replace(factor),
-                "think" => think.replace(factor),
-                _ => return Err(USAGE.to_owned()),
-            };
-            if before.is_some() {
-                return Err(USAGE.to_owned());
-            }
-        }
-        Ok(Pace::of(keying.unwrap_or(Factor::ONE), think.unwrap_or(Factor::ONE)))
-    }
-}
-
-impl TryFrom<String> for Pace {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Pace, String> {
-        text.parse().map_err(|why| format!("`{text}` is no pace: {why}"))
-    }
-}
-
-impl From<Pace> for String {
-    fn from(pace: Pace) -> String {
-        pace.to_string()
-    }
-}
-
-/// A multiple, to six decimals: from 0.0001 to 1000.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Factor {
-    millionths: u32,
-}
-
-impl Factor {
-    /// One times.
-    pub const ONE: Factor = Factor { millionths: 1_000_000 };
-
-    /// The nearest one; none if the number is outside of the range or none at all.
-    pub fn new(factor: f64) -> Option<Factor> {
-        (0.0001..=1_000.0).contains(&factor).then(|| Factor { millionths: (factor * 1e6).round() as u32 })
-    }
-
-    /// As a number.
-    pub fn get(self) -> f64 {
-        f64::from(self.millionths) / 1e6
-    }
-
-    /// So many times a time.
-    pub fn of(self, time: u64) -> u64 {
-        time.saturating_mul(u64::from(self.millionths)) / 1_000_000
-    }
-}
-
-impl std::fmt::Display for Factor {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "{}", self.get())
-    }
-}
-
-impl FromStr for Factor {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Factor, String> {
-        text.parse().ok().and_then(Factor::new).ok_or_else(|| format!("`{text}` is no number from 0.0001 to 1000"))
-    }
-}
 
 /// When the consistency conditions are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -197,6 +71,13 @@ pub struct Plan {
     /// Keying and think times: standard, none, or multiples of the standard's such as standard*0.5 or think*2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
+    /// Transactions a second that are sent whether or not the database keeps up, such as 2000, over a pool of --clients
+    /// sessions; response times count from the moment at which each was due. Without think time only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// With --rate: whether transactions come at random times (poisson) or at equal distances (constant).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
     /// The mix: cards of each transaction type in a terminal's deck, such as new_order=10,payment=10,delivery=1; types
     /// that are not named do not occur.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -317,10 +198,16 @@ impl Plan {
         Ok(plan)
     }
 
-    /// This plan, with what it leaves open taken from another. Stages leave neither clients nor duration open.
+    /// This plan, with what it leaves open taken from another. Stages leave neither clients nor duration open, a rate
+    /// leaves no pace open, and a pace no rate.
     pub fn or(self, mut other: Plan) -> Plan {
         if !self.stages.is_empty() {
             (other.clients, other.duration) = (None, None);
+        }
+        match (self.rate, self.pace) {
+            (Some(_), None) => other.pace = None,
+            (None, Some(pace)) if pace != Pace::None => (other.rate, other.arrivals) = (None, None),
+            _ => {}
         }
         Plan {
             workload: self.workload.or(other.workload),
@@ -328,6 +215,8 @@ impl Plan {
             profile: self.profile.or(other.profile),
             scale: self.scale.or(other.scale),
             pace: self.pace.or(other.pace),
+            rate: self.rate.or(other.rate),
+            arrivals: self.arrivals.or(other.arrivals),
             mix: self.mix.or(other.mix),
             clients: self.clients.or(other.clients),
             threads: self.threads.or(other.threads),
@@ -384,6 +273,30 @@ impl Plan {
             )));
         }
         Ok(Some((&self.stages, seconds)))
+    }
+
+    /// The transactions a second that are asked for, and how they come; none without.
+    ///
+    /// # Errors
+    /// If the plan asks for something that does not go with a rate, or for arrivals without any.
+    pub fn open_loop(&self) -> Result<Option<(Rate, Arrivals)>, Error> {
+        let refused = |why: &str| Err(Error::Rate(why.to_owned()));
+        let Some(rate) = self.rate else {
+            return match self.arrivals {
+                Some(_) => refused("--arrivals says how transactions of a rate come: add --rate 100, or leave it out"),
+                None => Ok(None),
+            };
+        };
+        if self.pace.is_some_and(|pace| pace != Pace::None) {
+            return refused("--rate sends transactions without terminals that think: leave --pace out");
+        }
+        if !self.stages.is_empty() {
+            return refused("--rate keeps the load the same: leave --stages out, or take graymark sweep load --rates");
+        }
+        if self.steady.is_some_and(|most| most > 0) {
+            return refused("--steady waits for the throughput, which --rate sets: leave --steady out");
+        }
+        Ok(Some((rate, self.arrivals.unwrap_or(Arrivals::Poisson))))
     }
 
     /// The database's URL.
@@ -509,29 +422,6 @@ mod tests {
         let text = plan.to_toml().unwrap();
         let read: Plan = toml::from_str(&text).unwrap();
         assert_eq!(read, plan, "{text}");
-    }
-
-    #[test]
-    fn a_pace_is_read_as_it_is_written() {
-        for text in ["none", "standard", "standard*0.01", "think*2.5", "keying*0.5", "keying*0.01,think*0.035421"] {
-            assert_eq!(text.parse::<Pace>().map(|pace| pace.to_string()), Ok(text.to_owned()));
-        }
-        assert_eq!("standard*1".parse(), Ok(Pace::Standard));
-        assert_eq!("keying*2,think*2".parse::<Pace>(), "standard*2".parse());
-        for wrong in [
-            "",
-            "fast",
-            "standard*",
-            "standard*0",
-            "think*-1",
-            "think*nan",
-            "think*2,think*3",
-            "standard*2,think*3",
-            "think*1e9",
-        ] {
-            assert!(wrong.parse::<Pace>().is_err(), "{wrong}");
-        }
-        assert_eq!("0.25".parse::<Factor>().map(|factor| factor.of(18_000_000)), Ok(4_500_000));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::plan::{
-    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, Share, Warm, parse_interval, parse_scale,
+    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, Rate, Share, Warm, parse_interval, parse_scale,
     parse_setting, parse_time,
 };
 use crate::result::format::Label;
-use crate::result::{Isolation, Via};
+use crate::result::{Arrivals, Isolation, Via};
 use crate::url::DatabaseUrl;
 
 /// What the record of a run is called.
@@ -145,6 +145,19 @@ pub(super) struct Offered {
     warm: Option<Warm>,
 }
 
+/// A load at a rate of its own.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub(super) struct AtRate {
+    /// Transactions a second that are sent whether or not the database keeps up, such as 2000, over a pool of --clients
+    /// sessions; response times count from the moment at which each was due. Without think time only
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    rate: Option<Rate>,
+    /// With --rate: whether transactions come at random times (poisson) or at equal distances (constant)
+    #[arg(long, hide_short_help = true)]
+    arrivals: Option<Arrivals>,
+}
+
 /// A warm-up by the load itself.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
@@ -242,6 +255,7 @@ group! {
     Timeout { timeout }
     Pacing { pace }
     Offered { mix, clients, threads, ramp_up, duration, warm }
+    AtRate { rate, arrivals }
     Steady { steady }
     Stages { stages, stage_duration }
     Sessions { via, isolation }

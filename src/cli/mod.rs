@@ -44,7 +44,8 @@ use clap::{Args, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
 use args::{
-    Database, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages, Steady, Timeout,
+    AtRate, Database, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages, Steady,
+    Timeout,
 };
 use dry_run::DryRun;
 pub use help::command;
@@ -193,6 +194,8 @@ struct RunArgs {
     scale: Scale,
     #[command(flatten)]
     pacing: Pacing,
+    #[command(flatten)]
+    at_rate: AtRate,
     #[command(flatten)]
     stages: Stages,
     #[command(flatten)]

@@ -33,6 +33,7 @@ pub(super) fn execute(
 ) -> Result<Ended, Error> {
     args.scale.add_to(&mut plan);
     args.pacing.add_to(&mut plan);
+    args.at_rate.add_to(&mut plan);
     args.stages.add_to(&mut plan);
     args.steady.add_to(&mut plan);
     args.of_every_run.add_to(&mut plan);

@@ -43,7 +43,7 @@ impl<W: Workload> TerminalGroup<W> {
         }
     }
 
-    fn next_input(&mut self) -> W::Input {
+    pub(super) fn next_input(&mut self) -> W::Input {
         let chosen = self.choice.random_range(0..self.terminals.len());
         self.terminals[chosen].next_input()
     }

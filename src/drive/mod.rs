@@ -4,10 +4,12 @@
 //! shares nothing with the others while transactions go on; once a second it hands what it measured to the collector,
 //! which tells the world.
 
+mod arrivals;
 mod closed_loop;
 mod collector;
 mod controllers;
 mod ledger;
+mod open_loop;
 mod paced;
 mod queue;
 mod sampler;
@@ -29,8 +31,8 @@ use std::time::{Duration, Instant};
 use crate::engine::registry::AnyEngine;
 use crate::engine::{Engine, Error, Sessions};
 use crate::measure::{Deferred, Interval};
-use crate::plan::Factor;
-use crate::result::{Event, Phase};
+use crate::plan::{Factor, Rate};
+use crate::result::{Arrivals, Event, Phase};
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
 pub use stages::Stages;
@@ -44,6 +46,13 @@ pub enum Load {
     ClosedLoop,
     /// Terminals with keying and think times send to one queue, which the sessions work.
     Paced,
+    /// Transactions come at a rate of their own, whether or not sessions are free to take them.
+    OpenLoop {
+        /// Transactions a second.
+        rate: Rate,
+        /// How they come.
+        arrivals: Arrivals,
+    },
 }
 
 /// How a run goes.
@@ -232,8 +241,16 @@ pub fn run<W: Workload>(
     } else {
         schedule.threads.unwrap_or_else(|| driver_threads(schedule.clients, false)).clamp(1, schedule.clients)
     };
-    // Terminals have a thread of their own where sessions block theirs.
-    let floor_apart = schedule.load == Load::Paced && engine.blocking();
+    // What sends transactions has a thread of its own where sessions block theirs, or where it blocks its own.
+    let floor_apart = match schedule.load {
+        Load::ClosedLoop => false,
+        Load::Paced => engine.blocking(),
+        Load::OpenLoop { .. } => true,
+    };
+    let backlog = match schedule.load {
+        Load::OpenLoop { rate, arrivals } => Some(open_loop::Backlog::new(rate, arrivals, schedule.seed)),
+        Load::ClosedLoop | Load::Paced => None,
+    };
     let all = threads + u32::from(floor_apart);
     let share = |number: u32| (number..schedule.clients).step_by(threads as usize).filter(move |_| number < threads);
     let run = Arc::new(shared::Run::<W> {
@@ -242,6 +259,7 @@ pub fn run<W: Workload>(
         stages: stages.clone(),
         stop: stop.clone(),
         monitor: queue::Monitor::new(),
+        backlog,
         ledgers: (0..all).map(|number| ledger::Ledger::new::<W>(share(number).count())).collect(),
         clocks: shared::Clocks::default(),
     });
@@ -249,7 +267,7 @@ pub fn run<W: Workload>(
     let mut spawned = Threads { reports, starters: Vec::new(), handles: Vec::new() };
     for number in 0..all {
         let sessions = share(number).collect::<Vec<_>>();
-        let floor = schedule.load == Load::Paced && number == if floor_apart { threads } else { 0 };
+        let floor = schedule.load != Load::ClosedLoop && number == if floor_apart { threads } else { 0 };
         let (engine, run) = (Arc::clone(engine), Arc::clone(&run));
         spawned.spawn(format!("driver-{number}"), move |reports, started| {
             let (run, number, sessions) = (&*run, number as usize, &sessions[..]);

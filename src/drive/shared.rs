@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ledger::Ledger;
+use super::open_loop::Backlog;
 use super::queue::Monitor;
 use super::{GRACE, Schedule, Stages, Stop};
 use crate::engine::guard::guarded;
@@ -18,6 +19,8 @@ pub(super) struct Run<W: Workload> {
     pub(super) stages: Stages,
     pub(super) stop: Stop,
     pub(super) monitor: Monitor<W::Input>,
+    /// Of an open loop.
+    pub(super) backlog: Option<Backlog>,
     /// One for each driver thread.
     pub(super) ledgers: Vec<Ledger>,
     pub(super) clocks: Clocks,

@@ -24,6 +24,13 @@ pub(super) struct Asked {
     pub(super) deferred: bool,
 }
 
+/// When a transaction was meant to be sent, was taken by a session, and ended.
+struct Times {
+    intended: Instant,
+    taken: Instant,
+    now: Instant,
+}
+
 /// Failures of one thread that are told one by one; the rest is only counted.
 const FAILURES_TOLD: u64 = 20;
 
@@ -161,18 +168,46 @@ impl<'a> ThreadStats<'a> {
         taken: Instant,
         now: Instant,
     ) {
+        let same_phase = self.same_phase(intended, now);
+        self.finished::<W>(input, output, Times { intended, taken, now }, same_phase, same_phase);
+    }
+
+    /// A transaction of an open loop completed. The throughput of a phase is of what was done in it: a database with a
+    /// backlog is not slower for what its backlog was due. Response times are of what was due in the phase.
+    pub(super) fn completed_of_open_loop<W: Workload>(
+        &mut self,
+        input: &W::Input,
+        output: &W::Output,
+        asked: Asked,
+        now: Instant,
+    ) {
+        let Asked { intended, taken, .. } = asked;
+        let timed = self.same_phase(intended, now);
+        self.finished::<W>(input, output, Times { intended, taken, now }, timed, true);
+    }
+
+    /// A transaction completed; whether its times and its result count in the phase.
+    #[inline]
+    fn finished<W: Workload>(
+        &mut self,
+        input: &W::Input,
+        output: &W::Output,
+        Times { intended, taken, now }: Times,
+        timed: bool,
+        counted: bool,
+    ) {
         self.turn(now);
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
         self.ledger.count(&self.totals);
         self.remember::<W>(input, output, now);
-        let transaction = W::transaction(input);
-        let same_phase = self.same_phase(intended, now);
-        let measured = &mut self.interval.transactions[transaction];
+        let measured = &mut self.interval.transactions[W::transaction(input)];
         measured.completed += 1;
-        if same_phase {
+        if timed {
             note(&mut measured.response, micros(intended, now));
             note(&mut measured.service, micros(taken, now));
+        }
+        if counted {
             measured.counted += 1;
             measured.rolled_back += u64::from(W::outcome(output) == Outcome::RolledBack);
             W::tally(input, output, &mut self.interval.tallies);

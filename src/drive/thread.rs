@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use tokio::task::LocalSet;
 
+use super::arrivals::DueTimes;
 use super::closed_loop::{self, TerminalGroup};
+use super::open_loop;
 use super::paced::{self, TerminalScheduler};
 use super::shared::Run;
 use super::stats::ThreadStats;
@@ -115,6 +117,21 @@ impl<W: Workload> Assignment<'_, W> {
                 } else {
                     sessions.await;
                 }
+            }
+            Load::OpenLoop { rate, arrivals } => {
+                let Some(backlog) = &self.run.backlog else { return };
+                if self.floor {
+                    let times = DueTimes::new(rate, arrivals, schedule.seed);
+                    // The first terminal beyond those of the sessions.
+                    let terminal = W::terminal(terminals, schedule.terminals);
+                    open_loop::Dispatcher::<W> { schedule, times, backlog, stats, stop, begin, end, terminal }.run();
+                    return;
+                }
+                let sessions = opened.map(|opened| {
+                    let crowd = TerminalGroup::<W>::new(terminals, schedule, stages, opened.1.0);
+                    open_loop::session(worker(opened), backlog, stats, (begin, end), crowd)
+                });
+                futures_util::future::join_all(sessions).await;
             }
         }
     }

@@ -34,6 +34,7 @@ use crate::workload::tpcc::Tpcc;
 const QUIET: &str = "quiet";
 /// Why rules about terminals and the rate that they allow are not met. Other reasons are beside the rules.
 pub(crate) const UNPACED: &str = "no think time was asked for";
+const AT_A_RATE: &str = "transactions came at a rate of their own, and not from terminals";
 const OTHER_PACE: &str = "keying and think times other than the standard's were asked for";
 const SHORT: &str = "an interval shorter than the standard's was asked for";
 const SCALE_OF_ONE: &str = "a scale of one was asked for";
@@ -105,7 +106,7 @@ pub fn judge(summary: &Summary) -> Verdict {
     clauses.extend(durability::acknowledged(standard.acknowledged, summary));
     clauses.extend(procedures(summary));
     clauses.extend(staged(summary, standard.steady));
-    let own = quiet(summary).into_iter().collect();
+    let own = quiet(summary).into_iter().chain(open_loop(summary)).collect();
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses, own }
 }
 
@@ -124,6 +125,17 @@ fn procedures(summary: &Summary) -> Option<Clause> {
         Procedures::Other(names) => Some(noted(rule.is(false, "others"), names.join(", "))),
         Procedures::Unread(names) => Some(rule.not_tested(format!("this user may not read {}", names.join(", ")))),
     }
+}
+
+/// That database and driver kept up with the rate of an open loop: rules of Graymark's own.
+fn open_loop(summary: &Summary) -> Vec<Clause> {
+    let Some(open_loop) = &summary.open_loop else { return Vec::new() };
+    let queue = Rule::new("open loop", "transactions that were due and that no session had taken", "<= 1 % of all");
+    let lateness = Rule::new("open loop", "99th percentile of the driver's lateness", "<= 10 ms");
+    vec![
+        queue.is(open_loop.kept_up, format!("{} of {}", open_loop.unserved, open_loop.offered)),
+        lateness.is(!open_loop.driver_limited, format!("{:.1} ms", open_loop.lateness_ms.p99)),
+    ]
 }
 
 /// That nobody else took much of the machine: a rule of Graymark's own. Nothing of a record in which nobody looked.
@@ -240,6 +252,7 @@ fn because(mut clause: Clause, why: impl Into<String>) -> Clause {
 fn pace(summary: &Summary) -> Option<&'static str> {
     match summary.pace.as_str() {
         "standard" => None,
+        "none" if summary.open_loop.is_some() => Some(AT_A_RATE),
         "none" => Some(UNPACED),
         _ => Some(OTHER_PACE),
     }

@@ -123,6 +123,35 @@ pub struct Pacing {
     pub headline_think: Histogram<u64>,
 }
 
+/// What an open loop offered in an interval of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offered {
+    /// Transactions that were due in the measurement interval.
+    pub offered: u64,
+    /// Of these, transactions that no session had taken at its end.
+    pub unserved: u64,
+    /// The most transactions that were due and that no session had taken yet.
+    pub longest_queue: u64,
+    /// How late sessions were told of what was due, in microseconds.
+    pub lateness: Histogram<u64>,
+    /// From the moment at which a transaction was due to the one at which a session took it, in microseconds.
+    pub queued: Histogram<u64>,
+}
+
+impl Offered {
+    fn new() -> Self {
+        Offered { offered: 0, unserved: 0, longest_queue: 0, lateness: histogram(), queued: histogram() }
+    }
+
+    fn add(&mut self, other: &Offered) {
+        self.offered += other.offered;
+        self.unserved += other.unserved;
+        self.longest_queue = self.longest_queue.max(other.longest_queue);
+        add(&mut self.lateness, &other.lateness);
+        add(&mut self.queued, &other.queued);
+    }
+}
+
 /// Times whose mean has to be exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
@@ -199,6 +228,8 @@ pub struct Interval {
     pub tallies: Vec<u64>,
     /// Of paced terminals only.
     pub pacing: Option<Box<Pacing>>,
+    /// Of an open loop only.
+    pub offered: Option<Box<Offered>>,
 }
 
 impl Interval {
@@ -208,7 +239,13 @@ impl Interval {
             transactions: (0..transactions).map(|_| Measured::new()).collect(),
             tallies: vec![0; tallies],
             pacing: None,
+            offered: None,
         }
+    }
+
+    /// What an open loop offered, for adding to it.
+    pub fn arrivals(&mut self) -> &mut Offered {
+        self.offered.get_or_insert_with(|| Box::new(Offered::new()))
     }
 
     /// What paced terminals did, for adding to it.
@@ -236,6 +273,9 @@ impl Interval {
         }
         if let Some(theirs) = &other.pacing {
             self.pacing().add(theirs);
+        }
+        if let Some(theirs) = &other.offered {
+            self.arrivals().add(theirs);
         }
     }
 }

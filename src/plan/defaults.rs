@@ -68,6 +68,8 @@ pub const ACID_SCALE: u32 = 2;
 pub const RAMP_UP_PACED: u32 = 60;
 /// From one checkpoint to the next with a pace, in seconds.
 pub const CHECKPOINT_PACED: u32 = 20 * 60;
+/// Sessions of an open loop.
+pub const CLIENTS_OF_RATE: u32 = 16;
 /// Length of a stage in seconds.
 pub const STAGE_SECONDS: u32 = 30;
 /// How long a database that is away when the run ends is waited for, in seconds.
@@ -98,6 +100,9 @@ impl Defaults {
         Defaults { purpose: Purpose::Acid, think_time: ThinkTime::Never, clients: 8, ..Defaults::RUN };
     /// Of `graymark sweep load`. Clause 5.6.2 asks for 20 minutes.
     pub const SWEEP_LOAD: Defaults = Defaults { duration: 20 * 60, ..Defaults::SWEEP_WAREHOUSES };
+    /// Of `graymark sweep load --rates`.
+    pub const SWEEP_RATES: Defaults =
+        Defaults { purpose: Purpose::Sweep, think_time: ThinkTime::Never, ..Defaults::RUN };
     /// Of `graymark sweep warehouses`.
     pub const SWEEP_WAREHOUSES: Defaults = Defaults {
         think_time: ThinkTime::Always,
@@ -134,6 +139,18 @@ impl Defaults {
 
     /// The default of an option, named as a key of a plan, as it stands in `--help`; none where there is none to name.
     pub fn text(&self, option: &str) -> Option<String> {
+        let text = self.without_rates(option)?;
+        let with_rates =
+            Defaults::SWEEP_RATES.without_rates(option).filter(|with| *self == Self::SWEEP_LOAD && *with != text);
+        Some(match (option, with_rates) {
+            ("clients", Some(_)) => format!("{text}; {CLIENTS_OF_RATE} with --rates"),
+            ("pace" | "checkpoint", _) | (_, None) => text,
+            (_, Some(with)) => format!("{text}; {with} with --rates"),
+        })
+    }
+
+    /// The same, of what is not a sweep over rates.
+    fn without_rates(&self, option: &str) -> Option<String> {
         let by_pace = |without: String, with: String| match self.think_time {
             ThinkTime::Optional if without == with => without,
             ThinkTime::Optional => format!("{without}; {with} with a pace"),
@@ -167,7 +184,11 @@ impl Defaults {
             "clients" => {
                 let (each, fewest, most) = SESSIONS_PACED;
                 let paced = format!("one for every {each} warehouses, from {fewest} to {most}");
-                by_pace(self.clients.to_string(), paced)
+                let at_rate = match self.purpose {
+                    Purpose::Run | Purpose::LoadAndRun => format!("; {CLIENTS_OF_RATE} with --rate"),
+                    _ => String::new(),
+                };
+                by_pace(self.clients.to_string(), paced) + &at_rate
             }
             "threads" => "one for every four processors; an embedded engine has one for each client".to_owned(),
             "ramp_up" => by_pace(time(self.ramp_up), time(RAMP_UP_PACED)),
@@ -183,7 +204,8 @@ impl Defaults {
             }
             .to_owned(),
             "checkpoint" => by_pace("none".to_owned(), time(CHECKPOINT_PACED)),
-            "vacuum" | "warm" | "allow_errors" => "none".to_owned(),
+            "arrivals" => "poisson".to_owned(),
+            "vacuum" | "warm" | "allow_errors" | "rate" => "none".to_owned(),
             "vacuums" => "no limit".to_owned(),
             "steady" if self.steady == 0 => "off".to_owned(),
             "steady" => time(self.steady),

@@ -38,6 +38,9 @@ pub enum Error {
     /// It asks for stages and for something that does not go with them, or for too many.
     #[error("{0}")]
     Stages(String),
+    /// It asks for a rate and for something that does not go with it.
+    #[error("{0}")]
+    Rate(String),
     /// It cannot be written.
     #[error("the plan cannot be written as TOML: {0}")]
     Write(#[from] toml::ser::Error),

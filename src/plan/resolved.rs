@@ -1,6 +1,7 @@
 //! A run's plan with nothing left open: what was typed, what the database holds, and defaults for the rest.
 
-use super::{Check, Defaults, Pace, Plan, Share, Warm};
+use super::{Check, Defaults, Pace, Plan, Rate, Share, Warm};
+use crate::result::Arrivals;
 
 /// Warehouses or branches of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,8 @@ pub struct Resolved {
     pub profile_name: String,
     /// Keying and think times.
     pub pace: Pace,
+    /// The transactions a second of an open loop, and how they come; none of a closed one, and with a pace.
+    pub open_loop: Option<(Rate, Arrivals)>,
     /// The mix of transactions.
     pub cards: Cards,
     /// The measurement interval.
@@ -143,6 +146,7 @@ impl Resolved {
             scale,
             profile: (!self.profile_name.is_empty()).then(|| self.profile_name.clone()),
             pace: Some(self.pace),
+            arrivals: self.open_loop.map(|(_, arrivals)| arrivals),
             clients,
             ramp_up: Some(self.ramp_up),
             duration,

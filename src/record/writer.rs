@@ -405,7 +405,12 @@ impl HistogramLog {
                 (what.tag().to_owned(), histogram)
             })
         });
-        for (tag, histogram) in of_types.chain(of_pacing).filter(|(_, histogram)| !histogram.is_empty()) {
+        let of_open_loop = self.pending.offered.iter().flat_map(|offered| {
+            [(Waiting::Lateness, &offered.lateness), (Waiting::Queue, &offered.queued)]
+                .map(|(what, histogram)| (what.tag().to_owned(), histogram))
+        });
+        let all = of_types.chain(of_pacing).chain(of_open_loop);
+        for (tag, histogram) in all.filter(|(_, histogram)| !histogram.is_empty()) {
             if let Err(error) = append_interval(&mut self.text, &mut self.serializer, histogram, first, seconds, &tag) {
                 out.fail(error);
             }

@@ -1,7 +1,7 @@
 //! What a reader must know before any figure, in words: failed transactions, and times in which the database was away.
 
 use super::format::{count, plain, plural, seconds, significant, transaction};
-use super::{bounds, counts};
+use super::{bounds, counts, open_loop};
 use crate::judge::incidents::Incidents;
 use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::summary::Summary;
@@ -24,6 +24,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<String> {
     if summary.database.agrees == Some(false) {
         alarms.push(counts::disagreement(&summary.database));
     }
+    alarms.extend(open_loop::alarms(summary));
     alarms.extend(bounds::breach(summary));
     alarms.extend(summary.strangers.as_ref().and_then(|strangers| disturbed(strangers, summary.interval_s)));
     alarms

@@ -2,6 +2,7 @@
 
 use super::format::{plain, plural, seconds};
 use super::model::{ReportModel, TransactionModel};
+use super::open_loop;
 use super::text::{ALARM, Text};
 use crate::record::Record;
 use crate::result::Finding;
@@ -97,7 +98,11 @@ fn alarms(faults: &[String], room: usize) -> Vec<String> {
 fn title(record: &Record, model: &ReportModel) -> String {
     let Some(summary) = &record.summary else { return model.title.clone() };
     let (one, many) = known::of(&summary.workload).unit;
-    let pace = if summary.pace == "none" { ", no think time" } else { "" };
+    let pace = match &summary.open_loop {
+        Some(open) => format!(", {} offered", open_loop::rate(open)),
+        None if summary.pace == "none" => ", no think time".to_owned(),
+        None => String::new(),
+    };
     format!(
         "{}, {}, {}, {}{pace}",
         model.title,

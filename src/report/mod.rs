@@ -14,6 +14,7 @@ pub mod gate;
 mod html;
 pub mod list;
 pub mod model;
+pub(crate) mod open_loop;
 pub mod paper;
 mod price;
 pub mod scan;

@@ -9,6 +9,7 @@ use super::counts::{self, Check};
 use super::course::{self, Course};
 use super::durability;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
+use super::open_loop;
 use super::price;
 use super::stages::{self, Stages};
 use super::verdict::{self, VerdictModel};
@@ -269,6 +270,9 @@ fn limit(summary: &Summary) -> Option<String> {
     if summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
         return Some("this program, not the database: it sent too late what terminals had keyed in".to_owned());
     }
+    if let Some(rate) = open_loop::limit(summary) {
+        return Some(rate);
+    }
     let gain = summary.bounds.as_ref()?.gains.first()?;
     Some(format!("{}: {}", plain(&gain.what), super::bounds::at_most(gain)))
 }
@@ -301,6 +305,7 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Seed", summary.seed.to_string()),
     ];
     lines.retain(|(_, value)| !value.is_empty());
+    lines.extend(open_loop::lines(summary));
     lines.extend(stages::line(summary).map(|stages| ("Stages", stages)));
     lines.extend(warm_ups(summary));
     if let Some(efficiency) = summary.efficiency.filter(|_| measured) {

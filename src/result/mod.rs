@@ -5,6 +5,7 @@
 //! database.
 
 pub mod acid;
+pub mod arrivals;
 pub mod bounds;
 pub mod database;
 pub mod environment;
@@ -23,6 +24,7 @@ pub mod step;
 pub mod summary;
 pub mod verdict;
 
+pub use arrivals::Arrivals;
 pub use database::{Identity, Isolation, Manifest, Via};
 pub use environment::Environment;
 pub use event::Event;

@@ -16,7 +16,7 @@ use crate::result::acid::AcidProof;
 use crate::result::bounds::Bounds;
 use crate::result::maintenance::Maintenance;
 pub use crate::result::verdict::{Clause, Consistency, Durability, DurabilityClass, State, Verdict};
-use crate::result::{Identity, Manifest, Recorded, Via};
+use crate::result::{Arrivals, Identity, Manifest, Recorded, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,6 +83,9 @@ pub struct Summary {
     /// With pace: what terminals, queue and driver did in the measurement interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<PacingSummary>,
+    /// With a rate: what was offered, and whether the database kept up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoopSummary>,
     /// What the inputs of the measurement interval were, by the names of `Workload::TALLIES`: `order_lines`,
     /// `remote_order_lines` and so on.
     #[serde(default)]
@@ -296,6 +299,35 @@ pub struct PacingSummary {
     pub driver_limited: bool,
     /// Transactions that terminals had sent at the end of the run and no session ever worked.
     pub unfinished: u64,
+}
+
+/// What an open loop offered in the measurement interval, and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OpenLoopSummary {
+    /// Transactions a second that were asked for.
+    pub rate: f64,
+    /// How they came.
+    pub arrivals: Recorded<Arrivals>,
+    /// Transactions that were due.
+    pub offered: u64,
+    /// `offered` over the length of the interval.
+    pub offered_per_second: f64,
+    /// Of these, transactions that no session had taken when the interval ended. The times until then count in the
+    /// response times.
+    pub unserved: u64,
+    /// The most transactions that were due and that no session had taken yet.
+    pub longest_queue: u64,
+    /// From the moment at which a transaction was due to the one at which a session took it.
+    pub queue_ms: LatencySummary,
+    /// How late the driver was to let sessions know of what was due.
+    pub lateness_ms: LatencySummary,
+    /// Whether the driver was too late for the response times to be the database's: its 99th percentile of lateness is
+    /// above 10 ms.
+    pub driver_limited: bool,
+    /// Whether the database kept up: at the interval's end no more than a hundredth of what was offered, or one
+    /// transaction for each session, waited for a session.
+    pub kept_up: bool,
 }
 
 /// A distribution of times in three figures, in seconds.

@@ -161,6 +161,7 @@ impl<'a> Run<'a> {
         let workload = self.plan.workload.unwrap_or_default();
         self.plan.workload = Some(workload);
         self.plan.staged()?;
+        self.plan.open_loop()?;
         let options = open::options(workload, &self.plan);
         open::open(workload, options, self)
     }

@@ -8,7 +8,9 @@ use crate::engine::Error;
 use crate::engine::registry::WorkloadVisitor;
 use crate::engine::sql::SqlWorkload;
 use crate::plan::resolved::{Cards, Clients, Interval, Resolved, Scale};
-use crate::plan::{CHECKPOINT_PACED, Defaults, Factor, Pace, Plan, RECONNECT_FOR, SCALE, Share, TIMEOUT, Warm};
+use crate::plan::{
+    CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, Factor, Pace, Plan, RECONNECT_FOR, SCALE, Share, TIMEOUT, Warm,
+};
 use crate::result::Manifest;
 use crate::workload::{Users, Workload};
 
@@ -19,6 +21,7 @@ pub(super) fn settle<W: Workload>(
     defaults: &Defaults,
     loaded: Option<&Manifest>,
 ) -> Result<Resolved, Error> {
+    let open_loop = asked.open_loop()?;
     let stages = asked.staged()?.map(|(clients, seconds)| Interval::Stages { clients: clients.to_vec(), seconds });
     let profile = profile::<W>(&asked, loaded)?;
     let pace = pace::<W>(&asked, defaults, profile)?;
@@ -36,6 +39,7 @@ pub(super) fn settle<W: Workload>(
     let clients = match (asked.clients, preset.clients_per_unit) {
         (Some(number), _) => Clients::Number(number),
         (None, _) if paced => Clients::ForTerminals,
+        (None, _) if open_loop.is_some() => Clients::Number(CLIENTS_OF_RATE),
         (None, Some(each)) => Clients::PerUnit(each),
         (None, None) => Clients::Number(defaults.clients),
     };
@@ -46,6 +50,7 @@ pub(super) fn settle<W: Workload>(
         profile,
         profile_name: name.to_owned(),
         pace,
+        open_loop,
         cards,
         interval: stages.unwrap_or(Interval::Whole { clients, seconds }),
         ramp_up: asked.ramp_up.or(preset.ramp_up).unwrap_or_else(|| defaults.ramp_up(paced)),
@@ -106,8 +111,8 @@ fn pace<W: Workload>(plan: &Plan, defaults: &Defaults, profile: usize) -> Result
             )))
         }
         (_, Some(pace)) => Ok(pace),
-        // Stages add clients without think time.
-        (Users::Usual, None) if plan.stages.is_empty() => Ok(Pace::Standard),
+        // Stages add clients without think time, and a rate has no terminals.
+        (Users::Usual, None) if plan.stages.is_empty() && plan.rate.is_none() => Ok(Pace::Standard),
         (_, None) => Ok(defaults.pace),
     }
 }
@@ -158,9 +163,10 @@ pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown:
     };
     let terminals = u64::from(manifest.scale) * u64::from(W::TERMINALS);
     let factors = plan.pace.factors();
-    let (load, terminals) = match factors {
-        None => (Load::ClosedLoop, terminals.max(u64::from(clients))),
-        Some(_) => (Load::Paced, terminals),
+    let (load, terminals) = match (factors, plan.open_loop) {
+        (Some(_), _) => (Load::Paced, terminals),
+        (None, Some((rate, arrivals))) => (Load::OpenLoop { rate, arrivals }, terminals.max(u64::from(clients))),
+        (None, None) => (Load::ClosedLoop, terminals.max(u64::from(clients))),
     };
     let (keying, think) = factors.unwrap_or((Factor::ONE, Factor::ONE));
     Schedule {

@@ -6,7 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::accumulate::Accumulated;
-use crate::drive::{Schedule, Totals};
+use crate::drive::{Load, Schedule, Totals};
 use crate::judge;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::measure::process::Usage;
@@ -18,7 +18,7 @@ use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup,
-    PacingSummary, Range, ServerCost, Storage, Summary, TransactionSummary, Verdict,
+    OpenLoopSummary, PacingSummary, Range, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
 use crate::result::{Finding, Identity, Manifest, Via};
 use crate::study::bounds;
@@ -117,6 +117,7 @@ pub(super) fn summarise<W: Workload>(
             .pacing
             .as_deref()
             .map(|pacing| pacing_summary::<W>(pacing, totals.unfinished, measured.result_lines)),
+        open_loop: open_loop(measured, interval),
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         maintenance: maintenance.clone(),
         maintenance_notes: accumulated.maintenance_notes.clone(),
@@ -238,6 +239,30 @@ fn pacing_summary<W: Workload>(pacing: &Pacing, unfinished: u64, result_lines: O
         driver_limited: lateness.p99 > MOST_LATENESS_MS,
         unfinished,
     }
+}
+
+/// The 99th percentile of lateness beyond which response times are the driver's as much as the database's.
+const MOST_LATENESS_OF_OPEN_LOOP_MS: f64 = 10.0;
+
+/// What an open loop offered; none of other loads.
+fn open_loop(measured: &Measured, interval: &Interval) -> Option<OpenLoopSummary> {
+    let Load::OpenLoop { rate, arrivals } = measured.schedule.load else { return None };
+    let offered = interval.offered.as_deref()?;
+    let seconds = measured.totals.interval_s;
+    let lateness_ms = LatencySummary::of(&offered.lateness);
+    let waiting = (offered.offered / 100).max(measured.schedule.clients.into());
+    Some(OpenLoopSummary {
+        rate: rate.per_second(),
+        arrivals: arrivals.into(),
+        offered: offered.offered,
+        offered_per_second: if seconds > 0.0 { offered.offered as f64 / seconds } else { 0.0 },
+        unserved: offered.unserved,
+        longest_queue: offered.longest_queue,
+        queue_ms: LatencySummary::of(&offered.queued),
+        lateness_ms,
+        driver_limited: lateness_ms.p99 > MOST_LATENESS_OF_OPEN_LOOP_MS,
+        kept_up: offered.unserved <= waiting,
+    })
 }
 
 fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {

@@ -34,11 +34,11 @@ pub fn of(summary: &Summary) -> Option<Bounds> {
     let gains = gains(summary, &resources, rate);
     let little = little(summary);
     let without_waiting = summary.waterfall.as_ref().map(needed_us);
-    let saturates_at_clients =
-        resources.first().zip(without_waiting).filter(|_| summary.pace == "none").map(|(busiest, us)| {
-            // Below one client for each of its servers it cannot work all the time.
-            (busiest.servers * us / busiest.demand_us).max(busiest.servers)
-        });
+    let closed_loop = summary.pace == "none" && summary.open_loop.is_none();
+    let saturates_at_clients = resources.first().zip(without_waiting).filter(|_| closed_loop).map(|(busiest, us)| {
+        // Below one client for each of its servers it cannot work all the time.
+        (busiest.servers * us / busiest.demand_us).max(busiest.servers)
+    });
     let bottleneck = gains.first().map(|gain| gain.what.clone()).unwrap_or_default();
     let found = Bounds { bottleneck, resources, gains, saturates_at_clients, little };
     (found != Bounds::default()).then_some(found)
@@ -165,6 +165,8 @@ fn little(summary: &Summary) -> Option<Little> {
     // Clients that wait for a connection or after a failure are in no transaction.
     let disturbed = summary.connections.lost > 0
         || summary.interrupted
+        // Nobody counts the users of an open loop.
+        || summary.open_loop.is_some()
         || summary.transactions.values().any(|of| of.errors + of.unknown > 0);
     if disturbed {
         return None;

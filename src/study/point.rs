@@ -66,9 +66,55 @@ pub struct Point {
     /// Seconds of the measurement interval in which no session had a connection.
     #[serde(default)]
     pub dead_s: f64,
+    /// Of an open loop: what came of its rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_rate: Option<AtRate>,
     /// Of a grid's point: what the models of sizing are made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
+}
+
+/// What came of the rate of an open loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AtRate {
+    /// Transactions a second that were asked for.
+    pub rate: f64,
+    /// Transactions a second that were done.
+    pub done_per_second: f64,
+    /// Transactions that were due and that no session had taken at the end.
+    pub unserved: u64,
+    /// Whether the database kept up.
+    pub kept_up: bool,
+    /// Response times of New-Order, from the moment at which each was due: the median, in milliseconds.
+    pub p50_ms: f64,
+    /// Their 90th percentile.
+    pub p90_ms: f64,
+    /// Their 99th percentile.
+    pub p99_ms: f64,
+    /// Their 99.9th percentile.
+    pub p999_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+}
+
+impl AtRate {
+    /// Of a run; none of a closed loop.
+    fn of(summary: &Summary) -> Option<AtRate> {
+        let open = summary.open_loop.as_ref()?;
+        let headline = Tpcc::TRANSACTIONS[Tpcc::HEADLINE];
+        let times = summary.transactions.get(headline).map(|of| of.response_ms).unwrap_or_default();
+        Some(AtRate {
+            rate: open.rate,
+            done_per_second: summary.transactions_per_second,
+            unserved: open.unserved,
+            kept_up: open.kept_up,
+            p50_ms: times.p50,
+            p90_ms: times.p90,
+            p99_ms: times.p99,
+            p999_ms: times.p999,
+            max_ms: times.max,
+        })
+    }
 }
 
 /// What the models of sizing are made from, as far as a run's summary tells; `buffers` are the bytes that were asked
@@ -133,6 +179,7 @@ impl Point {
                 || !summary.consistency.unchecked.is_empty(),
             failures: incidents.beyond_allowed,
             dead_s: incidents.dead_s,
+            at_rate: AtRate::of(summary),
             observation: None,
         };
         point.broken = judge(summary);
@@ -143,7 +190,11 @@ impl Point {
         if summary.consistency.after.is_empty() {
             point.notes.push("consistency was not checked after the run".to_owned());
         }
-        if summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
+        if let Some(open) = summary.open_loop.as_ref().filter(|open| !open.kept_up) {
+            point.broken.push(format!("did not keep up: {} of {} were not taken up", open.unserved, open.offered));
+        }
+        let late = summary.open_loop.as_ref().is_some_and(|open| open.driver_limited);
+        if late || summary.pacing.as_ref().is_some_and(|pacing| pacing.driver_limited) {
             point
                 .notes
                 .push("the driver was late: Graymark's own machine was a limit, not the database alone".to_owned());

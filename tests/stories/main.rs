@@ -25,6 +25,7 @@ mod lost_commits;
 mod mistakes;
 mod mysql;
 mod odbc;
+mod open_loop;
 mod options;
 mod outage;
 mod postgres;

@@ -9,7 +9,8 @@ use super::super::WorkloadName;
 use super::super::args::{Group, Loading, OfEveryRun, Pacing, Scale, Steady};
 use super::grid::{Bound, Dimension, MOST_REPEATS};
 use crate::engine::Error;
-use crate::plan::{Plan, parse_scale};
+use crate::plan::{Plan, Rate, parse_scale};
+use crate::result::Arrivals;
 use crate::study::Searched;
 use crate::study::constraint::Constraints;
 use crate::url::DatabaseUrl;
@@ -25,10 +26,12 @@ pub(in crate::cli) struct SweepArgs {
 pub(super) enum Sweep {
     /// Run one database at shares of the full load: New-Order's response time over throughput (clause 5.6.2)
     #[command(after_help = "\
-The full load is that of --pace (default: standard); less load is offered by longer think times. The database is loaded if it is absent.
+The full load is that of --pace (default: standard); less load is offered by longer think times. With --rates, transactions come at these rates
+instead, over a pool of --clients sessions. The database is loaded if it is absent.
 
 Examples:
   graymark sweep load --db sqlite:tpcc.db -w 4 --ramp-up 5m --duration 20m
+  graymark sweep load --db sqlite:tpcc.db -w 4 --rates 100,200,400,800
   graymark sweep load --db postgres:local?data=/srv/bench -w 50 --at 25,50,80,100 --out response-curve")]
     Load(LoadArgs),
     /// Find the largest number of warehouses that keeps the limits, by doubling and then bisection
@@ -135,6 +138,13 @@ pub(super) struct LoadArgs {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', default_value = "50,80,100",
           value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) at: Vec<u32>,
+    /// Instead of loads by think times: transactions a second, such as 500,1000,2000, each sent whether or not the
+    /// database keeps up
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
+    pub(super) rates: Vec<Rate>,
+    /// With --rates: whether transactions come at random times (poisson) or at equal distances (constant)
+    #[arg(long, requires = "rates")]
+    pub(super) arrivals: Option<Arrivals>,
     #[command(flatten)]
     pub(super) common: Common,
     #[command(flatten)]

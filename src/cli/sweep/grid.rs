@@ -209,6 +209,7 @@ impl Grid {
                                     series,
                                     warehouses,
                                     at: None,
+                                    rate: None,
                                     buffers,
                                     cpus,
                                     clients,

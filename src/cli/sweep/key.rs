@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Rate;
+
 /// A point, named by what is varied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PointKey {
@@ -13,6 +15,9 @@ pub(super) struct PointKey {
     /// Percent of the full load, where this is varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) at: Option<u32>,
+    /// Transactions a second, where these are varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rate: Option<Rate>,
     /// Bytes of the server's buffers, where these are varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) buffers: Option<u64>,

@@ -50,6 +50,9 @@ pub(super) fn sweep(args: SweepArgs) -> Result<Ended, Error> {
 }
 
 fn load(args: LoadArgs) -> Result<Ended, Error> {
+    if !args.rates.is_empty() {
+        return rates(args);
+    }
     let mut at = args.at;
     // The full load comes first, for the others are shares of it.
     at.push(100);
@@ -60,6 +63,24 @@ fn load(args: LoadArgs) -> Result<Ended, Error> {
     args.pacing.add_to(&mut plan);
     let typed = known(args.common)?.typed(plan)?;
     let settings = Settings { varied: Varied::Load { at }, plan: Plan::default(), series: vec![Series::default()] };
+    begin(settings, typed)
+}
+
+/// A sweep over the rate of an open loop.
+fn rates(args: LoadArgs) -> Result<Ended, Error> {
+    let mut plan = Plan { arrivals: args.arrivals, ..Plan::default() };
+    args.scale.add_to(&mut plan);
+    args.pacing.add_to(&mut plan);
+    if plan.pace.is_some_and(|pace| pace != Pace::None) {
+        return Err(Error::Usage("--rates sends transactions without terminals: leave --pace out".to_owned()));
+    }
+    plan.pace = Some(Pace::None);
+    let mut typed = known(args.common)?.typed(plan)?;
+    (typed.plan.rate, typed.plan.steady) = (None, None);
+    let mut rates = args.rates;
+    rates.sort_unstable();
+    rates.dedup();
+    let settings = Settings { varied: Varied::Rates { rates }, plan: Plan::default(), series: vec![Series::default()] };
     begin(settings, typed)
 }
 
@@ -226,7 +247,13 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
     if settings.kind() == SweepKind::Grid {
         return whole_grid(plan);
     }
-    if plan.pace == Some(Pace::None) && settings.kind() != SweepKind::Max {
+    if plan.rate.is_some() {
+        return Err(Error::Usage(
+            "a rate in the plan file is for run and bench: vary it with sweep load --rates".to_owned(),
+        ));
+    }
+    let needs_think_times = !matches!(settings.varied, Varied::Rates { .. }) && settings.kind() != SweepKind::Max;
+    if plan.pace == Some(Pace::None) && needs_think_times {
         return Err(Error::Usage(
             "a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned(),
         ));
@@ -243,6 +270,9 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
 /// steady.
 fn whole_grid(plan: Plan) -> Result<Plan, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+    if plan.rate.is_some() {
+        return usage("a rate in the plan file is for run and bench: vary it with sweep load --rates");
+    }
     if plan.pace.is_some_and(|pace| pace != Pace::None) {
         return usage(
             "a grid runs without think time: leave --pace out, or take graymark sweep load or sweep warehouses",
@@ -273,8 +303,12 @@ fn dry_run(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, 
     let points = points::preview(directory, state, db)?;
     let settings = &state.settings;
     let defaults = settings.defaults();
-    let mut plan = crate::run::preview(settings.plan.clone(), &defaults, None)?;
+    let rate = if let Varied::Rates { rates } = &settings.varied { rates.first().copied() } else { None };
+    let mut plan = crate::run::preview(Plan { rate, ..settings.plan.clone() }, &defaults, None)?;
     let mut varied = Vec::new();
+    if rate.is_some() {
+        varied.push("rate");
+    }
     match (settings.max(), settings.grid()) {
         (Some(Max { of: Searched::Clients, .. }), _) => varied.push("clients"),
         (Some(_), _) => varied.push("scale"),

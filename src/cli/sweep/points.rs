@@ -282,6 +282,9 @@ impl Points {
         if let Some(max) = settings.max() {
             return Point::within(summary, &max.until);
         }
+        if matches!(settings.varied, Varied::Rates { .. }) {
+            return Point::measured(summary);
+        }
         if settings.grid().is_none() {
             return Point::of(summary, &settings.limits());
         }
@@ -302,6 +305,7 @@ impl Points {
         plan.db = Some(place.url().clone());
         plan.scale = key.warehouses.or(plan.scale);
         plan.clients = key.clients.or(plan.clients);
+        plan.rate = key.rate.or(plan.rate);
         if let Some(repeat) = key.repeat {
             // Points of a repeat have the same inputs, as far as their number goes; repeats differ.
             plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
@@ -385,6 +389,10 @@ fn series(state: &State, index: usize) -> study::Series {
             seen.and_then(|seen| seen.repeat),
         )
     };
+    points.sort_by(|one, other| {
+        let rate = |measured: &Measured| measured.point.at_rate.as_ref().map_or(0.0, |at| at.rate);
+        rate(one).total_cmp(&rate(other))
+    });
     points.sort_by_key(|measured| (measured.at, measured.point.warehouses, dimensions(measured)));
     let passed = state.passed(index);
     let Some(of) = settings.search() else {
@@ -448,6 +456,10 @@ fn next(state: &State) -> Option<PointKey> {
             let keys = at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
             keys.into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
         }
+        Varied::Rates { rates } => {
+            let keys = rates.iter().map(|rate| PointKey { rate: Some(*rate), ..PointKey::default() });
+            keys.into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
+        }
         Varied::Grid { .. } => {
             settings.grid_points().into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
         }
@@ -465,6 +477,7 @@ fn remaining(state: &State) -> u32 {
     let settings = &state.settings;
     match &settings.varied {
         Varied::Load { at } => (at.len() as u32).saturating_sub(state.done().count() as u32),
+        Varied::Rates { rates } => (rates.len() as u32).saturating_sub(state.done().count() as u32),
         Varied::Grid { .. } => (settings.grid_points().len() as u32).saturating_sub(state.done().count() as u32),
         Varied::Search(of) => {
             let left = |series| search::most_left(of.from, of.to, &state.passed(series));
@@ -488,7 +501,11 @@ fn progress(state: &State) -> String {
 
 /// The point in words.
 fn name(state: &State, key: PointKey) -> String {
-    let load = (state.settings.kind() == SweepKind::Load).then(|| format!("{} % of the load", key.at.unwrap_or(100)));
+    let load = match (state.settings.kind(), key.rate) {
+        (_, Some(rate)) => Some(format!("{rate} transactions a second")),
+        (SweepKind::Load, None) => Some(format!("{} % of the load", key.at.unwrap_or(100))),
+        _ => None,
+    };
     let parts = [
         load,
         key.warehouses.map(|warehouses| plural(warehouses.into(), "warehouse", "warehouses")),
@@ -511,7 +528,11 @@ fn name(state: &State, key: PointKey) -> String {
 
 fn directory_name(state: &State, key: PointKey) -> String {
     let parts = [
-        (state.settings.kind() == SweepKind::Load).then(|| format!("load{}", key.at.unwrap_or(100))),
+        match (state.settings.kind(), key.rate) {
+            (_, Some(rate)) => Some(format!("rate{rate}")),
+            (SweepKind::Load, None) => Some(format!("load{}", key.at.unwrap_or(100))),
+            _ => None,
+        },
         key.warehouses.map(|warehouses| format!("w{warehouses}")),
         key.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
         key.cpus.map(|cpus| format!("cpus{cpus}")),
@@ -560,6 +581,11 @@ pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Resu
         Varied::Load { at } => {
             let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
             let keys = at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
+            keys.filter(|key| !done(key)).try_for_each(&mut line)?;
+        }
+        Varied::Rates { rates } => {
+            let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
+            let keys = rates.iter().map(|rate| PointKey { rate: Some(*rate), ..PointKey::default() });
             keys.filter(|key| !done(key)).try_for_each(&mut line)?;
         }
         Varied::Search(of) => {

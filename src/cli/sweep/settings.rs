@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::grid::Grid;
 use super::key::PointKey;
 use crate::engine::Error;
-use crate::plan::{Defaults, Plan, SCALE};
+use crate::plan::{Defaults, Plan, Rate, SCALE};
 use crate::study::point::Limits;
 use crate::study::{Max, Searched, SweepKind};
 
@@ -28,6 +28,8 @@ pub(super) struct Settings {
 pub(super) enum Varied {
     /// The load on one database: percents of the full one, the full one first.
     Load { at: Vec<u32> },
+    /// The rate of an open loop on one database.
+    Rates { rates: Vec<Rate> },
     /// A number, of which the largest is searched.
     Search(Search),
     /// Every combination of some dimensions.
@@ -87,7 +89,7 @@ impl Settings {
     /// What kind of sweep it is.
     pub(super) fn kind(&self) -> SweepKind {
         match &self.varied {
-            Varied::Load { .. } => SweepKind::Load,
+            Varied::Load { .. } | Varied::Rates { .. } => SweepKind::Load,
             Varied::Search(Search { goal: Goal::Warehouses(_), .. }) => SweepKind::Warehouses,
             Varied::Search(Search { goal: Goal::Max(_), .. }) => SweepKind::Max,
             Varied::Grid { .. } => SweepKind::Grid,
@@ -98,6 +100,7 @@ impl Settings {
     pub(super) fn defaults(&self) -> Defaults {
         match &self.varied {
             Varied::Load { .. } => Defaults::SWEEP_LOAD,
+            Varied::Rates { .. } => Defaults::SWEEP_RATES,
             Varied::Grid { .. } => Defaults::GRID,
             Varied::Search(Search { goal: Goal::Warehouses(_), .. }) => Defaults::SWEEP_WAREHOUSES,
             Varied::Search(search) if search.of_clients() => Defaults::SWEEP_MAX_CLIENTS,
@@ -140,7 +143,7 @@ impl Settings {
     /// Whether databases that the sweep has loaded stay.
     pub(super) fn keep_databases(&self) -> bool {
         match &self.varied {
-            Varied::Load { .. } => true,
+            Varied::Load { .. } | Varied::Rates { .. } => true,
             Varied::Search(Search { keep_databases, .. }) | Varied::Grid { keep_databases, .. } => *keep_databases,
         }
     }
@@ -181,6 +184,8 @@ struct File {
     sweep: SweepKind,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     at: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rates: Vec<Rate>,
     from: u32,
     to: u32,
     keep_databases: bool,
@@ -198,14 +203,15 @@ impl TryFrom<File> for Settings {
     type Error = &'static str;
 
     fn try_from(file: File) -> Result<Settings, &'static str> {
-        let File { sweep, at, from, to, keep_databases, replace, limits, grid, max, plan, series } = file;
+        let File { sweep, at, rates, from, to, keep_databases, replace, limits, grid, max, plan, series } = file;
         let senseless = Err("its settings make no sense");
         if series.is_empty() || from == 0 || from > to {
             return senseless;
         }
         let search = |goal| Varied::Search(Search { goal, from, to, keep_databases, replace });
         let varied = match (sweep, max, grid) {
-            (SweepKind::Load, None, None) => Varied::Load { at },
+            (SweepKind::Load, None, None) if rates.is_empty() => Varied::Load { at },
+            (SweepKind::Load, None, None) if at.is_empty() => Varied::Rates { rates },
             (SweepKind::Warehouses, None, None) => search(Goal::Warehouses(limits)),
             (SweepKind::Max, Some(max), None) => search(Goal::Max(max)),
             (SweepKind::Grid, None, Some(grid)) if grid.is_sound(series.len()) => Varied::Grid { grid, keep_databases },
@@ -223,6 +229,7 @@ impl From<Settings> for File {
         let file = File {
             sweep,
             at: Vec::new(),
+            rates: Vec::new(),
             from: scale,
             to: scale,
             keep_databases,
@@ -235,6 +242,7 @@ impl From<Settings> for File {
         };
         match varied {
             Varied::Load { at } => File { at, ..file },
+            Varied::Rates { rates } => File { rates, ..file },
             Varied::Grid { grid, .. } => File { grid: Some(grid), ..file },
             Varied::Search(Search { goal, from, to, replace, .. }) => {
                 let max = if let Goal::Max(max) = goal { Some(max) } else { None };

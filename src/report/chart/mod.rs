@@ -17,7 +17,7 @@ use crate::result::format::Waiting;
 use crate::result::maintenance::MaintenanceKind;
 pub use panels::panels;
 pub use stages::against_clients;
-pub use sweep::{throughput_over_buffers, throughput_over_number, throughput_over_warehouses};
+pub use sweep::{response_over_rate, throughput_over_buffers, throughput_over_number, throughput_over_warehouses};
 
 use plot::{Axis, Layer, Plot, Tone};
 

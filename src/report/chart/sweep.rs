@@ -6,7 +6,7 @@ use super::Chart;
 use super::plot::{Axis, COLOURS, Layer, Plot, Tone};
 use crate::report::format::plural;
 use crate::study::efficiency::ceiling;
-use crate::study::point::Point;
+use crate::study::point::{AtRate, Point};
 use crate::study::{Searched, Series, Study};
 
 /// Room above the highest point, as a multiple of it.
@@ -61,6 +61,27 @@ pub fn throughput_over_number(study: &Study) -> Option<Chart> {
     let plot = Plot { x: Axis::counting(what.to_owned(), right), y: Axis::linear(metric, top), layers };
     let caption = format!("Points are runs; marked is the largest that keeps {}.", max.until);
     Chart::both(&format!("Throughput over {what}"), caption, legend(study), &plot)
+}
+
+/// Percentiles of New-Order's response time over the rate of an open loop; none without points.
+pub fn response_over_rate(study: &Study) -> Option<Chart> {
+    let points = || study.series.iter().flat_map(|series| &series.points).filter_map(|of| of.point.at_rate.as_ref());
+    let names = ["median", "90th percentile", "99th percentile"];
+    let times = |at: &AtRate| [at.p50_ms, at.p90_ms, at.p99_ms];
+    let lines = [0, 1, 2].map(|row: usize| points().map(|at| (at.rate, times(at)[row])).collect::<Vec<_>>());
+    let (right, top) = (highest(&lines, |point| point.0)? * HEADROOM, highest(&lines, |point| point.1)? * HEADROOM);
+    let legend = names.iter().enumerate().map(|(index, name)| ((*name).to_owned(), index));
+    let layers = lines.into_iter().enumerate().flat_map(line).collect();
+    let plot = Plot {
+        x: Axis::linear("transactions offered a second".to_owned(), right),
+        y: Axis::linear("New-Order's response time, ms".to_owned(), top),
+        layers,
+    };
+    let caption =
+        "Points are runs. Transactions came at these rates whether or not the database kept up; response times \
+                   count from the moment at which each was due."
+            .to_owned();
+    Chart::both("Response time over the rate", caption, legend.collect(), &plot)
 }
 
 /// The largest that passes, of each series.

@@ -45,8 +45,14 @@ fn curve(study: &Study) -> Vec<(f64, f64)> {
     points.filter_map(|point| Some((point.throughput, *point.p90_ms.get("new_order")?))).collect()
 }
 
+/// Whether the rate of an open loop was varied.
+fn at_rates(study: &Study) -> bool {
+    study.series.iter().flat_map(|series| &series.points).any(|measured| measured.point.at_rate.is_some())
+}
+
 fn page(study: &Study) -> Result<String, minijinja::Error> {
     let (what, chart) = match study.sweep {
+        SweepKind::Load if at_rates(study) => ("response time over the rate", chart::response_over_rate(study)),
         SweepKind::Load => ("response time against throughput", chart::response_versus_throughput(&curve(study))),
         SweepKind::Grid => ("throughput over buffers", chart::throughput_over_buffers(study)),
         SweepKind::Max => ("throughput up to what the constraints allow", chart::throughput_over_number(study)),

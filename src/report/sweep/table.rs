@@ -86,9 +86,37 @@ fn grid(series: &Series) -> Table {
     }
 }
 
+/// The table of an open loop's rates: a row a rate.
+fn rates(series: &Series) -> Table {
+    let columns = ["offered/s", "done/s", "p50", "p90", "p99", "p99.9", "longest", "not taken up", "result"];
+    let shared = shared_notes(series);
+    let row = |measured: &Measured| {
+        let Some(at) = &measured.point.at_rate else { return Vec::new() };
+        let ms = |ms: f64| format!("{} ms", significant(ms));
+        let mut row = vec![at.rate.to_string(), significant(at.done_per_second)];
+        row.extend([at.p50_ms, at.p90_ms, at.p99_ms, at.p999_ms, at.max_ms].map(ms));
+        row.push(at.unserved.to_string());
+        let result = if measured.passed { "kept up".to_owned() } else { measured.point.broken.join("; ") };
+        let notes = measured.point.notes.iter().filter(|note| !shared.contains(note)).cloned();
+        row.push([result].into_iter().chain(notes).collect::<Vec<_>>().join("; "));
+        row
+    };
+    let mut sentences = vec!["Times are New-Order's, from the moment at which each transaction was due.".to_owned()];
+    sentences.extend(shared.iter().map(|note| format!("All points: {note}.")));
+    Table {
+        title: series.label.clone(),
+        columns: columns.map(str::to_owned).to_vec(),
+        rows: series.points.iter().map(row).filter(|row| !row.is_empty()).collect(),
+        sentences,
+    }
+}
+
 fn table(study: &Study, series: &Series) -> Table {
     if study.sweep == SweepKind::Grid {
         return grid(series);
+    }
+    if series.points.iter().any(|measured| measured.point.at_rate.is_some()) {
+        return rates(series);
     }
     let metric = series.points.first().map_or("", |measured| measured.point.metric.as_str());
     let leading: &[&str] = match study.sweep {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::measure::strangers::Strangers;
 use crate::record::Record;
 use crate::result::format::Status;
-use crate::result::summary::Durability;
+use crate::result::summary::{Durability, Summary};
 
 /// What a run was, by name; values as they are shown.
 fn facts(record: &Record) -> BTreeMap<String, String> {
@@ -20,7 +20,7 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         fact("transactions by", Some(summary.via.name()));
         fact("isolation", Some(summary.isolation.clone()));
         fact("profile", summary.profile.clone().or_else(|| Some("usual".to_owned())));
-        fact("pace", Some(summary.pace.clone()));
+        fact("pace", Some(pace(summary)));
         fact("scale", Some(summary.scale.to_string()));
         fact("clients", Some(summary.clients.to_string()));
         fact("stages", Some(summary.stages.len().to_string()));
@@ -47,6 +47,14 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         }
     }
     facts
+}
+
+/// Keying and think times, or the rate of an open loop.
+fn pace(summary: &Summary) -> String {
+    match &summary.open_loop {
+        Some(open) => format!("{} transactions a second ({})", open.rate, open.arrivals.name()),
+        None => summary.pace.clone(),
+    }
 }
 
 fn durability(of: &Durability) -> String {
@@ -102,6 +110,12 @@ pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
         warnings.push(
             "with a pace, terminals bound the throughput: a slower database shows in its response times first"
                 .to_owned(),
+        );
+    }
+    let at_a_rate = |of: &[Record]| of.iter().filter_map(|of| of.summary.as_ref()).any(|of| of.open_loop.is_some());
+    if at_a_rate(a) || at_a_rate(b) {
+        warnings.push(
+            "at a rate, the throughput is what was offered: a slower database shows in its response times".to_owned(),
         );
     }
     let (of_a, of_b) = (values(a), values(b));
