@@ -12,6 +12,7 @@ mod bench;
 mod check;
 mod compare;
 mod completions;
+mod doctor;
 mod drop;
 mod dry_run;
 mod exit;
@@ -111,6 +112,11 @@ enum Command {
     Ab(ab::AbArgs),
     /// Run a baseline's plan again until a slowdown is excluded or shown
     Gate(gate::GateArgs),
+    /// Try everything that Graymark needs on a server, in schemas or databases of its own, and remove them again
+    #[command(
+        after_help = "Examples:\n  graymark doctor --db postgres://me@dbhost/bench > report.txt\n  graymark doctor --db 'mysql://me@dbhost/?dialect=mysql-plain' --json"
+    )]
+    Doctor(doctor::DoctorArgs),
     /// Reset a used database to its initial contents, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
@@ -462,6 +468,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(&args),
         Command::Ab(args) => ab::ab(args),
         Command::Gate(args) => gate::gate(&args),
+        Command::Doctor(args) => doctor::doctor(args),
         Command::Restore(args) => restore::restore(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Scan(args) => scan::scan(args),

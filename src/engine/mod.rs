@@ -12,6 +12,7 @@ mod load;
 pub mod observe;
 pub mod options;
 mod ownership;
+pub mod probe;
 pub mod registry;
 pub mod scan;
 pub mod seed;

@@ -8,16 +8,18 @@ use tokio::runtime::Runtime;
 
 use super::dialect::{DIALECTS, Wire};
 use super::guard::guarded;
+use super::probe::ProbedServer;
 use super::simulated::Simulated;
 use super::sql::SqlWorkload;
-use super::wire::mysql::Mysql;
+use super::wire::mysql::{self, Mysql};
 #[cfg(feature = "odbc")]
 use super::wire::odbc::Odbc;
-use super::wire::postgres::Postgres;
+use super::wire::postgres::{self, Postgres};
 use super::wire::sqlite::{Sqlite, SqliteOptions};
 #[cfg(feature = "odbc")]
 use super::wire::virtuoso::Virtuoso;
 use super::{ConnectOptions, Error, Sessions};
+use crate::url::DatabaseUrl;
 use crate::workload::Workload;
 use crate::workload::about::About;
 use crate::workload::known::{self, workloads};
@@ -206,6 +208,22 @@ pub fn open<W: SqlWorkload, A: AnyEngine<W>>(runtime: &Runtime, options: Connect
     match entry.wire {
         Some(wire) if !runs(wire, W::NAME) => Err(does_not_run(wire, W::NAME)),
         _ => (entry.open)(runtime, options),
+    }
+}
+
+/// Reaches the server of a URL, or starts a private one.
+///
+/// # Errors
+/// If it cannot be reached, or is of none of the wires that can be examined.
+pub async fn open_probed(url: &DatabaseUrl) -> Result<Box<dyn ProbedServer>, Error> {
+    url.check()?;
+    match url.scheme() {
+        "postgres" | "postgresql" => Ok(Box::new(postgres::probe::Server::open(url).await?)),
+        "mysql" | "mariadb" => Ok(Box::new(mysql::probe::Server::open(url).await?)),
+        _ => Err(Error::Usage(format!(
+            "graymark doctor examines servers on PostgreSQL's and MySQL's wire, not {url}: try graymark bench debitcredit \
+             -b 1 there"
+        ))),
     }
 }
 

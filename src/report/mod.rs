@@ -7,6 +7,7 @@ mod bounds;
 pub(crate) mod chart;
 pub(crate) mod counts;
 mod course;
+pub mod doctor;
 mod durability;
 pub mod first;
 pub mod format;

@@ -8,6 +8,7 @@ pub mod acid;
 pub mod arrivals;
 pub mod bounds;
 pub mod database;
+pub mod doctor;
 pub mod environment;
 pub mod event;
 pub mod finding;

@@ -13,6 +13,7 @@ mod conformance;
 mod consistency;
 mod counters;
 mod deliveries;
+mod doctor;
 mod experiment;
 mod first_result;
 mod foreign_tables;

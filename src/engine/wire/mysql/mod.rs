@@ -12,6 +12,7 @@ pub mod local;
 mod maintain;
 mod observe;
 mod option_file;
+pub mod probe;
 mod procedures;
 mod query;
 mod read;

@@ -62,7 +62,7 @@ pub fn of_command(what: &str, error: &tokio_postgres::Error) -> Error {
 }
 
 /// The server's message, code and detail in one line.
-fn told(refusal: &DbError) -> String {
+pub(super) fn told(refusal: &DbError) -> String {
     let detail = refusal.detail().map(|detail| format!(" ({})", one_line(detail))).unwrap_or_default();
     format!("{}{detail} [SQLSTATE {}]", one_line(refusal.message()), refusal.code().code())
 }

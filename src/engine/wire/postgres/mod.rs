@@ -12,6 +12,7 @@ mod maintain;
 mod numeric;
 mod observe;
 mod pgpass;
+pub mod probe;
 pub mod procedures;
 mod read;
 mod removal;

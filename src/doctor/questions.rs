@@ -1,0 +1,98 @@
+//! Questions that one session answers: `doctor.sql`.
+
+use super::Seen;
+use crate::engine::dialect::Dialect;
+use crate::engine::probe::{ProbeSession, ProbedServer, TextRow};
+use crate::engine::sql::script;
+use crate::visible::one_line;
+
+/// What parts the statements of a question.
+const THEN: &str = "\n-- then\n";
+/// The rows that the fast way in is tried with.
+const ROWS: u32 = 1000;
+
+/// A question.
+pub(super) struct Question {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    /// Whether the dialect that is asked for cannot do without.
+    pub(super) needed: bool,
+    expect: Option<&'static str>,
+    sql: &'static str,
+}
+
+/// The questions for a dialect.
+pub(super) fn all(dialect: &Dialect) -> Vec<Question> {
+    let needs = |names: &str| names == "all" || names.split(", ").any(|name| name == dialect.name);
+    let question = |named: script::Named<'static>| Question {
+        name: named.name,
+        title: named.notes.get("title").copied().unwrap_or(named.name),
+        needed: named.notes.get("needed").is_some_and(|names| needs(names)),
+        expect: named.notes.get("expect").copied(),
+        sql: named.sql,
+    };
+    script::statements(dialect.own_text("doctor.sql").unwrap_or_default()).into_iter().map(question).collect()
+}
+
+impl Question {
+    /// Asks it in a session of its own. What is seen is the first row of the last statement.
+    pub(super) async fn ask(&self, server: &dyn ProbedServer, place: &str) -> Seen {
+        let mut session = server.session(Some(place)).await.map_err(|error| error.to_string())?;
+        let mut seen = String::new();
+        for statement in self.sql.split(THEN) {
+            let rows = session.ask(statement).await.map_err(|refusal| refusal.text)?;
+            seen = rows.first().map(joined).unwrap_or_default();
+        }
+        match self.expect {
+            // Of a row with more columns than are expected, the first count.
+            Some(expected) if seen != expected && !seen.starts_with(&format!("{expected}|")) => {
+                Err(format!("expected {expected}, and it says {seen}"))
+            }
+            _ => Ok(seen),
+        }
+    }
+}
+
+fn joined(row: &TextRow) -> String {
+    one_line(&row.iter().map(|value| value.as_deref().unwrap_or("null")).collect::<Vec<_>>().join("|"))
+}
+
+/// Sends rows by the wire's fastest way, and counts them.
+pub(super) async fn bulk(server: &dyn ProbedServer, place: &str) -> Seen {
+    let mut session = server.session(Some(place)).await.map_err(|error| error.to_string())?;
+    let told = |refusal: crate::engine::probe::Refusal| refusal.text;
+    session.ask("CREATE TABLE bulk_rows (number integer PRIMARY KEY, word varchar(10))").await.map_err(told)?;
+    session.send_rows("bulk_rows", ROWS).await.map_err(told)?;
+    let sum = number(&mut *session, "SELECT sum(number) FROM bulk_rows").await?;
+    let due = i64::from(ROWS) * i64::from(ROWS + 1) / 2;
+    if sum == due { Ok(format!("{ROWS} rows")) } else { Err(format!("their numbers sum up to {sum}, not {due}")) }
+}
+
+/// A whole number.
+pub(super) async fn number(session: &mut dyn ProbeSession, sql: &str) -> Result<i64, String> {
+    let rows = session.ask(sql).await.map_err(|refusal| refusal.text)?;
+    let text = rows.first().and_then(|row| row.first().cloned()).flatten().unwrap_or_default();
+    // Sums of integers are exact amounts with some servers.
+    let whole = text.split('.').next().unwrap_or_default();
+    whole.parse().map_err(|_| format!("{sql}: expected a number, and it says `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::dialect::{DIALECTS, Wire};
+
+    #[test]
+    fn every_question_says_who_needs_it() {
+        for dialect in DIALECTS.iter().filter(|dialect| matches!(dialect.wire, Wire::Postgres | Wire::Mysql)) {
+            let questions = all(dialect);
+            assert!(questions.iter().filter(|question| question.needed).count() > 8, "{}", dialect.name);
+            for named in script::statements(dialect.own_text("doctor.sql").unwrap()) {
+                let needed = named.notes.get("needed").unwrap_or_else(|| panic!("{}", named.name));
+                let known = |name: &str| DIALECTS.iter().any(|dialect| dialect.name == name);
+                assert!(["all", "none"].contains(needed) || needed.split(", ").all(known), "{needed}");
+                assert!(named.notes.contains_key("title"), "{}", named.name);
+            }
+        }
+    }
+}

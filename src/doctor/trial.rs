@@ -1,0 +1,98 @@
+//! Trials of a dialect: all workloads' tables and transactions, and a run of a second.
+
+use super::Seen;
+use crate::drive::Stop;
+use crate::engine::dialect::Dialect;
+use crate::engine::probe::ProbedServer;
+use crate::engine::registry::{WorkloadName, WorkloadVisitor};
+use crate::engine::sql::{SqlWorkload, WorkloadSql};
+use crate::plan::{Check, ISOLATION, Plan, TIMEOUT};
+use crate::result::Via;
+use crate::run::Run;
+use crate::url::DatabaseUrl;
+
+/// A part of a trial.
+pub(super) enum Step {
+    /// A workload's tables and transactions, without rows.
+    Rehearse(WorkloadName),
+    /// A load and a run of the smallest workload.
+    Run,
+}
+
+/// All of them, in their order.
+pub(super) const STEPS: &[Step] = &[Step::Rehearse(WorkloadName::Tpcc), Step::Run];
+/// The workload that is loaded and run.
+const SMALLEST: WorkloadName = WorkloadName::DebitCredit;
+
+impl Step {
+    /// What it does, in words.
+    pub(super) fn title(&self) -> String {
+        match self {
+            Step::Rehearse(workload) => {
+                format!("{}: tables, keys, transactions, conditions and effects, without rows", workload.about().name)
+            }
+            Step::Run => {
+                format!("{}: load, check, run for a second, count and check again", SMALLEST.about().name)
+            }
+        }
+    }
+}
+
+/// A workload's SQL in a dialect.
+struct Texts(&'static Dialect);
+
+impl WorkloadVisitor for Texts {
+    type Output = WorkloadSql;
+
+    fn visit<W: SqlWorkload>(self) -> WorkloadSql {
+        WorkloadSql::of::<W>(self.0)
+    }
+}
+
+/// Makes a workload's tables in an empty place and prepares its transactions.
+pub(super) async fn rehearse(
+    server: &dyn ProbedServer,
+    dialect: &'static Dialect,
+    via: Via,
+    workload: WorkloadName,
+    place: &str,
+) -> Seen {
+    let level = dialect.isolation.unwrap_or(ISOLATION);
+    let done = server.rehearse(place, &workload.visit(Texts(dialect)), via, level).await;
+    done.map(|()| String::new()).map_err(|error| error.to_string())
+}
+
+/// Loads the smallest population and runs for a second, as any run does it.
+pub(super) fn run(url: DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop) -> Seen {
+    let directory = tempfile::tempdir().map_err(|error| format!("no temporary directory can be made: {error}"))?;
+    let plan = Plan {
+        db: Some(url),
+        workload: Some(SMALLEST),
+        scale: Some(1),
+        via: Some(via),
+        clients: Some(2),
+        ramp_up: Some(0),
+        duration: Some(1),
+        check: Some(Check::Both),
+        timeout: Some(timeout.unwrap_or(TIMEOUT)),
+        ..Plan::default()
+    };
+    let run = Run::bench(plan).out(directory.path().join("record")).stop(stop.clone());
+    let outcome = run.start().map_err(|error| error.to_string())?.ok_or("stopped")?;
+    let summary = &outcome.summary;
+    let completed: u64 = summary.transactions.values().map(|of_type| of_type.completed).sum();
+    let failed: u64 = summary.outcomes.values().map(|outcomes| outcomes.failed).sum();
+    let agrees = match summary.database.agrees {
+        Some(true) => "the database counts as many effects",
+        Some(false) => "the database counts other effects",
+        None => "effects were not counted",
+    };
+    let broken = summary.consistency.failed.join(", ");
+    let conditions = match broken.as_str() {
+        "" => format!("{} conditions hold", summary.consistency.held),
+        broken => format!("conditions that do not hold: {broken}"),
+    };
+    let told = format!("{completed} transactions, {failed} failed; {agrees}; {conditions}");
+    let works = !outcome.failed() && completed > 0 && summary.database.agrees == Some(true);
+    if works { Ok(told) } else { Err(told) }
+}

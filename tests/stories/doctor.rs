@@ -1,0 +1,100 @@
+//! A user whose server nobody has tried asks the doctor: it tries everything, names the dialect that does, and leaves
+//! nothing behind.
+
+use std::path::Path;
+
+use mysql_async::prelude::Queryable;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::command::{graymark, run, start};
+use crate::support::{
+    block_on, client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server, with_database,
+};
+
+/// What was found of a question.
+fn state<'a>(diagnosis: &'a Value, id: &str) -> &'a str {
+    let probes = diagnosis["probes"].as_array().unwrap();
+    let probe = probes.iter().find(|probe| probe["id"] == id).unwrap_or_else(|| panic!("no {id} in {diagnosis}"));
+    probe["state"].as_str().unwrap()
+}
+
+/// Schemas that a doctor made and that are still there.
+async fn left(url: &str) -> i64 {
+    let count = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'graymark%'";
+    client(url).await.query_one(count, &[]).await.unwrap().get(0)
+}
+
+#[test]
+fn a_postgresql_without_procedures_is_told_which_dialect_does_and_is_left_as_it_was() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (place, url) = (place.path(), server.tcp_url());
+    block_on(async {
+        let user = client(&url).await;
+        user.batch_execute("CREATE DATABASE plain").await.unwrap();
+        user.batch_execute("CREATE ROLE ann LOGIN PASSWORD 'open:secret'").await.unwrap();
+        let plain = client(&with_database(&url, "plain")).await;
+        // The planted fault. Another one's schema has a name like the doctor's own.
+        plain.batch_execute("DROP EXTENSION plpgsql; CREATE SCHEMA graymarks_own").await.unwrap();
+    });
+    let there = with_database(&url, "plain");
+    let found = run(place, &["doctor", "--db", &there, "--json"]);
+    assert_eq!(found.code, Some(1), "{found:?}");
+    let diagnosis = found.json();
+    assert_eq!(state(&diagnosis, "procedures"), "missing");
+    for id in ["place", "types", "bulk load", "read committed", "serializable", "same row", "deadlock"] {
+        assert_eq!(state(&diagnosis, id), "works", "{diagnosis}");
+    }
+    assert_eq!((&diagnosis["works_with"], &diagnosis["left"]), (&"postgres-plain".into(), &Value::Array(Vec::new())));
+    assert_eq!(block_on(left(&there)), 1, "only the other one's is left");
+    assert!(found.err.contains("doctor: procedures: missing"), "{}", found.err);
+
+    // One who may make nothing is told so, and no password is shown.
+    let (host, database) = url.split_once('@').unwrap().1.rsplit_once('/').unwrap();
+    let ann = format!("postgres://ann:open%3Asecret@{host}/{database}");
+    let refused = run(place, &["doctor", "--db", &ann]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.out.contains("permission denied") && refused.out.contains("missing: place"), "{refused:?}");
+    assert!(!format!("{refused:?}").contains("secret"), "{refused:?}");
+    run(place, &["doctor", "--db", "sqlite:x.db"]).refused(2, &["not sqlite:x.db", "graymark bench"]);
+    run(place, &["doctor"]).refused(2, &["--db"]);
+}
+
+#[test]
+fn a_doctor_who_is_stopped_removes_what_it_made() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let mut doctor = start(graymark(place.path(), &["doctor", "--db", &server.url()]));
+    doctor.wait_for("doctor: bulk load");
+    doctor.signal(Signal::SIGINT);
+    let (status, done) = doctor.end();
+    assert_eq!(status.code(), Some(130), "{done:?}");
+    assert!(done.out.contains("ended before its time") && done.out.contains("bulk load"), "{done:?}");
+    assert_eq!(block_on(left(&server.url())), 0);
+}
+
+#[test]
+fn a_mariadb_that_takes_no_files_is_found_out() {
+    let Some(()) = require_mariadb() else { return };
+    let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
+    let url = server.url();
+    let whole = examine(place.path(), &url, 0);
+    assert_eq!((&whole["works_with"], &whole["dialect"]), (&"mariadb".into(), &"mariadb".into()));
+    assert_eq!(state(&whole, "deadlock"), "works");
+    block_on(async {
+        let mut user = mysql_client(&url, None).await;
+        let count = "SELECT count(*) FROM information_schema.schemata WHERE schema_name LIKE 'graymark%'";
+        assert_eq!(user.query_first::<i64, _>(count).await.unwrap(), Some(0));
+        user.query_drop("SET GLOBAL local_infile = OFF").await.unwrap();
+    });
+    let without = examine(place.path(), &url, 1);
+    assert_eq!((state(&without, "bulk load"), without.get("works_with")), ("missing", None), "{without}");
+}
+
+fn examine(place: &Path, url: &str, code: i32) -> Value {
+    let found = run(place, &["doctor", "--db", url, "--json"]);
+    assert_eq!(found.code, Some(code), "{found:?}");
+    found.json()
+}
