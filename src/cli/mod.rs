@@ -368,6 +368,9 @@ struct ReportArgs {
     /// Calculate the price of the result from a price file (TOML: see docs/report.md), replacing any earlier price
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,
+    /// Set the result's price among those of other years (CSV: see docs/report.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "table")]
+    trend: Option<PathBuf>,
     /// Print the whole report, and not only its ten most important lines
     #[arg(long, conflicts_with_all = ["json", "table"])]
     full: bool,

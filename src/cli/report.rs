@@ -11,6 +11,7 @@ use crate::record::{self, Record};
 use crate::report;
 use crate::report::systems::{self, Row};
 use crate::run::PriceFile;
+use crate::study::price_trend;
 
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
@@ -40,6 +41,9 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         }
         return Ok(Ended::Held);
     }
+    if let Some(file) = &args.trend {
+        return trend(args, file, &record, directory);
+    }
     if args.json {
         let Some(summary) = &record.summary else {
             return Err(Error::Usage(format!(
@@ -50,6 +54,33 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         answer!("{}", serde_json::json!(summary));
     } else {
         say::report(&told(&record, Some(&paths.html.display().to_string()), args.full));
+    }
+    Ok(Ended::Held)
+}
+
+/// Sets the price of a result among those of other years.
+fn trend(args: &ReportArgs, file: &Path, record: &Record, directory: &Path) -> Result<Ended, Error> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        Error::Usage(format!("cannot read {shown}: {error}; --trend takes a file such as examples/trend.csv"))
+    })?;
+    let wrong = |why: String| Error::Usage(format!("{shown} is not a file of prices: {why}"));
+    let points = price_trend::read(&text).map_err(wrong)?;
+    let price = record.summary.as_ref().and_then(|summary| Some((summary, summary.price.as_ref()?)));
+    let Some((summary, price)) = price.filter(|(_, price)| price.per_metric.is_some()) else {
+        let directory = directory.display();
+        return Err(Error::Usage(format!("{directory} has no price: add --price FILE, such as examples/price.toml")));
+    };
+    let year = summary.started.get(..4).and_then(|year| year.parse().ok()).unwrap_or_default();
+    let trend = price_trend::of(points, &price.metric, year, price.per_metric.unwrap_or_default()).map_err(wrong)?;
+    let picture = report::price_trend::draw(directory, &trend)?;
+    if args.json {
+        answer!("{}", serde_json::json!(trend));
+    } else {
+        say::report(&report::price_trend::text(&trend));
+        if let Some(picture) = picture {
+            say::report(&format!("Picture: {}", picture.display()));
+        }
     }
     Ok(Ended::Held)
 }

@@ -18,6 +18,7 @@ pub mod model;
 pub(crate) mod open_loop;
 pub mod paper;
 mod price;
+pub mod price_trend;
 pub mod scan;
 pub mod sizing;
 mod stages;

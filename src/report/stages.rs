@@ -3,21 +3,29 @@
 use serde::Serialize;
 
 use super::format::{count, plural, rate, seconds, significant};
+use crate::measure::counters::Counter;
 use crate::record::Record;
 use crate::result::summary::{StageSummary, Summary};
 
 /// What stands where nothing was measured.
 const NOTHING: &str = "–";
 
-/// Stages as a table.
+/// Stages as tables.
 #[derive(Debug, Serialize)]
 pub struct Stages {
+    /// What clients saw, and what the machine and its devices did for it where that was counted.
+    pub tables: Vec<StageTable>,
+    /// What the reader should know of them.
+    pub note: String,
+}
+
+/// Figures of stages.
+#[derive(Debug, Serialize)]
+pub struct StageTable {
     /// Names of the columns.
     pub head: Vec<String>,
     /// A row for each stage.
     pub rows: Vec<Vec<String>>,
-    /// What the reader should know of them.
-    pub note: String,
 }
 
 /// Of a record; none if its run had no stages.
@@ -33,9 +41,8 @@ pub(crate) fn of(record: &Record) -> Option<Stages> {
     let row = |stage: &StageSummary| {
         let time = |ms: f64| if stage.response_ms.max > 0.0 { significant(ms) } else { NOTHING.to_owned() };
         let cost = |us: Option<f64>| us.map_or_else(|| NOTHING.to_owned(), significant);
-        let broken_off = if stage.whole { "" } else { "*" };
         let mut row = vec![
-            format!("{}{broken_off}", count(stage.clients)),
+            clients_of(stage),
             format!("{:.1}", stage.seconds).trim_end_matches(".0").to_owned(),
             count(stage.completed),
             significant(stage.transactions_per_second),
@@ -49,12 +56,50 @@ pub(crate) fn of(record: &Record) -> Option<Stages> {
     let of = if per_minute { "Percentiles are of New-Order's response times. " } else { "" };
     let broken_off =
         if stages.iter().all(|stage| stage.whole) { "" } else { " The stage with a star did not come to its end." };
+    let seen =
+        StageTable { head: head.into_iter().map(str::to_owned).collect(), rows: stages.iter().map(row).collect() };
     Some(Stages {
-        head: head.into_iter().map(str::to_owned).collect(),
-        rows: stages.iter().map(row).collect(),
+        tables: std::iter::once(seen).chain(work(stages)).collect(),
         note: format!(
             "{of}A transaction belongs to the stage in which it ended; CPU time is for each transaction.{broken_off}"
         ),
+    })
+}
+
+/// The name of a stage's row, with a star if it did not come to its end.
+fn clients_of(stage: &StageSummary) -> String {
+    format!("{}{}", count(stage.clients), if stage.whole { "" } else { "*" })
+}
+
+/// A column of what machine, log and devices did: its name, and its figure if that is known.
+type Column = (&'static str, fn(&StageSummary) -> Option<f64>);
+
+/// What Gray and Levine read for each number of streams.
+const WORK: [Column; 8] = [
+    ("over 2 s %", |stage| stage.over_2s_percent),
+    ("tx a flush", |stage| stage.counters.as_ref()?.transactions_per_log_flush),
+    ("log bytes a tx", |stage| stage.counters.as_ref()?.log_bytes_per_transaction),
+    ("client CPU %", |stage| stage.counters.as_ref()?.client_cpu_percent),
+    ("server CPU %", |stage| stage.counters.as_ref()?.server_cpu_percent),
+    ("machine CPU %", |stage| stage.counters.as_ref()?.machine_busy_percent),
+    ("reads/s", |stage| each_second(stage, Counter::DeviceReads)),
+    ("writes/s", |stage| each_second(stage, Counter::DeviceWrites)),
+];
+
+fn each_second(stage: &StageSummary, counter: Counter) -> Option<f64> {
+    stage.counters.as_ref()?.grown(counter).map(|grown| grown.per_second)
+}
+
+/// The columns that are known in any stage; none if there are none.
+fn work(stages: &[StageSummary]) -> Option<StageTable> {
+    let known: Vec<&Column> = WORK.iter().filter(|(_, of)| stages.iter().any(|stage| of(stage).is_some())).collect();
+    let cell = |figure: Option<f64>| figure.map_or_else(|| NOTHING.to_owned(), significant);
+    let row = |stage: &StageSummary| {
+        std::iter::once(clients_of(stage)).chain(known.iter().map(|(_, of)| cell(of(stage)))).collect()
+    };
+    (!known.is_empty()).then(|| StageTable {
+        head: std::iter::once("Clients").chain(known.iter().map(|(name, _)| *name)).map(str::to_owned).collect(),
+        rows: stages.iter().map(row).collect(),
     })
 }
 

@@ -52,8 +52,10 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     text.section("What limits it", |text| text.labelled(&model.bounds));
     if let Some(stages) = &model.stages {
         text.section("Stages of the measurement interval", |text| {
-            let head = std::iter::once(&stages.head);
-            text.table(&head.chain(&stages.rows).cloned().collect::<Vec<_>>());
+            for table in &stages.tables {
+                let head = std::iter::once(&table.head);
+                text.table(&head.chain(&table.rows).cloned().collect::<Vec<_>>());
+            }
             text.wrapped("", 0, &stages.note);
         });
     }

@@ -265,6 +265,12 @@ pub struct StageSummary {
     /// CPU time of the server's processes over its transactions, in microseconds; none where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_cpu_us_per_transaction: Option<f64>,
+    /// Percent of the responses, of all types, that took longer than 2 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_2s_percent: Option<f64>,
+    /// Counters of the stage; none where nothing was counted in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<CountersSummary>,
 }
 
 /// What terminals, queue and driver did in the measurement interval of a paced run.

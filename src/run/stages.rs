@@ -1,5 +1,6 @@
 //! Figures of a run in stages: each stage is measured on its own while the run goes on.
 
+use super::timeline::Timeline;
 use crate::drive::{Schedule, Stages};
 use crate::measure::{Interval, process};
 use crate::result::summary::{LatencySummary, StageSummary};
@@ -57,7 +58,7 @@ impl StageMeter {
     }
 
     /// What the stages came to that had begun when the measurement interval ended, after so many seconds.
-    pub(super) fn summaries<W: Workload>(&self, interval_s: f64) -> Vec<StageSummary> {
+    pub(super) fn summaries<W: Workload>(&self, interval_s: f64, timeline: &Timeline) -> Vec<StageSummary> {
         let full = f64::from(self.stages.seconds());
         let new_orders = W::COUNTS == Headline::NewOrdersPerMinute;
         let per = |count: f64, seconds: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
@@ -76,9 +77,10 @@ impl StageMeter {
                 let apart = to.at.duration_since(from.at).as_secs_f64();
                 (apart > 0.0).then(|| 1e6 * used / apart * seconds / completed as f64)
             };
+            let start_s = f64::from(self.ramp_up) + before;
             Some(StageSummary {
                 clients: *clients,
-                start_s: f64::from(self.ramp_up) + before,
+                start_s,
                 seconds,
                 whole: seconds >= full,
                 completed,
@@ -91,8 +93,19 @@ impl StageMeter {
                 response_ms: headline.map(|sum| LatencySummary::of(&sum.response)).unwrap_or_default(),
                 client_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.client - from.client, from, to)),
                 server_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.server? - from.server?, from, to)),
+                over_2s_percent: over_2s_percent(sum),
+                counters: timeline.counters_of(start_s..start_s + seconds),
             })
         };
         self.stages.clients().iter().zip(&self.intervals).enumerate().filter_map(stage).collect()
     }
+}
+
+/// Percent of the responses that took longer than 2 s, which Gray and Levine count as slow; none without responses.
+fn over_2s_percent(sum: &Interval) -> Option<f64> {
+    const LIMIT_US: u64 = 2_000_000;
+    let responses = || sum.transactions.iter().map(|measured| &measured.response);
+    let all: u64 = responses().map(|times| times.len()).sum();
+    let quick: u64 = responses().map(|times| times.count_between(0, LIMIT_US)).sum();
+    (all > 0).then(|| 100.0 * all.saturating_sub(quick) as f64 / all as f64)
 }

@@ -141,7 +141,7 @@ pub(super) fn summarise<W: Workload>(
         durability: before.durability.clone(),
         acid: None,
         price: None,
-        stages: accumulated.stages.summaries::<W>(totals.interval_s),
+        stages: accumulated.stages.summaries::<W>(totals.interval_s, &accumulated.timeline),
         verdict: Verdict::default(),
         client: client(measured),
         server: ServerCost {

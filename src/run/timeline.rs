@@ -70,6 +70,13 @@ impl Timeline {
         })
     }
 
+    /// What the counters of a part of it come to, from and to seconds since the run's start; none where none was read.
+    pub(super) fn counters_of(&self, part: Range<f64>) -> Option<CountersSummary> {
+        let found = CountersSummary::of(&self.samples, part, &self.completed, Vec::new());
+        // Checkpoints and what could not be counted are told once, of the whole run.
+        (!found.grown.is_empty()).then(|| CountersSummary { checkpoints: Vec::new(), ..found })
+    }
+
     /// What others took from it; `seconds` is the length of the interval as it was.
     pub(super) fn strangers(&self, seconds: f64) -> Option<Strangers> {
         let first = self.interval.as_ref()?.start as f64;

@@ -7,6 +7,7 @@ pub(crate) mod efficiency;
 pub(crate) mod load;
 pub mod paper;
 pub mod point;
+pub mod price_trend;
 pub(crate) mod search;
 pub mod sizing;
 

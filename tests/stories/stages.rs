@@ -78,6 +78,8 @@ fn clients_come_and_go() {
         let most = clients as f64 * 2.0 / 0.020 + 8.0;
         assert!(stage["completed"].as_f64().unwrap() <= most, "{stage}");
         assert!(stage["client_cpu_us_per_transaction"].as_f64().is_none_or(|us| us >= 0.0), "{stage}");
+        let counted = &stage["counters"]["grown"]["machine_cpu_s"]["seconds"];
+        assert!(counted.as_f64().is_none_or(|seconds| seconds <= 2.5), "{stage}");
     }
     let record = place.path().join("record");
     let events = fs::read_to_string(record.join(file::EVENTS)).unwrap();
@@ -313,6 +315,25 @@ fn debitcredit_in_stages_warm_and_priced() {
     assert!(clauses.iter().any(|clause| clause["id"] == "steady" && clause["state"] == "broken"), "{summary}");
     let text = fs::read_to_string(place.path().join("record").join(file::REPORT_TEXT)).unwrap();
     assert!(text.contains("2 stages of 1 s, 1 to 2 clients") && text.contains("EUR/tps"), "{text}");
+    assert!(stages.iter().all(|stage| stage["over_2s_percent"].is_number()) && text.contains("over 2 s %"), "{text}");
+    among_other_years(place.path());
+}
+
+/// The price stands among those of other years, of which only some count.
+fn among_other_years(place: &Path) {
+    let head = "year,system,metric,price_per_metric,source\n";
+    let points = "1990,Mainframe,EUR/tps,100000,a book\n2000,Server,EUR/tps,1000,a paper\n2000,C,EUR/tpmC,5,a page\n";
+    fs::write(place.join("trend.csv"), format!("{head}{points}")).unwrap();
+    let told = succeed(place, &["report", "record", "--trend", "trend.csv", "--json"]).json();
+    assert!((told["times_cheaper_in_ten_years"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{told}");
+    assert_eq!((told["points"].as_array().unwrap().len(), &told["of_other_metrics"]), (2, &1.into()));
+    let text = succeed(place, &["report", "record", "--trend", "trend.csv"]).out;
+    assert!(text.contains("Mainframe") && text.contains("this result") && text.contains("100 times"), "{text}");
+    let picture = fs::read_to_string(place.join("record/price-trend.svg")).unwrap();
+    assert!(picture.contains("2000") && picture.contains("1990"), "{picture}");
+    let published = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/trend.csv");
+    run(place, &["report", "record", "--trend", published]).refused(USAGE, &["EUR/tps"]);
+    run(place, &["report", "record", "--trend", "price.toml"]).refused(USAGE, &["price.toml", "not a file of prices"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod panels;
 pub(crate) mod paper;
 mod plot;
+pub(crate) mod price_trend;
 pub(crate) mod sizing;
 mod stages;
 mod sweep;

@@ -194,6 +194,16 @@ impl Axis {
         Axis { title, from: from.log10(), to: to.log10(), ticks }
     }
 
+    /// Years, with ticks at full ones that are no more than about eight.
+    pub(crate) fn years(title: String, from: f64, to: f64) -> Axis {
+        let (from, to) = (from.floor() - 1.0, to.ceil() + 1.0);
+        let step = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0].into_iter().find(|step| (to - from) / step <= 8.0);
+        let step = step.unwrap_or(100.0);
+        let first = (from / step).ceil() * step;
+        let ticks = (0..=8).map(|number| first + f64::from(number) * step).filter(|year| *year <= to);
+        Axis { title, from, to, ticks: ticks.map(|year| (year, format!("{year:.0}"))).collect() }
+    }
+
     /// The same range without title and ticks, for a panel above the one that shows them.
     pub(crate) fn bare(&self) -> Axis {
         Axis { title: String::new(), from: self.from, to: self.to, ticks: Vec::new() }
