@@ -142,6 +142,9 @@ pub struct Plan {
     /// such as 10m.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub reconnect_for: Option<u32>,
+    /// After the interval, kill the private server and measure how long it takes to recover.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub measure_recovery: bool,
     /// Number of parallel loading sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u32>,
@@ -236,6 +239,7 @@ impl Plan {
             timeout: self.timeout.or(other.timeout),
             allow_errors: self.allow_errors.or(other.allow_errors),
             reconnect_for: self.reconnect_for.or(other.reconnect_for),
+            measure_recovery: self.measure_recovery || other.measure_recovery,
             jobs: self.jobs.or(other.jobs),
             foreign_keys: self.foreign_keys || other.foreign_keys,
             date: self.date.or(other.date),

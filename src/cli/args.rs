@@ -212,6 +212,10 @@ pub(super) struct Checks {
     /// such as 10m
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     reconnect_for: Option<u32>,
+    /// After the interval, kill the private server with SIGKILL and measure how long it takes to recover; count and check
+    /// then show whether anything was lost
+    #[arg(long, hide_short_help = true)]
+    measure_recovery: bool,
 }
 
 /// What the database is asked to do beside its transactions.
@@ -259,7 +263,7 @@ group! {
     Steady { steady }
     Stages { stages, stage_duration }
     Sessions { via, isolation }
-    Checks { check, allow_errors, timeout, reconnect_for }
+    Checks { check, allow_errors, timeout, reconnect_for, measure_recovery }
     Maintenance { checkpoint, vacuum, vacuums }
 }
 

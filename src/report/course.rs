@@ -8,7 +8,7 @@ use crate::measure::counters::{Counter, CountersSummary};
 use crate::measure::dips::Dip;
 use crate::measure::pages::{Hits, PagesSummary};
 use crate::measure::strangers::Strangers;
-use crate::result::summary::Summary;
+use crate::result::summary::{Recovery, Summary};
 
 /// Dips that are told one by one: the longest ones.
 const DIPS_TOLD: usize = 12;
@@ -50,8 +50,19 @@ pub(crate) fn of(summary: &Summary) -> Option<Course> {
     if let Some(dips) = &summary.dips {
         lines.push(("Dips", in_a_sentence(dips)));
     }
+    lines.extend(summary.recovery.as_ref().map(|recovery| ("Recovery", recovered(recovery))));
     let left_out = summary.counters.iter().flat_map(|counters| &counters.notes).map(|note| plain(note)).collect();
     Some(Course { lines, dips: told(summary.dips.as_deref().unwrap_or_default()), left_out })
+}
+
+/// How long a killed server took, and how full its log was.
+fn recovered(recovery: &Recovery) -> String {
+    let took = seconds(recovery.seconds);
+    let log = match recovery.since_checkpoint_s {
+        Some(length) => format!("{} after the last checkpoint that was seen", seconds(length)),
+        None => "no checkpoint was seen in the run".to_owned(),
+    };
+    format!("{took} from SIGKILL at the run's end until the server took connections again, its start included; {log}")
 }
 
 fn counted(counters: &CountersSummary) -> Vec<Line> {

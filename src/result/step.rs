@@ -12,6 +12,8 @@ pub enum Step {
     Connected(Identity),
     /// What the user should know of how the database was reached.
     Warning(String),
+    /// The private server was killed, and recovers.
+    RecoveryBegan,
     /// A load begins.
     LoadBegan {
         /// Rows of the whole population.

@@ -111,6 +111,10 @@ pub struct Summary {
     /// Counters of database, system and client in the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<CountersSummary>,
+    /// How long the database took to recover after a kill; none where the plan did not ask for it, or it was not
+    /// reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// What others took from the run: CPU of the machine, time of the hypervisor, time of the device. None where nobody
     /// looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -271,6 +275,18 @@ pub struct StageSummary {
     /// Counters of the stage; none where nothing was counted in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<CountersSummary>,
+}
+
+/// How long a private server took to recover after it was killed at the end of a run, with its log as full as the run
+/// left it. Gray and Levine ask for ten minutes at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Recovery {
+    /// Seconds from the kill until it took connections again, its start included.
+    pub seconds: f64,
+    /// Seconds from the last checkpoint that was seen to end to the run's end; none if none was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since_checkpoint_s: Option<f64>,
 }
 
 /// What terminals, queue and driver did in the measurement interval of a paced run.

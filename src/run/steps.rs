@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
@@ -123,6 +123,11 @@ fn finished(summary: Summary, record: RecordWriter) -> Outcome {
     Outcome { summary, record: directory, report }
 }
 
+fn no_private_server() -> Error {
+    let which = "give a private one that Graymark starts, postgres:local or mysql:local";
+    Error::Usage(format!("--measure-recovery kills the server: {which}"))
+}
+
 impl<W: Workload> Steps<'_, W> {
     /// Loads if need be, runs, counts and checks.
     fn measure(&mut self, ready: Option<Manifest>, record: &mut RecordWriter) -> Result<Summary, End> {
@@ -162,9 +167,13 @@ impl<W: Workload> Steps<'_, W> {
             findings: Vec::new(),
             unchecked: String::new(),
             lookup: None,
+            recovered_s: None,
         };
         // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
         self.keep(&plan, &before, &measured, &after, record);
+        if plan.asked.measure_recovery && !after.interrupted {
+            after.recovered_s = Some(self.recover()?);
+        }
         self.count(&plan, &mut after);
         let mut summary = self.keep(&plan, &before, &measured, &after, record);
         if self.check_after(&plan, &before.manifest, &mut after) {
@@ -189,6 +198,9 @@ impl<W: Workload> Steps<'_, W> {
 
     /// The population to run on; none if it has to be loaded first.
     fn ready(&self) -> Result<Option<Manifest>, End> {
+        if self.run.plan.measure_recovery && self.engine().private_server().is_none() {
+            return Err(no_private_server().into());
+        }
         let there = self.requests.database_state()?.ok_or(End::Stopped)?;
         let loaded = match &there {
             DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => Some(manifest),
@@ -420,6 +432,16 @@ impl<W: Workload> Steps<'_, W> {
         );
         record.keep_json(file::SUMMARY, &summary);
         summary
+    }
+
+    /// Kills the private server and starts it again: seconds until it took connections.
+    fn recover(&mut self) -> Result<f64, Error> {
+        self.run.tell(Step::RecoveryBegan);
+        let began = Instant::now();
+        let server = self.engine().private_server().ok_or_else(no_private_server)?;
+        server.crash()?;
+        server.start_again()?;
+        Ok(began.elapsed().as_secs_f64())
     }
 
     /// The database's own count.

@@ -18,7 +18,7 @@ use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup,
-    OpenLoopSummary, PacingSummary, Range, ServerCost, Storage, Summary, TransactionSummary, Verdict,
+    OpenLoopSummary, PacingSummary, Range, Recovery, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
 use crate::result::{Finding, Identity, Manifest, Via};
 use crate::study::bounds;
@@ -69,6 +69,8 @@ pub(super) struct After {
     /// Why the conditions could not be checked; empty if they were, or should not be.
     pub(super) unchecked: String,
     pub(super) lookup: Option<Lookup>,
+    /// Seconds in which a killed server recovered.
+    pub(super) recovered_s: Option<f64>,
 }
 
 /// Errors that are named in a summary; the others are counted together.
@@ -127,6 +129,10 @@ pub(super) fn summarise<W: Workload>(
         outcomes,
         allowed_errors: plan.allowed_errors.get(),
         peaks: timeline.peaks(),
+        recovery: after.recovered_s.map(|seconds| Recovery {
+            seconds,
+            since_checkpoint_s: timeline.since_checkpoint(maintenance, counters.as_ref()),
+        }),
         dips: timeline.dips(maintenance, counters.as_ref()),
         steady: timeline.steady(),
         waterfall: waterfall::<W>(measured, counters.as_ref()),

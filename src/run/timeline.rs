@@ -99,15 +99,31 @@ impl Timeline {
         steady_state(&self.completed, interval)
     }
 
+    /// Seconds from the end of the last checkpoint, asked for or seen in the database's counters, to the end of the
+    /// measurement interval; none if there was none.
+    pub(super) fn since_checkpoint(
+        &self,
+        maintenance: &[Maintenance],
+        counters: Option<&CountersSummary>,
+    ) -> Option<f64> {
+        let end = self.interval.as_ref()?.end as f64;
+        let ends = checkpoints(maintenance, counters).map(|(start, seconds)| start + seconds);
+        let last = ends.filter(|at| *at <= end).reduce(f64::max)?;
+        Some(end - last)
+    }
+
     /// Dips and blackouts of the interval, and the checkpoints that they coincide with: those that were asked for, and
     /// those that are seen in the database's counters.
     pub(super) fn dips(&self, maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> Option<Vec<Dip>> {
         let interval = self.interval.clone()?;
-        let asked = maintenance
-            .iter()
-            .filter(|work| work.kind == MaintenanceKind::Checkpoint)
-            .map(|work| (work.start_s, work.seconds));
-        let seen = counters.into_iter().flat_map(|counters| &counters.checkpoints).copied();
-        Some(dips::find_in_steps(&self.completed, interval, &self.steps, &asked.chain(seen).collect::<Vec<_>>()))
+        let checkpoints: Vec<(f64, f64)> = checkpoints(maintenance, counters).collect();
+        Some(dips::find_in_steps(&self.completed, interval, &self.steps, &checkpoints))
     }
+}
+
+/// Start and length of all checkpoints that are known.
+fn checkpoints(maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> impl Iterator<Item = (f64, f64)> {
+    let asked = maintenance.iter().filter(|work| work.kind == MaintenanceKind::Checkpoint);
+    let seen = counters.into_iter().flat_map(|counters| &counters.checkpoints).copied();
+    asked.map(|work| (work.start_s, work.seconds)).chain(seen)
 }

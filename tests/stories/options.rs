@@ -57,6 +57,7 @@ const VALUES: [(&str, &[&str], &str); 62] = [
     ("allow_errors", &["--allow-errors", "50%"], "allow_errors = \"0.5\""),
     ("timeout", &["--timeout", "7s"], "timeout = \"7s\""),
     ("reconnect_for", &["--reconnect-for", "7s"], "reconnect_for = \"7s\""),
+    ("measure_recovery", &["--measure-recovery", "--db", "postgres:local"], "measure_recovery = true"),
     ("checkpoint", &["--checkpoint", "7s"], "checkpoint = \"7s\""),
     ("vacuum", &["--vacuum", "7s"], "vacuum = \"7s\""),
     ("vacuums", &["--vacuums", "3", "--vacuum", "7s"], "vacuums = 3"),

@@ -491,3 +491,22 @@ fn commits_that_a_crash_has_lost_are_found_one_by_one() {
     );
     assert!(done.err.contains("acknowledged"), "{done:?}");
 }
+
+#[test]
+fn how_long_a_killed_server_takes_to_recover_is_measured() {
+    let place = TempDir::new().unwrap();
+    let arguments = ["bench", "debitcredit", "-b", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "2s"];
+    let more = ["--check", "after", "--measure-recovery", "--out", "record", "--json", "--db"];
+    // Nobody's server but its own is killed.
+    let sqlite = [&arguments[..], &more, &["sqlite:bank.db"]].concat();
+    run(place.path(), &sqlite).refused(2, &["--measure-recovery", "postgres:local"]);
+    assert!(!place.path().join("record").exists());
+    let Some(()) = require_postgres() else { return };
+    let summary = succeed(place.path(), &[&arguments[..], &more, &["postgres:local"]].concat()).json();
+    assert!(summary["recovery"]["seconds"].as_f64().unwrap() > 0.0, "{}", summary["recovery"]);
+    // What had been committed was there after the kill.
+    assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+    assert_eq!(summary["consistency"]["failed"], Value::Array(Vec::new()));
+    let told = succeed(place.path(), &["report", "record", "--full"]).out;
+    assert!(told.contains("from SIGKILL at the run's end"), "{told}");
+}
