@@ -27,7 +27,7 @@ const COMMANDS: [(&[&str], &[&str]); 13] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 62] = [
+const VALUES: [(&str, &[&str], &str); 63] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -57,7 +57,7 @@ const VALUES: [(&str, &[&str], &str); 62] = [
     ("allow_errors", &["--allow-errors", "50%"], "allow_errors = \"0.5\""),
     ("timeout", &["--timeout", "7s"], "timeout = \"7s\""),
     ("reconnect_for", &["--reconnect-for", "7s"], "reconnect_for = \"7s\""),
-    ("measure_recovery", &["--measure-recovery", "--db", "postgres:local"], "measure_recovery = true"),
+    ("measure_recovery", &["--measure-recovery"], "measure_recovery = true"),
     ("checkpoint", &["--checkpoint", "7s"], "checkpoint = \"7s\""),
     ("vacuum", &["--vacuum", "7s"], "vacuum = \"7s\""),
     ("vacuums", &["--vacuums", "3", "--vacuum", "7s"], "vacuums = 3"),
