@@ -771,7 +771,9 @@ fn loses(found: (Value, Vec<String>, Value), why: &str) {
     );
     let warned = first.iter().position(|line| line.starts_with("! A loss of power may lose commits"));
     let warned = warned.unwrap_or_else(|| panic!("no warning: {first:?}"));
-    assert!(warned <= 5 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
+    // On a busy machine, the others that work on it are told in several lines.
+    let before = first.iter().take(warned).filter(|line| line.starts_with("! ")).count();
+    assert!(before <= 3 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
     assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
 }
 
