@@ -80,6 +80,7 @@ impl Console {
                 "run: whether the stored procedures are Graymark's is not known: this user may not read {}",
                 names.join(", ")
             ),
+            Step::DatabaseDone => {}
             Step::RecoveryBegan => tell!("run: the server is killed; it recovers"),
             Step::CheckBegan { after } => {
                 tell!("check: the consistency conditions {} the run", if *after { "after" } else { "before" });

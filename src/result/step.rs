@@ -12,6 +12,8 @@ pub enum Step {
     Connected(Identity),
     /// What the user should know of how the database was reached.
     Warning(String),
+    /// Nothing more is asked of the database: what is left is to write the result down.
+    DatabaseDone,
     /// The private server was killed, and recovers.
     RecoveryBegan,
     /// A load begins.

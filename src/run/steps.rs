@@ -182,6 +182,7 @@ impl<W: Workload> Steps<'_, W> {
         if self.look_up(&plan, &measured, &mut after) {
             summary = self.keep(&plan, &before, &measured, &after, record);
         }
+        self.run.tell(Step::DatabaseDone);
         Ok(summary)
     }
 
