@@ -20,6 +20,8 @@ pub(super) const EXIT_CODE: u8 = 130;
 const GRACE: Duration = Duration::from_secs(3);
 /// How long a run has to end by itself, whatever hangs: what it measured is kept long before that.
 const LAST_RESORT: Duration = Duration::from_secs(9);
+/// How much longer it has where nothing can hang any more, and a slow machine writes its report.
+const WRITING: Duration = Duration::from_secs(30);
 
 /// Listens for SIGINT, SIGTERM and SIGHUP.
 #[derive(Clone)]
@@ -27,12 +29,14 @@ pub(super) struct Interrupt {
     pub(super) stop: Stop,
     /// Whether a run is going on, which ends by itself once asked to stop.
     running: Arc<AtomicBool>,
+    /// Whether nothing is asked of the database any more.
+    writing: Arc<AtomicBool>,
 }
 
 impl Interrupt {
     /// Begins to listen, on a thread of its own.
     pub(super) fn listen() -> Result<Interrupt, Error> {
-        let interrupt = Interrupt { stop: Stop::new(), running: Arc::default() };
+        let interrupt = Interrupt { stop: Stop::new(), running: Arc::default(), writing: Arc::default() };
         let runtime = runtime()?;
         let heard = interrupt.clone();
         let listener = move || {
@@ -60,9 +64,15 @@ impl Interrupt {
                 tell!("graymark: stopping{}", if running { "; once more to stop at once" } else { "" });
                 heard.stop.request();
                 if running {
+                    let in_time = async {
+                        tokio::time::sleep(LAST_RESORT).await;
+                        if heard.writing.load(Ordering::Acquire) {
+                            tokio::time::sleep(WRITING).await;
+                        }
+                    };
                     tokio::select! {
                         () = next() => {}
-                        () = tokio::time::sleep(LAST_RESORT) => {}
+                        () = in_time => tell!("graymark: the run did not end in time; what it measured is in its record"),
                     }
                 } else {
                     tokio::time::sleep(GRACE).await;
@@ -83,6 +93,7 @@ impl Interrupt {
         match event {
             Event::Step(Step::SteadyBegan { .. } | Step::DriveBegan { .. }) => self.running(true),
             Event::Step(Step::SteadyEnded { .. }) => self.running(false),
+            Event::Step(Step::DatabaseDone) => self.writing.store(true, Ordering::Release),
             _ => {}
         }
     }

@@ -89,7 +89,7 @@ pub struct Schedule {
 }
 
 /// How long transactions under way have when someone asks to stop. Then they are given up, and their fate is unknown.
-pub const GRACE: Duration = Duration::from_secs(3);
+pub const GRACE: Duration = Duration::from_millis(2_500);
 /// What a thread that gives up in time has to say so, before it is given up itself.
 const MARGIN: Duration = Duration::from_millis(500);
 /// From one look at the wish to stop to the next.

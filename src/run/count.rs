@@ -12,7 +12,7 @@ use crate::workload::Workload;
 /// From one attempt to the next.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long the count of a run that was stopped may take: who stopped it does not want to wait.
-const STOPPED: Duration = Duration::from_millis(2_500);
+const STOPPED: Duration = Duration::from_millis(1_500);
 
 /// The totals of the database's effects; a database that cannot be asked is tried again for so long, or until someone
 /// asks to stop.

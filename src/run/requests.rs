@@ -24,7 +24,7 @@ const PROBE_AFTER: Duration = Duration::from_secs(5);
 /// How long a server may say nothing at all, where `--timeout` gives no shorter time.
 const SILENCE: Duration = Duration::from_secs(60);
 /// What a request that is given up has to come to its end by itself.
-const FAREWELL: Duration = Duration::from_secs(1);
+const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How long an answer is waited for.
 #[derive(Clone, Copy, Debug, Default)]
