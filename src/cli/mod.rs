@@ -15,6 +15,7 @@ mod completions;
 mod doctor;
 mod drop;
 mod dry_run;
+mod engines;
 mod exit;
 mod gate;
 mod help;
@@ -117,6 +118,9 @@ enum Command {
         after_help = "Examples:\n  graymark doctor --db postgres://me@dbhost/bench > report.txt\n  graymark doctor --db 'mysql://me@dbhost/?dialect=mysql-plain' --json"
     )]
     Doctor(doctor::DoctorArgs),
+    /// List the engines: what can be used, what is found on this machine, and how far each was run
+    #[command(after_help = "Example: graymark engines --json")]
+    Engines(engines::EnginesArgs),
     /// Reset a used database to its initial contents, without loading again
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
@@ -472,6 +476,7 @@ pub fn main() -> ExitCode {
         Command::Ab(args) => ab::ab(args),
         Command::Gate(args) => gate::gate(&args),
         Command::Doctor(args) => doctor::doctor(args),
+        Command::Engines(args) => engines::engines(&args),
         Command::Restore(args) => restore::restore(args),
         Command::Reproduce(args) => reproduce::reproduce(args),
         Command::Scan(args) => scan::scan(args),

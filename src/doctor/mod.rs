@@ -90,6 +90,7 @@ impl<'a> Doctor<'a> {
             graymark: env!("CARGO_PKG_VERSION").to_owned(),
             url: server.shown().to_owned(),
             dialect: server.dialect().name.to_owned(),
+            warnings: server.warnings().to_vec(),
             started: Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
             ..Diagnosis::default()
         };
@@ -137,6 +138,7 @@ impl<'a> Doctor<'a> {
             let (seen, took) = timed(self.answer(LIMIT, question.ask(server, &place))).await;
             if question.name == "version" {
                 diagnosis.server = seen.clone().unwrap_or_default();
+                diagnosis.warnings.extend(server.dialect().advice(&diagnosis.server));
             }
             self.keep(diagnosis, Probe::of(question.name, question.title.to_owned(), question.needed, seen, took));
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::hosts::{self, Counts, Move};
 use super::ledger::Ledger;
 use super::{GRACE, Load, MARGIN, PAUSE, Report, Schedule, Stages, Stop, Totals};
 use crate::measure::Interval;
@@ -21,6 +22,8 @@ pub(super) struct Running<'a> {
     pub(super) begin: Instant,
     /// One for each thread that measures.
     pub(super) ledgers: &'a [Ledger],
+    /// The hosts of the URL, where there are several.
+    pub(super) hosts: Vec<String>,
 }
 
 struct Collector<'a> {
@@ -36,6 +39,9 @@ struct Collector<'a> {
     /// Sessions without a connection, and since when.
     away: BTreeMap<u32, f64>,
     outage_began: Option<f64>,
+    /// Sessions that came to a host or left one.
+    moves: Vec<Move>,
+    of_hosts: Counts,
     totals: Totals,
 }
 
@@ -46,7 +52,7 @@ pub(super) fn collect<W: Workload>(
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
 ) -> (Totals, bool) {
-    let Running { threads, others, schedule, stages, begin, ledgers } = run;
+    let Running { threads, others, schedule, stages, begin, ledgers, hosts } = run;
     let none = vec![0; W::EFFECTS.len()];
     let totals = Totals { effects: none.clone(), ambiguous_effects: none, threads, ..Totals::default() };
     let mut collector = Collector {
@@ -59,6 +65,8 @@ pub(super) fn collect<W: Workload>(
         open: BTreeMap::new(),
         away: BTreeMap::new(),
         outage_began: None,
+        moves: Vec::new(),
+        of_hosts: Counts::new(hosts.len(), W::TRANSACTIONS.len()),
         totals,
     };
     let mut stopped_at = None;
@@ -104,6 +112,7 @@ pub(super) fn collect<W: Workload>(
         collector.add(&ledger.totals());
     }
     let end = begin.elapsed().as_secs_f64();
+    collector.totals.hosts = hosts::totals(&hosts, &collector.of_hosts, std::mem::take(&mut collector.moves), end);
     collector.finish(end, stopped_at);
     (collector.totals, running == 0)
 }
@@ -166,7 +175,8 @@ impl Collector<'_> {
 
     fn happened(&mut self, event: Event) {
         match &event {
-            Event::SessionLost { at, session, .. } => {
+            Event::SessionLost { at, session, host, .. } => {
+                self.moves.extend(host.iter().map(|host| Move { at: *at, host: host.clone(), came: false }));
                 self.totals.lost += 1;
                 self.away.insert(*session, *at);
                 // A client that sleeps does not know whether it still has a connection.
@@ -177,7 +187,8 @@ impl Collector<'_> {
                     self.outage_began = Some(*at);
                 }
             }
-            Event::SessionRestored { at, session, after } => {
+            Event::SessionRestored { at, session, after, host } => {
+                self.moves.extend(host.iter().map(|host| Move { at: *at, host: host.clone(), came: true }));
                 self.totals.restored += 1;
                 self.totals.longest_away = self.totals.longest_away.max(*after);
                 self.away.remove(session);
@@ -195,6 +206,7 @@ impl Collector<'_> {
         totals.completed += part.completed;
         totals.ambiguous += part.ambiguous;
         totals.unfinished += part.unfinished;
+        self.of_hosts.add(&part.hosts);
         for (sum, count) in totals.effects.iter_mut().zip(&part.effects) {
             *sum += count;
         }

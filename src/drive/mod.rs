@@ -8,6 +8,7 @@ mod arrivals;
 mod closed_loop;
 mod collector;
 mod controllers;
+mod hosts;
 mod ledger;
 mod open_loop;
 mod paced;
@@ -35,6 +36,7 @@ use crate::plan::{Factor, Rate};
 use crate::result::{Arrivals, Event, Phase};
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
+pub use hosts::HostTotals;
 pub use stages::Stages;
 pub use stop::Stop;
 pub use totals::{Doubts, Totals};
@@ -306,7 +308,8 @@ pub fn run<W: Workload>(
         // A thread that is gone reports nothing more, which the collector sees.
         let _ = start.send(begin);
     }
-    let running = collector::Running { threads: all, others, schedule, stages, begin, ledgers: &run.ledgers };
+    let (hosts, ledgers) = (engine.hosts(), &run.ledgers[..]);
+    let running = collector::Running { threads: all, others, schedule, stages, begin, ledgers, hosts };
     let (totals, whole) = collector::collect::<W>(&inbox, running, stop, tell);
     spawned.join(whole);
     Ok(totals)

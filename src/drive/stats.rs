@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::hosts::Counts;
 use super::ledger::Ledger;
 use super::totals::ThreadTotals;
 use super::{Load, Report, Schedule};
@@ -71,7 +72,7 @@ impl<'a> ThreadStats<'a> {
         begin: Instant,
         reports: &'a mpsc::Sender<Report>,
         ledger: &'a Ledger,
-        sessions: usize,
+        (sessions, hosts): (usize, usize),
     ) -> Self {
         let remembered = REMEMBERED.saturating_mul(sessions.max(1)).min(MOST_REMEMBERED);
         let effects = vec![0; W::EFFECTS.len()];
@@ -81,7 +82,12 @@ impl<'a> ThreadStats<'a> {
             reports,
             second: 0,
             interval: Box::new(Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len())),
-            totals: ThreadTotals { ambiguous_effects: effects.clone(), effects, ..ThreadTotals::default() },
+            totals: ThreadTotals {
+                ambiguous_effects: effects.clone(),
+                effects,
+                hosts: Counts::new(hosts, W::TRANSACTIONS.len()),
+                ..ThreadTotals::default()
+            },
             deferred: room_for_deferred::<W>(schedule.load),
             failures: 0,
             recent: Vec::with_capacity(remembered),

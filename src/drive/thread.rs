@@ -63,7 +63,13 @@ impl<W: Workload> Assignment<'_, W> {
         // No start is given when another thread could not open its sessions.
         let Ok(begin) = started.recv() else { return };
         let ledger = &run.ledgers[number];
-        let stats = RefCell::new(ThreadStats::new::<W>(run.schedule, begin, reports, ledger, sessions.len()));
+        let stats = RefCell::new(ThreadStats::new::<W>(
+            run.schedule,
+            begin,
+            reports,
+            ledger,
+            (sessions.len(), engine.hosts().len()),
+        ));
         tasks.block_on(&runtime, async {
             tokio::select! {
                 biased;

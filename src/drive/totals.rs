@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::hosts::{self, HostTotals};
 use crate::workload::trace::{Footprint, Trace};
 
 /// What a run came to as a whole, ramp-up and wind-down included.
@@ -38,6 +39,8 @@ pub struct Totals {
     pub interval_s: f64,
     /// Driver threads.
     pub threads: u32,
+    /// What each host did, where the URL names several.
+    pub hosts: Vec<HostTotals>,
 }
 
 /// The most rows that are looked up.
@@ -82,4 +85,6 @@ pub(super) struct ThreadTotals {
     pub(super) retries: BTreeMap<&'static str, u64>,
     pub(super) errors: BTreeMap<String, u64>,
     pub(super) unfinished: u64,
+    /// What each of several hosts did.
+    pub(super) hosts: hosts::Counts,
 }

@@ -46,6 +46,7 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
         session: E::Session,
     ) -> Self {
         stats.borrow().ledger.opened(place, session.id());
+        stats.borrow_mut().totals.hosts.opened(session.host());
         Worker { engine, stats, stop, end, place, number, session: Some(session), lost: None, given_up: false }
     }
 
@@ -75,7 +76,10 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
             self.stats.borrow().sent(self.place, asked);
             let failure = match guarded(session.execute(input)).await {
                 Ok(output) => match W::contradiction(input, &output) {
-                    None => return Some(output),
+                    None => {
+                        self.stats.borrow_mut().totals.hosts.served(session.host(), asked.transaction);
+                        return Some(output);
+                    }
                     Some(why) => {
                         self.stats.borrow_mut().committed_all_the_same::<W>(&output);
                         Failure::Invalid(why.to_owned())
@@ -121,9 +125,16 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
                 false
             }
             Failure::Disconnected { ambiguous, detail } => {
+                let host = self.session.as_ref().and_then(|session| session.host()).and_then(|host| self.name_of(host));
                 (self.session, self.lost) = (None, Some(now));
                 stats.doubt();
-                stats.tell(Event::SessionLost { at: stats.at(now), session: self.number, why: detail, ambiguous });
+                stats.tell(Event::SessionLost {
+                    at: stats.at(now),
+                    session: self.number,
+                    why: detail,
+                    ambiguous,
+                    host,
+                });
                 if ambiguous {
                     stats.unknown::<W>(input, asked, now);
                 }
@@ -132,6 +143,11 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
         };
         stats.ledger.settled(self.place);
         again
+    }
+
+    /// A host of several, by its name.
+    fn name_of(&self, host: usize) -> Option<String> {
+        self.engine.hosts().into_iter().nth(host)
     }
 
     /// What came of the transaction has been counted.
@@ -167,7 +183,8 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
             if let Ok(session) = opened {
                 let (stats, now) = (self.stats.borrow(), Instant::now());
                 let after = now.duration_since(lost).as_secs_f64();
-                stats.tell(Event::SessionRestored { at: stats.at(now), session: self.number, after });
+                let host = session.host().and_then(|host| self.name_of(host));
+                stats.tell(Event::SessionRestored { at: stats.at(now), session: self.number, after, host });
                 stats.ledger.opened(self.place, session.id());
                 (self.session, self.lost, self.given_up) = (Some(session), None, false);
                 return true;

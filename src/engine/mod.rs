@@ -8,6 +8,8 @@ pub mod dialect;
 pub mod failure;
 pub mod files;
 pub mod guard;
+pub mod hosts;
+pub mod listed;
 mod load;
 pub mod observe;
 pub mod options;
@@ -109,6 +111,11 @@ pub trait Session<W: Workload>: 'static {
     fn id(&self) -> Option<u64> {
         None
     }
+
+    /// The host that it is connected to, as a place in [`Engine::hosts`]; none where there are not several.
+    fn host(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// A database that can run workload `W`: everything that is asked of it but transactions. What is asked once, or once
@@ -120,6 +127,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// What the user should know of how the database was reached, a line each.
     fn warnings(&self) -> &[String] {
         &[]
+    }
+    /// The hosts of its URL, in their order; empty where there are not several.
+    fn hosts(&self) -> Vec<String> {
+        Vec::new()
     }
     /// How its sessions speak.
     fn via(&self) -> Via;

@@ -62,8 +62,9 @@ fn events() -> Vec<Event> {
         session: 4,
         why: "server closed\nthe \"connection\"".into(),
         ambiguous: true,
+        host: None,
     });
-    events.push(Event::SessionRestored { at: 20.9, session: 4, after: 0.8 });
+    events.push(Event::SessionRestored { at: 20.9, session: 4, after: 0.8, host: None });
     events.push(Event::TransactionFailed { at: 21.0, transaction: TYPES[1].to_owned(), why: "no such row".into() });
     events.push(Event::RunEnded { at: 28.0, interrupted: false });
     events

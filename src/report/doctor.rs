@@ -18,6 +18,9 @@ pub fn text(diagnosis: &Diagnosis) -> String {
         let _ = writeln!(text, "the server says: {}", short(server));
     }
     let _ = writeln!(text, "dialect: {dialect}\n");
+    for warning in &diagnosis.warnings {
+        let _ = writeln!(text, "! {}\n", one_line(warning));
+    }
     if diagnosis.interrupted {
         text.push_str("! It was ended before its time: what follows is a part of it.\n\n");
     }

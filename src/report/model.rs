@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::accounting::{self, Accounting};
 use super::alarms;
 use super::bounds;
+use super::connections;
 use super::counts::{self, Check};
 use super::course::{self, Course};
 use super::durability;
@@ -20,7 +21,7 @@ use crate::record::Record;
 use crate::result::Environment;
 use crate::result::format::{Clock, Status};
 use crate::result::maintenance::MaintenanceKind;
-use crate::result::summary::{Connections, Consistency, LatencySummary, Summary, TransactionSummary};
+use crate::result::summary::{Consistency, LatencySummary, Summary, TransactionSummary};
 use crate::result::{Event, Finding, LoadReport, Phase, Recorded, RestoreReport, Via};
 use crate::workload::known;
 
@@ -417,7 +418,12 @@ fn cost(summary: &Summary) -> Vec<Line> {
 }
 
 fn checks(summary: &Summary) -> Vec<Check> {
-    vec![counts::agreement(&summary.database), consistency(&summary.consistency), connections(&summary.connections)]
+    let usual = [
+        counts::agreement(&summary.database),
+        consistency(&summary.consistency),
+        connections::check(&summary.connections),
+    ];
+    usual.into_iter().chain(connections::hosts(&summary.hosts)).collect()
 }
 
 fn consistency(consistency: &Consistency) -> Check {
@@ -448,31 +454,6 @@ fn consistency(consistency: &Consistency) -> Check {
         "Not checked.".to_owned()
     };
     Check { name: "Consistency", held: if failed { Some(false) } else { checked.then_some(true) }, sentence, details }
-}
-
-fn connections(connections: &Connections) -> Check {
-    if connections.lost == 0 {
-        return Check {
-            name: "Connections",
-            held: Some(true),
-            sentence: "None was lost.".to_owned(),
-            details: Vec::new(),
-        };
-    }
-    let mut details = vec![format!("{} restored", count(connections.restored))];
-    for (start, length) in &connections.outages {
-        details.push(format!("Outage of {} from second {start:.1}: no transaction completed", seconds(*length)));
-    }
-    if connections.ambiguous > 0 {
-        details.push(format!("{} of unknown fate", plural(connections.ambiguous, "commit", "commits")));
-    }
-    details.extend(connections.lookup.iter().flat_map(durability::looked_up));
-    let sentence = format!(
-        "{} lost; {} without any completed transaction.",
-        plural(connections.lost, "connection", "connections"),
-        seconds(connections.outage_s)
-    );
-    Check { name: "Connections", held: Some(false), sentence, details }
 }
 
 /// Conditions in the order in which they were checked, those of both times beside each other.

@@ -18,6 +18,9 @@ pub struct Diagnosis {
     pub dialect: String,
     /// When the examination began, RFC 3339, UTC.
     pub started: String,
+    /// What the user should know of how the server was reached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The single questions, in their order.
     pub probes: Vec<Probe>,
     /// The workloads' tables and transactions, in each dialect that was tried.

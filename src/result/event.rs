@@ -83,6 +83,9 @@ pub enum Event {
         why: String,
         /// Whether the fate of a transaction is unknown because of it.
         ambiguous: bool,
+        /// The host that it was connected to, where the URL names several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
     },
     /// A session has a connection again.
     SessionRestored {
@@ -92,6 +95,9 @@ pub enum Event {
         session: u32,
         /// Seconds since it was lost.
         after: f64,
+        /// The host that it is connected to now, where the URL names several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
     },
     /// A transaction failed for good.
     TransactionFailed {

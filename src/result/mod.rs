@@ -9,6 +9,7 @@ pub mod arrivals;
 pub mod bounds;
 pub mod database;
 pub mod doctor;
+pub mod engines;
 pub mod environment;
 pub mod event;
 pub mod finding;

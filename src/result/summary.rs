@@ -160,6 +160,9 @@ pub struct Summary {
     pub storage: Storage,
     /// Connections lost and what that did.
     pub connections: Connections,
+    /// What each host did, where the URL names several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostSummary>,
     /// Where the record is.
     pub record: String,
 }
@@ -523,6 +526,26 @@ pub struct Storage {
     /// Whether the log is on another device than the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_apart: Option<bool>,
+}
+
+/// What a host of several did, over the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HostSummary {
+    /// Its name and port, as the URL has it.
+    pub host: String,
+    /// Sessions at the start.
+    pub sessions_begin: u64,
+    /// Sessions at the end.
+    pub sessions_end: u64,
+    /// Transactions that it completed, by type.
+    pub transactions: BTreeMap<String, u64>,
+    /// Connections to it that were lost.
+    pub lost: u64,
+    /// Seconds in which it had lost all of its sessions.
+    pub outage_s: f64,
+    /// These times: start in seconds since the run's start, and length in seconds.
+    pub outages: Vec<(f64, f64)>,
 }
 
 /// Connections lost, over the whole run.

@@ -6,7 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::accumulate::Accumulated;
-use crate::drive::{Load, Schedule, Totals};
+use crate::drive::{HostTotals, Load, Schedule, Totals};
 use crate::judge;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::measure::process::Usage;
@@ -17,7 +17,7 @@ use crate::plan::resolved::{Cards, Resolved};
 use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::summary::{
-    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, LatencySummary, Lookup,
+    ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, HostSummary, LatencySummary, Lookup,
     OpenLoopSummary, PacingSummary, Range, Recovery, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
 use crate::result::{Finding, Identity, Manifest, Via};
@@ -166,12 +166,26 @@ pub(super) fn summarise<W: Workload>(
             outages: totals.outages.clone(),
             lookup: after.lookup.clone(),
         },
+        hosts: totals.hosts.iter().map(host::<W>).collect(),
         record: record.display().to_string(),
     };
     summary.acid = judge::acid::choose(&before.acid, &summary);
     summary.bounds = bounds::of(&summary);
     summary.verdict = judge::judge(&summary);
     summary
+}
+
+fn host<W: Workload>(totals: &HostTotals) -> HostSummary {
+    let served = W::TRANSACTIONS.iter().zip(&totals.served).map(|(name, count)| ((*name).to_owned(), *count));
+    HostSummary {
+        host: totals.host.clone(),
+        sessions_begin: totals.sessions_begin,
+        sessions_end: totals.sessions_end,
+        transactions: served.collect(),
+        lost: totals.lost,
+        outage_s: totals.outages.iter().fold(0.0, |sum, (_, length)| sum + length),
+        outages: totals.outages.clone(),
+    }
 }
 
 fn transactions<W: Workload>(interval: &Interval, all: u64) -> BTreeMap<String, TransactionSummary> {

@@ -21,14 +21,14 @@ pub struct Form {
 pub const POSTGRES: Form = Form {
     schemes: &["postgres", "postgresql"],
     database: "dbname",
-    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema, dialect",
+    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema, dialect, target_session_attrs, load_balance_hosts",
 };
 
 /// URLs of MySQL and MariaDB.
 pub const MYSQL: Form = Form {
     schemes: &["mysql", "mariadb"],
     database: "database",
-    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout, dialect",
+    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout, dialect, target_session_attrs, load_balance_hosts",
 };
 
 /// URLs of Virtuoso, which have neither database nor parameters.
@@ -39,10 +39,12 @@ struct Raw<'a> {
     scheme: &'a str,
     user: &'a str,
     password: &'a str,
-    /// Host and port.
+    /// Hosts and ports.
     address: &'a str,
-    host: &'a str,
-    port: &'a str,
+    /// Hosts, with commas.
+    host: String,
+    /// Their ports, with commas; empty if none has one.
+    port: String,
     /// With the slash before it; empty if there is none.
     path: &'a str,
     pairs: Vec<(&'a str, &'a str)>,
@@ -64,24 +66,35 @@ impl<'a> Raw<'a> {
         }
         let (login, address) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (host, port) = match address.strip_prefix('[') {
-            Some(address) => {
-                let (host, after) = address.split_once(']').ok_or_else(|| wrong(ServerFault::NoBracket))?;
-                match after.strip_prefix(':') {
-                    Some(port) => (host, port),
-                    None if after.is_empty() => (host, ""),
-                    None => return Err(wrong(ServerFault::BehindBracket)),
-                }
-            }
-            None => address.split_once(':').unwrap_or((address, "")),
-        };
-        if !port.is_empty() && port.parse::<u16>().is_err() {
-            return Err(wrong(ServerFault::Port));
-        }
+        let places: Vec<(&str, &str)> =
+            address.split(',').map(|one| place(one).map_err(wrong)).collect::<Result<_, _>>()?;
+        let with_commas =
+            |part: fn(&(&'a str, &'a str)) -> &'a str| places.iter().map(part).collect::<Vec<_>>().join(",");
+        let (host, port) = (with_commas(|place| place.0), with_commas(|place| place.1));
+        let port = if port.chars().all(|letter| letter == ',') { String::new() } else { port };
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').ok_or_else(|| wrong(ServerFault::Parameter)));
         Ok(Raw { scheme, user, password, address, host, port, path, pairs: pairs.collect::<Result<_, _>>()? })
     }
+}
+
+/// A host and its port, which may be empty.
+fn place(address: &str) -> Result<(&str, &str), ServerFault> {
+    let (host, port) = match address.strip_prefix('[') {
+        Some(address) => {
+            let (host, after) = address.split_once(']').ok_or(ServerFault::NoBracket)?;
+            match after.strip_prefix(':') {
+                Some(port) => (host, port),
+                None if after.is_empty() => (host, ""),
+                None => return Err(ServerFault::BehindBracket),
+            }
+        }
+        None => address.split_once(':').unwrap_or((address, "")),
+    };
+    if !port.is_empty() && port.parse::<u16>().is_err() {
+        return Err(ServerFault::Port);
+    }
+    Ok((host, port))
 }
 
 /// What a URL says, decoded, as parameters in their order. The `url` crate does not serve here: it refuses `user@`
@@ -104,8 +117,8 @@ impl Parts {
         for (name, value) in [
             ("user", raw.user),
             ("password", raw.password),
-            ("host", raw.host),
-            ("port", raw.port),
+            ("host", raw.host.as_str()),
+            ("port", raw.port.as_str()),
             (form.database, path),
         ] {
             parts.push((name.to_owned(), decode(value)?));

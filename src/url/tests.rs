@@ -24,6 +24,8 @@ fn a_url_without_secrets_is_shown_as_it_is() {
         "simulated:service=5ms&stall=1s",
         "postgres://me@host:1/db",
         "postgres://me@[::1]:1/db?sslmode=require&pooler=on&options=-c%20jit%3Doff",
+        "postgres://me@a:1,b,[::1]:3/db?target_session_attrs=primary&load_balance_hosts=random",
+        "mysql://me@a,b:1/db?load_balance_hosts=random",
         "mysql://me@host/?ssl-ca=/a/b.pem",
         "virtuoso://dba@host:1111",
         "odbc:Driver=PostgreSQL Unicode;Server=h;UID=me;SSLKey=/k;",
@@ -37,6 +39,7 @@ fn a_password_is_left_out_and_the_rest_stays() {
     for (url, expected) in [
         ("postgres://me:s@cret@host/db?password=secret&sslmode=require", "postgres://me@host/db?sslmode=require"),
         ("postgres://me@host/db?p%61ssword=secret", "postgres://me@host/db"),
+        ("postgres://me:secret@a:1,b:2/db", "postgres://me@a:1,b:2/db"),
         ("mysql://me:@host/db", "mysql://me@host/db"),
         ("mariadb://:secret@host/db", "mariadb://host/db"),
         ("virtuoso://dba:secret@host", "virtuoso://dba@host"),

@@ -93,6 +93,28 @@ fn a_mariadb_that_takes_no_files_is_found_out() {
     assert_eq!((state(&without, "bulk load"), without.get("works_with")), ("missing", None), "{without}");
 }
 
+/// By documentation only: what can be seen of such a dialect is that a stand-in takes all of it.
+#[test]
+fn a_stand_in_takes_each_dialect_that_no_server_is_to_be_had_for() {
+    let place = TempDir::new().unwrap();
+    if let Some(()) = require_postgres() {
+        let server = small_server();
+        for dialect in ["cockroachdb", "yugabytedb"] {
+            let found = examine(place.path(), &format!("{}&dialect={dialect}", server.url()), 0);
+            assert_eq!(found["works_with"], dialect, "{found}");
+        }
+    }
+    if let Some(()) = require_mariadb() {
+        let server = small_mariadb(&[]);
+        for dialect in ["tidb", "oceanbase"] {
+            let url = server.url();
+            let sign = if url.contains('?') { '&' } else { '?' };
+            let found = examine(place.path(), &format!("{url}{sign}dialect={dialect}"), 0);
+            assert_eq!(found["works_with"], dialect, "{found}");
+        }
+    }
+}
+
 fn examine(place: &Path, url: &str, code: i32) -> Value {
     let found = run(place, &["doctor", "--db", url, "--json"]);
     assert_eq!(found.code, Some(code), "{found:?}");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::command::{run, succeed};
+use crate::support::command::{end, graymark, run, succeed};
 use tempfile::TempDir;
 
 const RUN: [&str; 8] = ["bench", "debitcredit", "--db", "simulated:service=1ms", "--duration", "1s", "--ramp-up", "0s"];
@@ -78,5 +78,31 @@ fn shells_complete_and_manual_pages_tell_each_command() {
         [(&["bnech"][..], "bench"), (&["run", "--durtion", "5s"], "--duration"), (&["run", "tpc"], "tpcc")]
     {
         run(place.path(), typed).refused(2, &["similar", near]);
+    }
+}
+
+#[test]
+fn engines_are_listed_with_how_far_each_was_run() {
+    let place = TempDir::new().unwrap();
+    let all = succeed(place.path(), &["engines", "--json"]).json();
+    let of = |dialect: &str, url: &str| {
+        let all = all["engines"].as_array().unwrap();
+        let one = all.iter().find(|one| one["dialect"] == dialect && one["url"].as_str().unwrap().starts_with(url));
+        one.unwrap_or_else(|| panic!("no {dialect}")).clone()
+    };
+    assert!(of("sqlite", "sqlite:")["found"][0]["version"].as_str().unwrap().starts_with('3'));
+    let cockroachdb = of("cockroachdb", "postgres:");
+    assert!(cockroachdb["run"].as_str().unwrap().starts_with("by documentation only"), "{cockroachdb}");
+    assert!(!cockroachdb["sources"].as_array().unwrap().is_empty(), "{cockroachdb}");
+    let text = succeed(place.path(), &["engines"]).out;
+    assert!(text.contains("postgres://USER@HOST/DATABASE?dialect=yugabytedb") && text.contains("On this machine:"));
+
+    // A version that is not there is told, with those that are.
+    if let Some(found) = of("postgres", "postgres:")["found"].as_array().unwrap().first() {
+        let asked = run(place.path(), &["check", "--db", "postgres:local?version=9"]);
+        asked.refused(3, &["no PostgreSQL 9", found["version"].as_str().unwrap(), found["place"].as_str().unwrap()]);
+        let mut named = graymark(place.path(), &["check", "--db", "postgres:local"]);
+        named.env("GRAYMARK_PG_BIN", place.path());
+        end(named).refused(3, &["GRAYMARK_PG_BIN", "has no initdb and postgres"]);
     }
 }

@@ -82,8 +82,13 @@ impl Run {
         }
         if let Some((from, length)) = self.outage {
             let why = "terminating connection due to <administrator> command".to_owned();
-            events.push(Event::SessionLost { at: from.into(), session: 0, why, ambiguous: true });
-            events.push(Event::SessionRestored { at: (from + length).into(), session: 0, after: length.into() });
+            events.push(Event::SessionLost { at: from.into(), session: 0, why, ambiguous: true, host: None });
+            events.push(Event::SessionRestored {
+                at: (from + length).into(),
+                session: 0,
+                after: length.into(),
+                host: None,
+            });
         }
         events.push(Event::RunEnded { at: all.into(), interrupted: self.interrupted });
         events

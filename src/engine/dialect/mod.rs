@@ -30,8 +30,12 @@ dialects! {
     sqlite = "sqlite/dialect.rs",
     postgres = "postgres/dialect.rs",
     postgres_plain = "postgres-plain/dialect.rs",
+    cockroachdb = "cockroachdb/dialect.rs",
+    yugabytedb = "yugabytedb/dialect.rs",
     mariadb = "mariadb/dialect.rs",
     mysql_plain = "mysql-plain/dialect.rs",
+    tidb = "tidb/dialect.rs",
+    oceanbase = "oceanbase/dialect.rs",
     virtuoso = "virtuoso/dialect.rs",
     odbc_postgresql = "odbc-postgresql/dialect.rs",
     odbc_mariadb = "odbc-mariadb/dialect.rs",
@@ -84,8 +88,8 @@ pub struct Dialect {
     pub isolation: Option<Isolation>,
     /// What keeps two commands that load, restore or drop apart.
     pub guard: Guard,
-    /// Errors by which the database asks for a transaction again, beyond those that its wire knows: an SQLSTATE or the
-    /// server's number.
+    /// Errors by which the database asks for a transaction again, beyond those that its wire knows: an SQLSTATE, or the
+    /// server's number, alone or with its SQLSTATE (`1644/25000`).
     pub retryable: &'static [(&'static str, RetryReason)],
     /// Sent before an index is made, in its transaction.
     pub before_index: &'static str,
@@ -99,7 +103,18 @@ pub struct Dialect {
     pub counters: bool,
     /// What it says over ODBC.
     pub odbc: Option<OdbcWords>,
+    /// Settings of each session, by name and value; one that the server does not know is left out.
+    pub session: &'static [(&'static str, &'static str)],
+    /// Words in what a server says of its version that show it to be of this dialect.
+    pub known_by: &'static [&'static str],
+    /// How far it was run: begins with one of [`GRADES`].
+    pub run: &'static str,
+    /// The pages of the vendor's documentation that it was written from, where it was not run on the database itself.
+    pub sources: &'static [&'static str],
 }
+
+/// How far a dialect was run: in CI, by hand, or not at all on the database itself.
+pub const GRADES: [&str; 3] = ["run in CI", "run by hand on ", "by documentation only"];
 
 /// What most dialects have in common, for the others to differ from.
 pub const USUAL: Dialect = Dialect {
@@ -119,6 +134,10 @@ pub const USUAL: Dialect = Dialect {
     checkpoint: None,
     counters: true,
     odbc: None,
+    session: &[],
+    known_by: &[],
+    run: "run in CI",
+    sources: &[],
 };
 
 /// The text of a file below this folder.
@@ -185,6 +204,18 @@ impl Dialect {
         usual.is_none_or(|usual| usual.name != self.name).then_some(self.name)
     }
 
+    /// The dialect of a wire that is made for a server, by what the server says of its version.
+    pub fn made_for(wire: Wire, version: &str) -> Option<&'static Dialect> {
+        let knows = |dialect: &&Dialect| dialect.known_by.iter().any(|word| version.contains(word));
+        DIALECTS.iter().copied().filter(|dialect| dialect.wire == wire).find(knows)
+    }
+
+    /// What to tell the user of a server for which another dialect is made.
+    pub fn advice(&self, version: &str) -> Option<String> {
+        let made = Dialect::made_for(self.wire, version).filter(|made| made.name != self.name)?;
+        Some(format!("this server is {}: add dialect={} to the URL", made.of, made.name))
+    }
+
     /// Whether an error asks for its transaction again.
     pub fn retries(&self, code: &str) -> Option<RetryReason> {
         self.retryable.iter().find(|(known, _)| *known == code).map(|(_, reason)| *reason)
@@ -214,7 +245,15 @@ mod tests {
             assert!(!DIALECTS[..number].iter().any(|other| same(&other)), "{}", dialect.name);
             assert!(dialect.folders.first().is_some_and(|own| TEXTS.iter().any(|(path, _)| path.starts_with(own))));
             assert!(dialect.runs("tpcc") && !dialect.runs("nothing"), "{}", dialect.name);
+            assert!(GRADES.iter().any(|grade| dialect.run.starts_with(grade)), "{}: {}", dialect.name, dialect.run);
+            let unseen = dialect.run.starts_with(GRADES[2]);
+            assert!(!unseen || dialect.sources.iter().all(|page| page.starts_with("https://")), "{}", dialect.name);
+            assert!(!unseen || !dialect.sources.is_empty(), "{}", dialect.name);
         }
+        let usual = Dialect::choose(Wire::Postgres, None).unwrap();
+        let advice = usual.advice("CockroachDB CCL v24.3.1 (x86_64)").unwrap();
+        assert!(advice.contains("dialect=cockroachdb"), "{advice}");
+        assert_eq!(usual.advice("PostgreSQL 15.18 on x86_64"), None);
         let wrong = Dialect::choose(Wire::Postgres, Some("mariadb"));
         assert!(matches!(wrong, Err(Error::Usage(why)) if why.contains("name postgres")));
     }

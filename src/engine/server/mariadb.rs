@@ -1,7 +1,7 @@
 //! A private MariaDB: its own data directory, socket and port, durable settings, stopped with Graymark.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use super::process::Process;
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
+use crate::result::engines::Found;
 use crate::url::Password;
 
 /// The administrator of a private server.
@@ -205,4 +206,23 @@ fn find_programs() -> Result<Programs, Error> {
 /// Whether server programs can be found on this machine.
 pub fn available() -> Result<(), Error> {
     find_programs().map(|_| ())
+}
+
+/// The version that a server program tells.
+fn version_of(program: &Path) -> Option<String> {
+    let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let word =
+        text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))?;
+    Some(word.split('-').next().unwrap_or(word).to_owned())
+}
+
+/// The server program of this machine.
+///
+/// # Errors
+/// If there is none.
+pub fn found() -> Result<Vec<Found>, Error> {
+    let program = find_programs()?.server;
+    let version = version_of(&program).unwrap_or_default();
+    Ok(vec![Found { version, place: program.display().to_string() }])
 }

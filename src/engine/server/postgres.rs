@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use super::process::Process;
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
+use crate::result::engines::Found;
 use crate::url::Password;
 
 /// The superuser of a private server.
@@ -218,27 +219,52 @@ fn set_password(programs: &Path, home: &Home, password: &Password) -> Result<(),
     done
 }
 
+/// Directories of programs, separated as in PATH.
+const VARIABLE: &str = "GRAYMARK_PG_BIN";
+
 /// The directory with `postgres` and `initdb` of the asked or the highest version.
 fn find_programs(version: Option<&str>) -> Result<PathBuf, Error> {
-    const VARIABLE: &str = "GRAYMARK_PG_BIN";
-    let complete = |directory: &PathBuf| directory.join("initdb").is_file() && directory.join("postgres").is_file();
+    let named = std::env::var_os(VARIABLE);
+    let all = candidates()?;
     let wanted =
-        |directory: &PathBuf| version.is_none_or(|version| program_version(directory).as_deref() == Some(version));
-    if let Some(directory) = std::env::var_os(VARIABLE).map(PathBuf::from) {
-        if !complete(&directory) {
-            return Err(Error::Database(format!(
-                "{VARIABLE} names {}, which has no initdb and postgres",
+        |directory: &&PathBuf| version.is_none_or(|version| program_version(directory).as_deref() == Some(version));
+    if let Some(found) = all.iter().find(wanted) {
+        return Ok(found.clone());
+    }
+    let asked = version.unwrap_or_default();
+    let there: Vec<String> = all
+        .iter()
+        .map(|directory| {
+            format!(
+                "{} in {}",
+                full_version(directory).unwrap_or_else(|| "an unknown version".to_owned()),
                 directory.display()
-            )));
+            )
+        })
+        .collect();
+    let there = there.join(", ");
+    Err(Error::Database(match named {
+        Some(_) => format!("{VARIABLE} names no PostgreSQL {asked}, but {there}"),
+        None => format!(
+            "no PostgreSQL {asked} is found, but {there}: `apt-get install postgresql-{asked}`, or set {VARIABLE} to the \
+             directories that have initdb and postgres"
+        ),
+    }))
+}
+
+/// The directories that have `initdb` and `postgres`, those of the highest version first: the ones that the environment
+/// names, else those of the usual places.
+fn candidates() -> Result<Vec<PathBuf>, Error> {
+    let complete = |directory: &PathBuf| directory.join("initdb").is_file() && directory.join("postgres").is_file();
+    if let Some(named) = std::env::var_os(VARIABLE) {
+        let mut directories: Vec<PathBuf> = std::env::split_paths(&named).collect();
+        if let Some(empty) = directories.iter().find(|directory| !complete(directory)) {
+            let shown = empty.display();
+            return Err(Error::Database(format!("{VARIABLE} names {shown}, which has no initdb and postgres")));
         }
-        if !wanted(&directory) {
-            let asked = version.unwrap_or_default();
-            return Err(Error::Database(format!(
-                "{VARIABLE} names {}, which is not PostgreSQL {asked}",
-                directory.display()
-            )));
-        }
-        return Ok(directory);
+        let number = |directory: &PathBuf| program_version(directory).and_then(|version| version.parse::<u32>().ok());
+        directories.sort_by_cached_key(|directory| std::cmp::Reverse(number(directory)));
+        return Ok(directories);
     }
     let mut found: Vec<(Option<u32>, PathBuf)> = Vec::new();
     for (root, prefix) in [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/opt/homebrew/opt", "postgresql@")] {
@@ -256,27 +282,43 @@ fn find_programs(version: Option<&str>) -> Result<PathBuf, Error> {
     let configured = configured.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let others = configured.into_iter().chain(std::env::split_paths(&path));
-    found
-        .into_iter()
-        .map(|(_, directory)| directory)
-        .chain(others)
-        .find(|directory| complete(directory) && wanted(directory))
-        .ok_or_else(|| {
-            let which = version.map(|version| format!(" {version}")).unwrap_or_default();
-            let package = version.map(|version| format!("-{version}")).unwrap_or_default();
-            Error::Database(format!(
-                "no PostgreSQL{which} server programs found: `apt-get install postgresql{package}`, or set {VARIABLE} to the \
-                 directory that has initdb and postgres"
-            ))
-        })
+    let mut all: Vec<PathBuf> = Vec::new();
+    for directory in found.into_iter().map(|(_, directory)| directory).chain(others).filter(complete) {
+        if !all.contains(&directory) {
+            all.push(directory);
+        }
+    }
+    if all.is_empty() {
+        return Err(Error::Database(format!(
+            "no PostgreSQL server programs found: `apt-get install postgresql`, or set {VARIABLE} to the directory that has \
+             initdb and postgres"
+        )));
+    }
+    Ok(all)
 }
 
-/// The major version of the programs: `15` of `postgres (PostgreSQL) 15.18 (Debian 15.18-1)`.
-fn program_version(directory: &Path) -> Option<String> {
+/// The server programs of this machine.
+///
+/// # Errors
+/// If there are none.
+pub fn found() -> Result<Vec<Found>, Error> {
+    let found = |directory: PathBuf| Found {
+        version: full_version(&directory).unwrap_or_default(),
+        place: directory.display().to_string(),
+    };
+    Ok(candidates()?.into_iter().map(found).collect())
+}
+
+/// The version of the programs: `15.18` of `postgres (PostgreSQL) 15.18 (Debian 15.18-1)`.
+fn full_version(directory: &Path) -> Option<String> {
     let output = Command::new(directory.join("postgres")).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
-    Some(number.chars().take_while(char::is_ascii_digit).collect())
+    text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
+}
+
+/// The major version of the programs.
+fn program_version(directory: &Path) -> Option<String> {
+    Some(full_version(directory)?.chars().take_while(char::is_ascii_digit).collect())
 }
 
 /// Whether server programs can be found on this machine.

@@ -15,6 +15,7 @@ use crate::engine::Error;
 use crate::engine::wire::odbc::connect::Target;
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::wire::odbc::failure::Diagnostic;
+use crate::result::engines::Found;
 use crate::url::Password;
 
 /// The administrator of a private server.
@@ -270,6 +271,25 @@ fn find_program() -> Result<PathBuf, Error> {
 /// Whether the server program can be found on this machine.
 pub fn available() -> Result<(), Error> {
     find_program().map(|_| ())
+}
+
+/// The version that a server program tells.
+fn version_of(program: &Path) -> Option<String> {
+    let output = Command::new(program).arg("-?").stdin(Stdio::null()).output().ok()?;
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let word =
+        text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))?;
+    Some(word.split('-').next().unwrap_or(word).to_owned())
+}
+
+/// The server program of this machine.
+///
+/// # Errors
+/// If there is none.
+pub fn found() -> Result<Vec<Found>, Error> {
+    let program = find_program()?;
+    let version = version_of(&program).unwrap_or_default();
+    Ok(vec![Found { version, place: program.display().to_string() }])
 }
 
 #[cfg(test)]

@@ -104,6 +104,11 @@ pub trait Connection: 'static {
         None
     }
 
+    /// The number of its host in the URL; none where there are not several.
+    fn host(&self) -> Option<usize> {
+        None
+    }
+
     /// What has committed cannot be made sense of: the session must not go on as if it were rolled back, and its
     /// transaction's fate is unknown.
     fn unreadable(&mut self, why: &Failure) -> Failure;

@@ -68,7 +68,7 @@ SELECT n FROM JSON_TABLE('[[1], [2]]', '$[*]' COLUMNS (n int PATH '$[0]')) AS t 
 
 -- name: procedures
 -- title: procedures with answers
--- needed: mariadb
+-- needed: mariadb, oceanbase
 -- expect: 42
 CREATE PROCEDURE answer(q integer) BEGIN DECLARE a integer DEFAULT 0; SET a = q + 1; SELECT a; END
 -- then

@@ -11,5 +11,6 @@ pub const DIALECT: Dialect = Dialect {
     // TiDB: another transaction has written the row meanwhile.
     retryable: &[("9007", RetryReason::Serialization)],
     statistics: "ANALYZE TABLE {table}",
+    run: "run in CI on MariaDB 10.11",
     ..USUAL
 };

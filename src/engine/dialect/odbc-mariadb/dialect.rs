@@ -21,5 +21,6 @@ pub const DIALECT: Dialect = Dialect {
         drop: "DROP TABLE {tables}",
         ..PLAIN_ODBC
     }),
+    run: "run in CI with MariaDB 10.11",
     ..USUAL
 };

@@ -10,5 +10,6 @@ pub const DIALECT: Dialect = Dialect {
     files_from: &[("foreign_keys.sql", "postgres")],
     statistics: "",
     odbc: Some(PLAIN_ODBC),
+    run: "run in CI over these three drivers",
     ..USUAL
 };

@@ -19,5 +19,6 @@ pub const DIALECT: Dialect = Dialect {
         drop: "DROP TABLE {tables}",
         ..PLAIN_ODBC
     }),
+    run: "run in CI with PostgreSQL 15",
     ..USUAL
 };

@@ -22,5 +22,6 @@ pub const DIALECT: Dialect = Dialect {
         before_drop: &["PRAGMA foreign_keys = OFF"],
         ..PLAIN_ODBC
     }),
+    run: "run in CI",
     ..USUAL
 };

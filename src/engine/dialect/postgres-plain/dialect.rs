@@ -12,5 +12,6 @@ pub const DIALECT: Dialect = Dialect {
     isolation: Some(Isolation::Serializable),
     guard: Guard::Row,
     counters: false,
+    run: "run in CI on PostgreSQL 15",
     ..USUAL
 };

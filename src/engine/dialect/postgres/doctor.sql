@@ -5,7 +5,7 @@
 -- name: version
 -- title: the server tells its version and the process of a session
 -- needed: all
-SELECT current_setting('server_version'), pg_backend_pid();
+SELECT current_setting('server_version'), pg_backend_pid(), version();
 
 -- name: types
 -- title: integers, exact amounts, texts and points in time come back as they were
@@ -57,7 +57,7 @@ CREATE TABLE filled (id integer PRIMARY KEY) WITH (fillfactor = 90);
 
 -- name: procedures
 -- title: procedures in PL/pgSQL with answers
--- needed: postgres
+-- needed: postgres, yugabytedb
 -- expect: 42
 CREATE FUNCTION answer(q integer) RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RETURN q + 1; END $$
 -- then

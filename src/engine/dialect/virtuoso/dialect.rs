@@ -9,5 +9,6 @@ pub const DIALECT: Dialect = Dialect {
     folders: &["virtuoso"],
     procedures: true,
     statements: false,
+    run: "run in CI with Virtuoso 7.2",
     ..USUAL
 };

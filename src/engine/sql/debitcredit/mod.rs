@@ -48,6 +48,13 @@ impl<C: Connection> Session<DebitCredit> for DebitCreditSession<C> {
         }
     }
 
+    fn host(&self) -> Option<usize> {
+        match self {
+            DebitCreditSession::Statements(session) => session.host(),
+            DebitCreditSession::Procedures(session) => session.host(),
+        }
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         match self {
             DebitCreditSession::Statements(session) => session.execute(input).await,
@@ -87,6 +94,10 @@ impl<C: Connection> Session<DebitCredit> for Procedures<C> {
         self.connection.id()
     }
 
+    fn host(&self) -> Option<usize> {
+        self.connection.host()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let transfer = input.transfer().map_err(Failure::Invalid)?;
         let number = match transfer.profile.order {
@@ -122,6 +133,10 @@ impl<C: Connection> Statements<C> {
 impl<C: Connection> Session<DebitCredit> for Statements<C> {
     fn id(&self) -> Option<u64> {
         self.connection.id()
+    }
+
+    fn host(&self) -> Option<usize> {
+        self.connection.host()
     }
 
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {

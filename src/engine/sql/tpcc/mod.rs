@@ -41,6 +41,10 @@ impl<C: Connection> Session<Tpcc> for Statements<C> {
         self.connection.id()
     }
 
+    fn host(&self) -> Option<usize> {
+        self.connection.host()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         let connection = &mut self.connection;
         Ok(match input {
@@ -66,6 +70,13 @@ impl<C: Connection> Session<Tpcc> for TpccSession<C> {
         match self {
             TpccSession::Statements(session) => session.id(),
             TpccSession::Procedures(session) => session.id(),
+        }
+    }
+
+    fn host(&self) -> Option<usize> {
+        match self {
+            TpccSession::Statements(session) => session.host(),
+            TpccSession::Procedures(session) => session.host(),
         }
     }
 

@@ -93,6 +93,10 @@ impl<C: Connection> Session<Tpcc> for Procedures<C> {
         self.connection.id()
     }
 
+    fn host(&self) -> Option<usize> {
+        self.connection.host()
+    }
+
     async fn execute(&mut self, input: &Input) -> Result<Output, Failure> {
         Ok(match input {
             Input::NewOrder(input) => Output::NewOrder(self.new_order(input).await?),

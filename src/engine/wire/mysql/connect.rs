@@ -7,13 +7,15 @@ use std::time::Duration;
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, IoError, OptsBuilder, SslOpts};
 
-use super::failure::{self, UNKNOWN_DATABASE, told};
+use super::failure::{self, UNKNOWN_DATABASE, UNKNOWN_VARIABLE, told};
 use super::option_file;
+use super::query::Read;
 use super::tls::{self, Mode};
 use crate::engine::Error;
-use crate::engine::address::{self, Environment, Host, own_name};
+use crate::engine::address::{Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
-use crate::url::{MYSQL, Parts, Password, encoded, encoded_host, encoded_path};
+use crate::engine::hosts::{Hosts, Place, Wanted, none_took_it};
+use crate::url::{MYSQL, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
@@ -33,6 +35,9 @@ const SESSION: &str = "SET SESSION time_zone = '+00:00', lock_wait_timeout = 60,
 /// A server to connect to, and perhaps a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
+    /// The hosts of the URL.
+    hosts: Hosts,
+    /// The one that is meant now: before a choice, the first.
     host: Host,
     port: u16,
     user: String,
@@ -57,11 +62,12 @@ impl Target {
             return Err(Error::Usage(format!("`{database}` is no name for a database")));
         }
         let given = |name: &str, variable: &str| parts.given(name, variable, environment);
-        let port = given("port", "MYSQL_TCP_PORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
-        let host = match (parts.last("socket"), parts.last("host")) {
-            (Some(socket), _) => Host::Socket(PathBuf::from(socket)),
-            (None, host) => Host::Tcp(Parts::one_host(host.unwrap_or("localhost"))?.to_owned()),
+        let named = match (parts.last("socket"), parts.last("host")) {
+            (Some(socket), _) => vec![Host::Socket(PathBuf::from(socket))],
+            (None, hosts) => Hosts::split(hosts.unwrap_or("localhost")),
         };
+        let hosts = Hosts::of(named, given("port", "MYSQL_TCP_PORT").as_deref(), DEFAULT_PORT, &parts)?;
+        let Place { host, port } = hosts.first().clone();
         let file =
             environment("HOME").map(|home| option_file::read(&PathBuf::from(home).join(".my.cnf"))).unwrap_or_default();
         // A password of the file is meant for the file's user.
@@ -71,7 +77,7 @@ impl Target {
         let of_file = file.password.filter(|_| file.user.is_none_or(|name| name == user));
         let ssl_mode = match parts.last("ssl-mode") {
             Some(name) => Mode::from_name(name)?,
-            None => default_ssl_mode(&host),
+            None => default_ssl_mode(&hosts),
         };
         let ssl_ca = parts.last("ssl-ca").map(PathBuf::from);
         let timeout = match parts.last("connect_timeout").map(|text| (text, text.parse())) {
@@ -92,6 +98,7 @@ impl Target {
             timeout: Duration::from_secs(timeout),
             dialect: Dialect::choose(Wire::Mysql, parts.last("dialect"))?,
             warnings: file.warning.into_iter().collect(),
+            hosts,
             host,
         })
     }
@@ -101,13 +108,14 @@ impl Target {
         let (user, database) = (encoded(&self.user), self.database.as_deref().map(encoded).unwrap_or_default());
         let mut more = Vec::new();
         let place = match &self.host {
-            Host::Tcp(host) => format!("{}:{}", encoded_host(host), self.port),
+            Host::Tcp(_) => self.hosts.addresses(),
             Host::Socket(path) => {
                 more.push(format!("socket={}", encoded_path(&path.to_string_lossy())));
                 "localhost".to_owned()
             }
         };
-        if self.ssl_mode != default_ssl_mode(&self.host) {
+        more.extend(self.hosts.parameters());
+        if self.ssl_mode != default_ssl_mode(&self.hosts) {
             more.push(format!("ssl-mode={}", self.ssl_mode.name()));
         }
         more.extend(self.ssl_ca.iter().map(|file| format!("ssl-ca={}", encoded_path(&file.to_string_lossy()))));
@@ -131,7 +139,18 @@ impl Target {
 
     /// Whether the server is on this machine, as far as the address tells.
     pub fn is_local(&self) -> bool {
-        self.host.is_local()
+        self.hosts.are_local() && !self.hosts.several()
+    }
+
+    /// The names of several hosts; none if there is one.
+    pub fn several(&self) -> Vec<String> {
+        let name = |place: &Place| self.at(place).place();
+        if self.hosts.several() { self.hosts.places().map(name).collect() } else { Vec::new() }
+    }
+
+    /// The same, at one of its hosts.
+    fn at(&self, place: &Place) -> Target {
+        Target { host: place.host.clone(), port: place.port, ..self.clone() }
     }
 
     fn place(&self) -> String {
@@ -162,8 +181,52 @@ impl Target {
         }
     }
 
-    /// Connects, to a database if one is given. `settings` are further assignments for the session.
+    /// Connects to the first host that does, to a database if one is given. `settings` are further assignments for the
+    /// session.
     pub async fn connect(&self, database: Option<&str>, settings: &[&str]) -> Result<Conn, Error> {
+        self.reach(database, settings, false).await.map(|(conn, _)| conn)
+    }
+
+    /// The same for a session that executes transactions, and the number of its host.
+    pub async fn connect_session(&self, database: Option<&str>, settings: &[&str]) -> Result<(Conn, usize), Error> {
+        self.reach(database, settings, true).await
+    }
+
+    async fn reach(&self, database: Option<&str>, settings: &[&str], session: bool) -> Result<(Conn, usize), Error> {
+        if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
+            return self.connect_here(database, settings).await.map(|conn| (conn, 0));
+        }
+        let mut reasons = Vec::new();
+        for (number, place) in self.hosts.order(session) {
+            let here = self.at(place);
+            let reached = async {
+                let mut conn = here.connect_here(database, settings).await?;
+                let against = here.in_time(here.against(&mut conn)).await?;
+                Ok::<_, Error>(against.map_or(Ok(conn), Err))
+            };
+            match reached.await {
+                Ok(Ok(conn)) => return Ok((conn, number)),
+                Ok(Err(why)) => reasons.push(format!("{} {why}", here.place())),
+                Err(error @ Error::Usage(_)) => return Err(error),
+                Err(error) => reasons.push(error.to_string()),
+            }
+        }
+        Err(none_took_it(&reasons))
+    }
+
+    /// Why a host is not one that is wanted; none if it is. A replica is told to be read-only.
+    async fn against(&self, conn: &mut Conn) -> Result<Option<&'static str>, Error> {
+        if self.hosts.wanted == Wanted::Any {
+            return Ok(None);
+        }
+        let read_only: Result<Option<i64>, _> = conn.first("SELECT CAST(@@global.read_only AS SIGNED)").await;
+        let failed = |error| failure::of_command("cannot ask whether the server is read-only", &error);
+        let read_only = read_only.map_err(failed)?.is_some_and(|read_only| read_only > 0);
+        Ok(self.hosts.wanted.against(read_only, read_only))
+    }
+
+    /// Connects to the host that is meant.
+    async fn connect_here(&self, database: Option<&str>, settings: &[&str]) -> Result<Conn, Error> {
         let connecting = async {
             match Conn::new(self.options(database, self.ssl.clone())).await {
                 Err(mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer))
@@ -178,6 +241,12 @@ impl Target {
             Ok(done) => done.map_err(|error| self.explain(&error, database))?,
             Err(_) => return Err(self.silent()),
         };
+        for (name, value) in self.dialect.session {
+            match conn.query_drop(format!("SET SESSION {name} = {value}")).await {
+                Err(error) if failure::code(&error) == Some(UNKNOWN_VARIABLE) => {}
+                set => set.map_err(|error| failure::of_command(&format!("cannot set {name}"), &error))?,
+            }
+        }
         for setting in settings {
             let set = conn.query_drop(format!("SET SESSION {setting}")).await;
             set.map_err(|error| failure::of_command(&format!("cannot set {setting}"), &error))?;
@@ -192,6 +261,15 @@ impl Target {
 
     /// Whether the server says anything at all, be it that it takes no connection.
     pub async fn answers(&self) -> bool {
+        for place in self.hosts.places() {
+            if self.at(place).answers_here().await {
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn answers_here(&self) -> bool {
         match tokio::time::timeout(self.timeout, Conn::new(self.options(None, self.ssl.clone()))).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => {
@@ -326,11 +404,14 @@ impl Target {
     }
 }
 
-fn default_ssl_mode(host: &Host) -> Mode {
-    match host {
-        Host::Socket(_) => Mode::Disabled,
-        host if host.is_local() => Mode::Preferred,
-        Host::Tcp(_) => Mode::VerifyIdentity,
+/// Of several hosts, what the one that needs it most has.
+fn default_ssl_mode(hosts: &Hosts) -> Mode {
+    if !hosts.are_local() {
+        Mode::VerifyIdentity
+    } else if hosts.places().any(|place| matches!(place.host, Host::Tcp(_))) {
+        Mode::Preferred
+    } else {
+        Mode::Disabled
     }
 }
 
@@ -387,7 +468,9 @@ mod tests {
     #[test]
     fn tls_is_verified_wherever_a_network_lies_between() {
         let mode = |url| Target::parse(url, &|_| None).map(|target| target.ssl_mode);
-        assert_eq!(default_ssl_mode(&Host::Tcp("db.example".to_owned())), Mode::VerifyIdentity);
+        let parts = Parts::of("mysql://a@h/b", &MYSQL).unwrap();
+        let far = Hosts::of(Hosts::split("localhost,db.example"), None, DEFAULT_PORT, &parts).unwrap();
+        assert_eq!(default_ssl_mode(&far), Mode::VerifyIdentity);
         assert_eq!(mode("mysql://a@localhost/b"), Ok(Mode::Preferred));
         assert_eq!(mode("mysql://a@localhost/b?socket=/run/x"), Ok(Mode::Disabled));
         assert_eq!(mode("mysql://a@db.example/b?ssl-mode=required"), Ok(Mode::Required));
@@ -400,7 +483,7 @@ mod tests {
             "mysql://a:secret@h:port/b",
             "mysql://a:secret@h/b?ssl-mode=verify_ca",
             "mysql://a:secret@h/b?unknown=1",
-            "mysql://a:secret@h,i/b",
+            "mysql://a:secret@h,i/b?target_session_attrs=secretary",
             "mysql://a:secret@[::1/b",
             "mysql://a:secret@h/b%60",
             "mysql://a:secret@localhost/b?connect_timeout=soon",

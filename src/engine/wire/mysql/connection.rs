@@ -46,6 +46,8 @@ impl Prepared {
 /// A connection that executes the commands of a workload by their numbers.
 pub struct Connection {
     conn: Conn,
+    /// The number of its host in the URL.
+    host: usize,
     commands: Vec<Option<Prepared>>,
     /// Whether a transaction is open.
     open: bool,
@@ -62,7 +64,8 @@ impl Connection {
         commands: &[Option<Command>],
         isolation: &str,
     ) -> Result<Connection, Error> {
-        let mut conn = target.connect(Some(database), &[&format!("TRANSACTION ISOLATION LEVEL {isolation}")]).await?;
+        let level = format!("TRANSACTION ISOLATION LEVEL {isolation}");
+        let (mut conn, host) = target.connect_session(Some(database), &[&level]).await?;
         let mut prepared = Vec::with_capacity(commands.len());
         for command in commands {
             let Some(Command { sql, writes, reply }) = command else {
@@ -88,7 +91,7 @@ impl Connection {
             }
             prepared.push(Some(Prepared { statements, writes: *writes, reply: *reply }));
         }
-        Ok(Connection { conn, commands: prepared, open: false, lost: false, dialect })
+        Ok(Connection { conn, host, commands: prepared, open: false, lost: false, dialect })
     }
 
     fn failed(&mut self, error: &mysql_async::Error, ambiguous: bool) -> Failure {
@@ -189,6 +192,10 @@ enum Problem {
 }
 
 impl sql::Connection for Connection {
+    fn host(&self) -> Option<usize> {
+        Some(self.host)
+    }
+
     async fn exchange(
         &mut self,
         calls: &[Call<'_>],

@@ -17,6 +17,8 @@ const RECORD_CHANGED: u16 = 1020;
 const SESSION_ENDED: [u16; 6] = [1053, 1077, 1079, 1927, 3169, 4031];
 /// There is no such database.
 pub const UNKNOWN_DATABASE: u16 = 1049;
+/// There is no such system variable.
+pub const UNKNOWN_VARIABLE: u16 = 1193;
 /// There is already a row with this key.
 pub const DUPLICATE_KEY: u16 = 1062;
 
@@ -36,7 +38,8 @@ pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool, dialect: &Dia
         };
     };
     let retry = |reason| Failure::Retry { reason, detail: told(error) };
-    if let Some(reason) = dialect.retries(&refusal.code.to_string()) {
+    let of_state = || dialect.retries(&format!("{}/{}", refusal.code, refusal.state));
+    if let Some(reason) = dialect.retries(&refusal.code.to_string()).or_else(of_state) {
         return retry(reason);
     }
     match refusal.code {
@@ -120,6 +123,14 @@ mod tests {
         assert_eq!(reason(1213, "40001"), Some(RetryReason::Deadlock));
         assert_eq!(reason(1205, "HY000"), Some(RetryReason::LockTimeout));
         assert_eq!(reason(1020, "HY000"), Some(RetryReason::Serialization));
+        let of = |dialect: &str, code, state| {
+            let dialect = Dialect::choose(Wire::Mysql, Some(dialect)).unwrap();
+            matches!(of_transaction(&server(code, state), true, dialect), Failure::Retry { .. })
+        };
+        for (code, state) in [(1644, "25000"), (6002, "25000"), (6005, "HY000")] {
+            assert!(of("oceanbase", code, state) && !of("mariadb", code, state), "{code}");
+        }
+        assert!(!of("oceanbase", 1644, "45000") && of("tidb", 8028, "HY000") && of("tidb", 9007, "HY000"));
         for (code, state) in [(1053, "08S01"), (1927, "70100"), (1158, "08S01")] {
             let failure = of_transaction(&server(code, state), true, usual);
             assert!(matches!(failure, Failure::Disconnected { ambiguous: true, .. }), "{code}: {failure:?}");

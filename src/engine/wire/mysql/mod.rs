@@ -34,7 +34,7 @@ use query::Read;
 
 use crate::engine::ConnectOptions;
 use crate::engine::address;
-use crate::engine::dialect::Dialect;
+use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
@@ -83,7 +83,7 @@ impl Mysql {
             }
         };
         // A private server is told nothing by the environment that is meant for others.
-        let target = match &server {
+        let mut target = match &server {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?,
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
@@ -99,7 +99,12 @@ impl Mysql {
             None if target.is_local() => neighbour(&about),
             _ => None,
         };
-        let name = if about.version.contains("MariaDB") { "MariaDB" } else { "MySQL" };
+        target.warnings.extend(dialect.advice(&about.version));
+        let name = match Dialect::made_for(Wire::Mysql, &about.version) {
+            Some(made) => made.of,
+            None if about.version.contains("MariaDB") => "MariaDB",
+            None => "MySQL",
+        };
         let version = about.version.split_once("-MariaDB").map_or(about.version.as_str(), |(version, _)| version);
         let identity =
             Identity { name: name.to_owned(), version: version.to_owned(), url: shown.unwrap_or_else(|| target.url()) };
@@ -163,6 +168,10 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
 
     fn warnings(&self) -> &[String] {
         &self.target.warnings
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.target.several()
     }
 
     fn via(&self) -> Via {

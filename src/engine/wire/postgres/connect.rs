@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, config};
+use tokio_postgres::{Client, Config, SimpleQueryMessage, config};
 
+use super::failure;
 use super::pgpass;
 use super::schema::{self, Schema};
 use super::tls::{self, Mode};
 use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
-use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_host, encoded_path};
+use crate::engine::hosts::{Hosts, Place, Wanted, none_took_it};
+use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
 /// Seconds that a connection may take, from the first packet to the server's readiness.
@@ -29,11 +31,16 @@ const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 /// A database to connect to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
+    /// The hosts of the URL.
+    hosts: Hosts,
+    /// The one that is meant now: before a choice, the first.
     host: Host,
     port: u16,
     user: String,
     database: String,
     password: Option<Password>,
+    /// Those of the password file, for each of several hosts.
+    passwords: Vec<Option<Password>>,
     ssl_mode: Mode,
     ssl_roots: Option<PathBuf>,
     /// The authorities that were asked for, not those of the default file.
@@ -56,19 +63,20 @@ impl Target {
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
         let parts = Parts::of(url, &POSTGRES)?;
         let given = |name: &str, variable: &str| parts.given(name, variable, environment);
-        let port = given("port", "PGPORT").map_or(Ok(DEFAULT_PORT), |text| address::port(&text))?;
-        let host = match given("host", "PGHOST") {
-            Some(host) if host.starts_with('/') => Host::Socket(PathBuf::from(host)),
-            Some(host) => Host::Tcp(Parts::one_host(&host)?.to_owned()),
-            None => default_host(port),
+        let ports = given("port", "PGPORT");
+        let named = match given("host", "PGHOST") {
+            Some(hosts) => Hosts::split(&hosts),
+            None => vec![default_host(ports.as_deref().map_or(Ok(DEFAULT_PORT), address::port)?)],
         };
+        let hosts = Hosts::of(named, ports.as_deref(), DEFAULT_PORT, &parts)?;
+        let Place { host, port } = hosts.first().clone();
         let user = given("user", "PGUSER").or_else(own_name);
         let user =
             user.ok_or_else(|| Error::Usage("who connects? Give a user: postgres://USER@HOST/DATABASE".to_owned()))?;
         let database = given("dbname", "PGDATABASE").unwrap_or_else(|| user.clone());
         let ssl_mode = match given("sslmode", "PGSSLMODE") {
             Some(name) => Mode::from_name(&name)?,
-            None => default_ssl_mode(&host),
+            None => default_ssl_mode(&hosts),
         };
         let home = environment("HOME").map(PathBuf::from);
         let given_roots = given("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
@@ -94,8 +102,10 @@ impl Target {
             Some(other) => return Err(Error::Usage(format!("pooler={other} is neither on nor off"))),
         };
         let mut target = Target {
+            hosts,
             host,
             port,
+            passwords: Vec::new(),
             user,
             database,
             password: given("password", "PGPASSWORD").map(Password::new),
@@ -112,9 +122,21 @@ impl Target {
         };
         if target.password.is_none() {
             let file = environment("PGPASSFILE").map(PathBuf::from).or_else(|| home.map(|home| home.join(".pgpass")));
-            target.look_up_password(file.as_deref());
+            target.look_up_passwords(file.as_deref());
         }
         Ok(target)
+    }
+
+    /// Each of several hosts may have a password of its own.
+    fn look_up_passwords(&mut self, file: Option<&Path>) {
+        let mut passwords = Vec::new();
+        for place in self.hosts.clone().places().skip(1) {
+            let mut other = Target { host: place.host.clone(), port: place.port, ..self.clone() };
+            other.look_up_password(file);
+            passwords.push(other.password);
+        }
+        self.look_up_password(file);
+        self.passwords = std::iter::once(self.password.clone()).chain(passwords).collect();
     }
 
     fn look_up_password(&mut self, file: Option<&Path>) {
@@ -142,15 +164,21 @@ impl Target {
     pub fn url(&self) -> String {
         let (user, database) = (encoded(&self.user), encoded(&self.database));
         let (mut place, mut more) = (String::new(), Vec::new());
-        match &self.host {
-            Host::Tcp(host) => place = format!("{}:{}", encoded_host(host), self.port),
-            Host::Socket(path) => {
-                more.push(format!("host={}", encoded_path(&path.to_string_lossy())));
-                more.push(format!("port={}", self.port));
-            }
+        let sockets = self.hosts.places().any(|place| matches!(place.host, Host::Socket(_)));
+        if sockets {
+            let path = |place: &Place| match &place.host {
+                Host::Tcp(host) => encoded(host),
+                Host::Socket(path) => encoded_path(&path.to_string_lossy()),
+            };
+            more.push(format!("host={}", self.hosts.places().map(path).collect::<Vec<_>>().join(",")));
+            let port = |place: &Place| place.port.to_string();
+            more.push(format!("port={}", self.hosts.places().map(port).collect::<Vec<_>>().join(",")));
+        } else {
+            place = self.hosts.addresses();
         }
         more.extend(self.schema.iter().map(|schema| format!("schema={}", encoded(schema))));
-        if self.ssl_mode != default_ssl_mode(&self.host) {
+        more.extend(self.hosts.parameters());
+        if self.ssl_mode != default_ssl_mode(&self.hosts) {
             more.push(format!("sslmode={}", self.ssl_mode.name()));
         }
         if let Some(roots) = &self.given_roots {
@@ -183,7 +211,20 @@ impl Target {
 
     /// Whether the server is on this machine, as far as the address tells.
     pub fn is_local(&self) -> bool {
-        self.host.is_local()
+        self.hosts.are_local() && !self.hosts.several()
+    }
+
+    /// The names of several hosts; none if there is one.
+    pub fn several(&self) -> Vec<String> {
+        let name = |(number, _)| self.at(number).place();
+        if self.hosts.several() { self.hosts.places().enumerate().map(name).collect() } else { Vec::new() }
+    }
+
+    /// The same, at one of its hosts.
+    fn at(&self, number: usize) -> Target {
+        let place = self.hosts.places().nth(number).unwrap_or_else(|| self.hosts.first()).clone();
+        let password = self.passwords.get(number).cloned().unwrap_or_else(|| self.password.clone());
+        Target { host: place.host, port: place.port, password, ..self.clone() }
     }
 
     fn place(&self) -> String {
@@ -212,10 +253,58 @@ impl Target {
         config
     }
 
-    /// Connects. `settings` are set for the session; the pooler's sessions take none.
+    /// Connects to the first host that does. `settings` are set for the session; the pooler's sessions take none.
     ///
     /// The connection's own task runs on the current runtime and ends with the client.
     pub async fn connect(&self, settings: &[(&str, &str)]) -> Result<Client, Error> {
+        self.reach(settings, false).await.map(|(client, _)| client)
+    }
+
+    /// The same for a session that executes transactions, and the number of its host.
+    pub async fn connect_session(&self, settings: &[(&str, &str)]) -> Result<(Client, usize), Error> {
+        self.reach(settings, true).await
+    }
+
+    async fn reach(&self, settings: &[(&str, &str)], session: bool) -> Result<(Client, usize), Error> {
+        if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
+            return self.connect_here(settings).await.map(|client| (client, 0));
+        }
+        let mut reasons = Vec::new();
+        for (number, _) in self.hosts.order(session) {
+            let here = self.at(number);
+            let reached = async {
+                let client = here.connect_here(settings).await?;
+                let against = here.in_time(here.against(&client)).await?;
+                Ok::<_, Error>(against.map_or(Ok(client), Err))
+            };
+            match reached.await {
+                Ok(Ok(client)) => return Ok((client, number)),
+                Ok(Err(why)) => reasons.push(format!("{} {why}", here.place())),
+                Err(error @ Error::Usage(_)) => return Err(error),
+                Err(error) => reasons.push(error.to_string()),
+            }
+        }
+        Err(none_took_it(&reasons))
+    }
+
+    /// Why a host is not one that is wanted; none if it is.
+    async fn against(&self, client: &Client) -> Result<Option<&'static str>, Error> {
+        if self.hosts.wanted == Wanted::Any {
+            return Ok(None);
+        }
+        let sql = "SELECT pg_is_in_recovery()::text, current_setting('transaction_read_only')";
+        let failed = |error| failure::of_command("cannot ask whether the server is a standby", &error);
+        let messages = client.simple_query(sql).await.map_err(failed)?;
+        let said = messages.iter().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some((row.get(0) == Some("true"), row.get(1) == Some("on"))),
+            _ => None,
+        });
+        let (standby, read_only) = said.unwrap_or_default();
+        Ok(self.hosts.wanted.against(standby, read_only))
+    }
+
+    /// Connects to the host that is meant.
+    async fn connect_here(&self, settings: &[(&str, &str)]) -> Result<Client, Error> {
         let mut config = self.config();
         let mut options = String::new();
         if !self.pooler {
@@ -240,11 +329,22 @@ impl Target {
                 tokio::spawn(async move {
                     let _ = connection.await;
                 });
-                Ok(client)
+                self.settle(&client).await.map(|()| client)
             }
             Ok(Err(error)) => Err(self.explain(&error)),
             Err(_) => Err(self.silent()),
         }
+    }
+
+    /// Sets what the dialect has for each session, as far as the server knows it.
+    async fn settle(&self, client: &Client) -> Result<(), Error> {
+        for (name, value) in self.dialect.session.iter().filter(|_| !self.pooler) {
+            match client.batch_execute(&format!("SET {name} = {value}")).await {
+                Err(error) if error.code() == Some(&SqlState::UNDEFINED_OBJECT) => {}
+                set => set.map_err(|error| failure::of_command(&format!("cannot set {name}"), &error))?,
+            }
+        }
+        Ok(())
     }
 
     /// Awaits the answer to the first question on a new connection.
@@ -254,6 +354,15 @@ impl Target {
 
     /// Whether the server says anything at all, be it that it takes no connection.
     pub async fn answers(&self) -> bool {
+        for (number, _) in self.hosts.places().enumerate() {
+            if self.at(number).answers_here().await {
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn answers_here(&self) -> bool {
         let Ok(tls) = tls::connector(self.ssl_mode, self.ssl_roots.as_deref()) else { return false };
         match tokio::time::timeout(self.timeout, self.config().connect(tls)).await {
             Ok(Ok(_)) => true,
@@ -409,119 +518,16 @@ fn default_host(port: u16) -> Host {
     socket.map_or_else(|| Host::Tcp("localhost".to_owned()), |path| Host::Socket(path.to_owned()))
 }
 
-fn default_ssl_mode(host: &Host) -> Mode {
-    match host {
-        Host::Socket(_) => Mode::Disable,
-        host if host.is_local() => Mode::Prefer,
-        Host::Tcp(_) => Mode::VerifyFull,
+/// Of several hosts, what the one that needs it most has.
+fn default_ssl_mode(hosts: &Hosts) -> Mode {
+    if !hosts.are_local() {
+        Mode::VerifyFull
+    } else if hosts.places().any(|place| matches!(place.host, Host::Tcp(_))) {
+        Mode::Prefer
+    } else {
+        Mode::Disable
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn target(url: &str) -> Target {
-        Target::parse(url, &|_| None).unwrap()
-    }
-
-    #[test]
-    fn a_url_is_read_and_shown_without_its_password() {
-        let full = target("postgres://ann:s%40cret@db.example:6000/bench?application_name=x");
-        assert_eq!(full.host, Host::Tcp("db.example".to_owned()));
-        assert_eq!(full.password, Some(Password::new("s@cret")));
-        assert_eq!(full.url(), "postgres://ann@db.example:6000/bench?application_name=x");
-        assert!(!format!("{full:?}").contains("cret"));
-        let query = target("postgresql://ann@db.example/bench?password=secret");
-        assert_eq!(query.url(), "postgres://ann@db.example:5432/bench");
-        assert!(!format!("{query:?}").contains("secret"));
-        assert_eq!(target("postgres://ann@[::1]:6000/b").url(), "postgres://ann@[::1]:6000/b");
-    }
-
-    #[test]
-    fn a_socket_is_named_in_either_place() {
-        for url in ["postgres://ann@/bench?host=/run/pg&port=6000", "postgres://ann@%2Frun%2Fpg:6000/bench"] {
-            let target = target(url);
-            assert_eq!(target.host, Host::Socket(PathBuf::from("/run/pg")));
-            assert_eq!(target.url(), "postgres://ann@/bench?host=/run/pg&port=6000");
-            assert_eq!(super::tests::target(&target.url()), target);
-            assert!(target.is_local());
-        }
-    }
-
-    #[test]
-    fn the_environment_fills_what_the_url_leaves_open() {
-        let environment = |name: &str| match name {
-            "PGHOST" => Some("db.example".to_owned()),
-            "PGUSER" => Some("ann".to_owned()),
-            "PGPASSWORD" => Some("secret".to_owned()),
-            _ => None,
-        };
-        let target = Target::parse("postgres:///bench", &environment).unwrap();
-        assert_eq!(target.url(), "postgres://ann@db.example:5432/bench");
-        assert_eq!(target.password, Some(Password::new("secret")));
-        let target = Target::parse("postgres://bob@other.example", &environment).unwrap();
-        assert_eq!(target.url(), "postgres://bob@other.example:5432/bob");
-    }
-
-    #[test]
-    fn a_url_that_is_shown_connects_in_the_same_way_again() {
-        for url in [
-            "postgres://ann@localhost:6000/b?sslmode=require&sslrootcert=/a%20b/c.pem&connect_timeout=3&pooler=on",
-            "postgres://ann@/b?host=/run/p%26q&port=6000&options=-c%20jit%3Doff%20-c%20work_mem%3D64MB",
-            "postgres://a%40b@db.example:5432/b?sslmode=disable&application_name=x%20y",
-        ] {
-            let target = target(url);
-            assert_eq!(target.url(), url);
-            assert_eq!(super::tests::target(&target.url()), target);
-        }
-        // A password of a server's setting is a password too.
-        let target = target("postgres://ann@db.example/b?options=-c%20my.password%3Dsecret&pooler=on");
-        assert_eq!(target.url(), "postgres://ann@db.example:5432/b?pooler=on");
-    }
-
-    #[test]
-    fn require_verifies_by_a_file_of_authorities_that_is_there() {
-        let home = tempfile::tempdir().unwrap();
-        let place = home.path().to_str().unwrap().to_owned();
-        let parse = |url: &str| Target::parse(url, &|name| (name == "HOME").then(|| place.clone())).unwrap();
-        assert_eq!(parse("postgres://a@h/b?sslmode=require").ssl_roots, None);
-        std::fs::create_dir(home.path().join(".postgresql")).unwrap();
-        let file = home.path().join(".postgresql/root.crt");
-        std::fs::write(&file, "").unwrap();
-        let target = parse("postgres://a@h/b?sslmode=require");
-        assert_eq!(
-            (target.ssl_roots.as_ref(), target.url().as_str()),
-            (Some(&file), "postgres://a@h:5432/b?sslmode=require")
-        );
-        assert_eq!(parse("postgres://a@h/b?sslmode=prefer").ssl_roots, None);
-        assert_eq!(parse("postgres://a@h/b?sslmode=require&sslrootcert=/x").ssl_roots, Some(PathBuf::from("/x")));
-    }
-
-    #[test]
-    fn tls_is_verified_wherever_a_network_lies_between() {
-        assert_eq!(target("postgres://a@db.example/b").ssl_mode, Mode::VerifyFull);
-        assert_eq!(target("postgres://a@10.0.0.1/b").ssl_mode, Mode::VerifyFull);
-        assert_eq!(target("postgres://a@localhost/b").ssl_mode, Mode::Prefer);
-        assert_eq!(target("postgres://a@127.0.0.2/b").ssl_mode, Mode::Prefer);
-        assert_eq!(target("postgres://a@/b?host=/run").ssl_mode, Mode::Disable);
-        assert_eq!(target("postgres://a@db.example/b?sslmode=require").ssl_mode, Mode::Require);
-    }
-
-    #[test]
-    fn a_wrong_url_is_refused_without_showing_its_password() {
-        for url in [
-            "mysql://a:secret@h/b",
-            "postgres://a:secret@h:port/b",
-            "postgres://a:secret@h/b?sslmode=maybe",
-            "postgres://a:secret@h/b?unknown=1",
-            "postgres://a:secret@h/b?pooler=perhaps",
-            "postgres://a:secret@h,i/b",
-            "postgres://a:secret@[::1/b",
-            "postgres://a:secret@h/b?connect_timeout=soon",
-        ] {
-            let Err(Error::Usage(text)) = Target::parse(url, &|_| None) else { panic!("{url} was taken") };
-            assert!(!text.contains("secret") && !text.contains('\n'), "{text}");
-        }
-    }
-}
+mod tests;

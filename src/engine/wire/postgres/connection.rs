@@ -40,6 +40,8 @@ pub struct Connection {
     client: Client,
     /// The server's process for it; none behind a pooler, where it changes.
     process: Option<u64>,
+    /// The number of its host in the URL.
+    host: usize,
     commands: Vec<Option<Prepared>>,
     /// The number of the command `BEGIN`; `COMMIT` and `ROLLBACK` follow.
     begin: usize,
@@ -58,7 +60,7 @@ impl Connection {
         commands: &[Option<Command>],
         isolation: &str,
     ) -> Result<Connection, Error> {
-        let client = target.connect(&[("default_transaction_isolation", isolation)]).await?;
+        let (client, host) = target.connect_session(&[("default_transaction_isolation", isolation)]).await?;
         let begin = format!("BEGIN ISOLATION LEVEL {isolation}");
         let ends = [begin.into(), Cow::Borrowed("COMMIT"), "ROLLBACK".into()];
         let ends = ends.map(|sql| Some((sql, false, Reply::Rows)));
@@ -95,7 +97,8 @@ impl Connection {
             failure::of_command(what, &error)
         })?;
         let process = if target.pooler { None } else { process(&client).await };
-        Ok(Connection { begin: commands.len(), commands: prepared, client, process, open: false, lost: false, dialect })
+        let begin = commands.len();
+        Ok(Connection { begin, commands: prepared, client, process, host, open: false, lost: false, dialect })
     }
 
     fn command(&self, number: usize) -> Result<&Prepared, Failure> {
@@ -244,6 +247,10 @@ async fn process(client: &Client) -> Option<u64> {
 impl sql::Connection for Connection {
     fn id(&self) -> Option<u64> {
         self.process
+    }
+
+    fn host(&self) -> Option<usize> {
+        Some(self.host)
     }
 
     async fn exchange(

@@ -33,7 +33,7 @@ use tokio_postgres::Client;
 
 use crate::engine::ConnectOptions;
 use crate::engine::address;
-use crate::engine::dialect::Dialect;
+use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
 use crate::engine::server::{self, cpu};
@@ -83,7 +83,7 @@ impl Postgres {
             }
         };
         // A private server is told nothing by the environment that is meant for others.
-        let target = match &server {
+        let mut target = match &server {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?.in_schema(schema),
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
@@ -98,14 +98,16 @@ impl Postgres {
             ));
         }
         let client = target.connect(&[]).await?;
-        let (version, backend) = target.in_time(about(&client)).await?;
+        let (version, backend, whole) = target.in_time(about(&client)).await?;
+        target.warnings.extend(dialect.advice(&whole));
         let postmaster = match &server {
             None if target.is_local() => {
                 u32::try_from(backend).ok().and_then(|backend| cpu::parent_of(backend, "postgres"))
             }
             _ => None,
         };
-        let identity = Identity { name: "PostgreSQL".to_owned(), version, url: shown.unwrap_or_else(|| target.url()) };
+        let name = Dialect::made_for(Wire::Postgres, &whole).map_or("PostgreSQL", |made| made.of).to_owned();
+        let identity = Identity { name, version, url: shown.unwrap_or_else(|| target.url()) };
         Ok(Postgres { target, server, postmaster, identity, dialect, via, isolation })
     }
 
@@ -137,13 +139,13 @@ impl Postgres {
     }
 }
 
-/// The server's version and the process that serves this client.
-async fn about(client: &Client) -> Result<(String, i32), Error> {
+/// The server's version, the process that serves this client, and all that the server says of its version.
+async fn about(client: &Client) -> Result<(String, i32, String), Error> {
     let failed = |error| failure::of_command("cannot ask for the server's version", &error);
-    let sql = "SELECT current_setting('server_version'), pg_backend_pid()";
+    let sql = "SELECT current_setting('server_version'), pg_backend_pid(), version()";
     let rows = client.query_typed(sql, &[]).await.map_err(failed)?;
     let row = rows.first().ok_or_else(|| Error::Database("the server does not tell its version".to_owned()))?;
-    Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?))
+    Ok((row.try_get(0).map_err(failed)?, row.try_get(1).map_err(failed)?, row.try_get(2).map_err(failed)?))
 }
 
 #[async_trait(?Send)]
@@ -154,6 +156,10 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
 
     fn warnings(&self) -> &[String] {
         &self.target.warnings
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.target.several()
     }
 
     fn via(&self) -> Via {

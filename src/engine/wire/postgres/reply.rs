@@ -20,11 +20,11 @@ pub fn column<'a, T: FromSql<'a>>(row: &'a tokio_postgres::Row, column: usize) -
 macro_rules! columns {
     ($cell:ident) => {
         fn int(&self, at: usize) -> Result<i32, Failure> {
-            self.$cell(at)
+            self.$cell::<Whole>(at).map(|whole| whole.0)
         }
 
         fn optional_int(&self, at: usize) -> Result<Option<i32>, Failure> {
-            self.$cell(at)
+            self.$cell::<Option<Whole>>(at).map(|whole| whole.map(|whole| whole.0))
         }
 
         fn money(&self, at: usize) -> Result<Money, Failure> {
@@ -47,6 +47,23 @@ macro_rules! columns {
             self.$cell(at)
         }
     };
+}
+
+/// A whole number. What other servers calculate with integers may have 64 bits.
+struct Whole(i32);
+
+impl<'a> FromSql<'a> for Whole {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn std::error::Error + Sync + Send>> {
+        if let Ok(bytes) = <[u8; 4]>::try_from(raw) {
+            return Ok(Whole(i32::from_be_bytes(bytes)));
+        }
+        let bytes = <[u8; 8]>::try_from(raw).map_err(|_| "it is no whole number")?;
+        Ok(Whole(i64::from_be_bytes(bytes).try_into()?))
+    }
+
+    fn accepts(of: &Type) -> bool {
+        matches!(*of, Type::INT4 | Type::INT8)
+    }
 }
 
 impl<'a> PostgresRow<'a> {

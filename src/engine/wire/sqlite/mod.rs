@@ -112,6 +112,11 @@ fn is_there(options: &SqliteOptions) -> bool {
     options.file.try_exists().unwrap_or(true)
 }
 
+/// The version of the library.
+pub fn version() -> &'static str {
+    rusqlite::version()
+}
+
 #[async_trait(?Send)]
 impl<W: SqlWorkload> Engine<W> for Sqlite {
     fn identity(&self) -> &Identity {

@@ -62,6 +62,7 @@ impl Target {
         let parts = Parts::of(url, &VIRTUOSO).map_err(|_| usage())?;
         let password = parts.given("password", PASSWORD_VARIABLE, environment).unwrap_or_default();
         let host = parts.last("host").filter(|host| !host.contains(['/', ';', '{', '}'])).ok_or_else(usage)?;
+        let host = Parts::one_host(host)?;
         if parts.last("database").is_some() {
             return Err(usage());
         }

@@ -1,0 +1,1 @@
+-- The primary keys are made with the tables.

@@ -1,0 +1,27 @@
+//! CockroachDB, by its documentation: statements only, at SERIALIZABLE, with primary keys from the beginning, because the
+//! rows are kept in their order, and integers of 32 bits.
+
+use crate::engine::dialect::{Dialect, Guard, USUAL, Wire};
+use crate::result::Isolation;
+
+pub const DIALECT: Dialect = Dialect {
+    name: "cockroachdb",
+    of: "CockroachDB",
+    wire: Wire::Postgres,
+    folders: &["cockroachdb", "postgres-plain", "postgres"],
+    isolation: Some(Isolation::Serializable),
+    guard: Guard::Row,
+    counters: false,
+    // INTEGER has 64 bits otherwise, which is not what binary rows hold. A change of the schema in a transaction would
+    // end it otherwise.
+    session: &[("default_int_size", "4"), ("autocommit_before_ddl", "off")],
+    known_by: &["CockroachDB"],
+    run: "by documentation only; run in CI on a stand-in, PostgreSQL 15",
+    sources: &[
+        "https://www.cockroachlabs.com/docs/stable/transaction-retry-error-reference",
+        "https://www.cockroachlabs.com/docs/stable/session-variables",
+        "https://www.cockroachlabs.com/docs/stable/copy",
+        "https://www.cockroachlabs.com/docs/stable/int",
+    ],
+    ..USUAL
+};

@@ -1,0 +1,31 @@
+//! OceanBase in MySQL mode, and seekdb: by procedures.
+
+use crate::engine::RetryReason;
+use crate::engine::dialect::{Dialect, USUAL, Wire};
+
+pub const DIALECT: Dialect = Dialect {
+    name: "oceanbase",
+    of: "OceanBase",
+    wire: Wire::Mysql,
+    folders: &["mariadb"],
+    procedures: true,
+    // Statements use RETURNING.
+    statements: false,
+    retryable: &[
+        // What is read was changed meanwhile; a procedure hands it on as 1644.
+        ("1644/25000", RetryReason::Serialization),
+        ("6001", RetryReason::Serialization),
+        // The transaction needs a rollback.
+        ("6002", RetryReason::Serialization),
+        // A row is locked by another transaction.
+        ("6005", RetryReason::LockTimeout),
+    ],
+    statistics: "ANALYZE TABLE {table}",
+    counters: false,
+    // Microseconds. A load's statements take longer than the usual 10 s, and its transactions than the usual 100 s.
+    session: &[("ob_query_timeout", "3600000000"), ("ob_trx_timeout", "7200000000")],
+    known_by: &["OceanBase"],
+    run: "run by hand on 2026-11-22 with seekdb 1.4.0, in the dialect mariadb; in CI on a stand-in, MariaDB 10.11",
+    sources: &["https://www.oceanbase.ai/docs/error-code-6000-6999"],
+    ..USUAL
+};

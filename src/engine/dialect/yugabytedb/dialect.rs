@@ -1,0 +1,25 @@
+//! YugabyteDB (YSQL), by its documentation: by procedures and by statements, at SERIALIZABLE, with primary keys from the
+//! beginning. Rows are spread by the hash of the first column of their key, the warehouse.
+
+use crate::engine::dialect::{Dialect, Guard, USUAL, Wire};
+use crate::result::Isolation;
+
+pub const DIALECT: Dialect = Dialect {
+    name: "yugabytedb",
+    of: "YugabyteDB",
+    wire: Wire::Postgres,
+    folders: &["cockroachdb", "postgres-plain", "postgres"],
+    procedures: true,
+    isolation: Some(Isolation::Serializable),
+    // Advisory locks are there in later versions only.
+    guard: Guard::Row,
+    counters: false,
+    known_by: &["-YB-", "YugabyteDB"],
+    run: "by documentation only; run in CI on a stand-in, PostgreSQL 15",
+    sources: &[
+        "https://docs.yugabyte.com/stable/architecture/transactions/isolation-levels/",
+        "https://docs.yugabyte.com/stable/explore/transactions/explicit-locking/",
+        "https://docs.yugabyte.com/stable/explore/going-beyond-sql/data-sharding/",
+    ],
+    ..USUAL
+};
