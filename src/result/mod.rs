@@ -7,6 +7,7 @@
 pub mod acid;
 pub mod arrivals;
 pub mod bounds;
+pub mod connections;
 pub mod database;
 pub mod doctor;
 pub mod engines;

@@ -483,7 +483,7 @@ mod tests {
             "mysql://a:secret@h:port/b",
             "mysql://a:secret@h/b?ssl-mode=verify_ca",
             "mysql://a:secret@h/b?unknown=1",
-            "mysql://a:secret@h,i/b?target_session_attrs=secretary",
+            "mysql://a:secret@h,i/b?target_session_attrs=leader",
             "mysql://a:secret@[::1/b",
             "mysql://a:secret@h/b%60",
             "mysql://a:secret@localhost/b?connect_timeout=soon",

@@ -99,7 +99,7 @@ fn a_wrong_url_is_refused_without_showing_its_password() {
         "postgres://a:secret@h/b?sslmode=maybe",
         "postgres://a:secret@h/b?unknown=1",
         "postgres://a:secret@h/b?pooler=perhaps",
-        "postgres://a:secret@h,i/b?target_session_attrs=secretary",
+        "postgres://a:secret@h,i/b?target_session_attrs=leader",
         "postgres://a:secret@[::1/b",
         "postgres://a:secret@h/b?connect_timeout=soon",
     ] {
