@@ -64,7 +64,7 @@ fn load(wire: Wire) -> &'static str {
 /// What of a wire's servers is on this machine, or why there is nothing.
 fn found(wire: Wire) -> Result<Vec<Found>, String> {
     match wire {
-        Wire::Sqlite => Ok(vec![Found { version: sqlite::version().to_owned(), place: "in this program".to_owned() }]),
+        Wire::Sqlite => Ok(vec![Found { version: sqlite::version().to_owned(), place: "this program".to_owned() }]),
         Wire::Postgres => postgres::found().map_err(|why| why.to_string()),
         Wire::Mysql => mariadb::found().map_err(|why| why.to_string()),
         #[cfg(feature = "odbc")]

@@ -17,7 +17,7 @@ pub fn text(all: &[Listed]) -> String {
     for one in all {
         let starts = one.private.as_ref().map(|url| format!(", {url} starts it")).unwrap_or_default();
         let found =
-            one.found.iter().map(|found| format!("{} {} in {}{starts}", one.engine, found.version, found.place));
+            one.found.iter().map(|found| format!("{}: {} in {}{starts}", one.engine, found.version, found.place));
         let missing = (!one.missing.is_empty()).then(|| format!("{}: {}", one.engine, one.missing));
         // The dialects of a server share what was found.
         let usual = !one.url.contains("?dialect=");
