@@ -335,6 +335,9 @@ struct ScanArgs {
     /// First drop the page cache of the whole system, not only that of the database files; needs root
     #[arg(long)]
     drop_caches: bool,
+    /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-scan-ENGINE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,

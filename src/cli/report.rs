@@ -33,6 +33,14 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     }
     let paths = report::write(directory)?;
     let record = Record::open(directory)?;
+    if let (None, Some(scan)) = (&record.summary, &record.scan) {
+        if args.json {
+            answer!("{}", serde_json::json!(scan));
+        } else {
+            say::report(report::scan::text(scan).trim_end());
+        }
+        return Ok(Ended::Held);
+    }
     if let (None, Some(acid)) = (&record.summary, &record.acid) {
         if args.json {
             answer!("{}", serde_json::json!(acid));

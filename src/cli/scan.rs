@@ -11,17 +11,19 @@ use crate::run::Task;
 /// The command.
 pub(super) fn scan(args: ScanArgs) -> Result<Ended, Error> {
     if args.dry_run {
-        return args.target.show("scan", args.workload, &[switch("drop_caches", args.drop_caches)]);
+        let out = args.out.as_ref().map(|out| format!("{:?}", out.display().to_string()));
+        return args.target.show("scan", args.workload, &[("out", out), switch("drop_caches", args.drop_caches)]);
     }
     let interrupt = Interrupt::listen()?;
     let mut console = Console::default();
     let plan = args.target.plan(args.workload);
     let task = Task::new(plan).stop(interrupt.stop.clone()).on_event(|event| console.event(event));
-    let Some(scan) = task.scan(args.drop_caches)? else { return Ok(Ended::Interrupted) };
+    let Some(outcome) = task.scan(args.drop_caches, args.out)? else { return Ok(Ended::Interrupted) };
     if args.json {
-        answer!("{}", serde_json::json!(scan));
+        answer!("{}", serde_json::json!(outcome.scan));
     } else {
-        answer!("{}", text(&scan).trim_end());
+        answer!("{}\nRecord: {}", text(&outcome.scan).trim_end(), outcome.record.display());
     }
-    Ok(if scan.interrupted { Ended::Interrupted } else { Ended::Held })
+    let ended = if outcome.scan.interrupted { Ended::Interrupted } else { Ended::Held };
+    outcome.report.map(|_| ended)
 }

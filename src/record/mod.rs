@@ -13,6 +13,7 @@
 //! | `events.jsonl` | [`Event`](crate::result::Event)s: phases, lost and restored sessions, failures |
 //! | `price.toml` | the price file that the result was priced with, if any |
 //! | `summary.json` | see [`Summary`](crate::result::Summary) |
+//! | `scan.json` | what `graymark scan` found: [`Scan`](crate::result::scan::Scan) |
 //! | `acid.json`, `transcript.txt` | what `graymark acid` found: [`Acid`](crate::result::acid::Acid), and its tests step by step |
 //! | `report.txt`, `report.html` | made from the above |
 

@@ -19,6 +19,7 @@ use crate::result::Event;
 use crate::result::LoadReport;
 use crate::result::acid::Acid;
 use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
+use crate::result::scan::Scan;
 use crate::result::summary::Summary;
 use crate::result::{Phase, Recorded};
 
@@ -45,6 +46,8 @@ pub struct Record {
     pub summary: Option<Summary>,
     /// What tests of ACID properties came to; only `graymark acid` leaves it.
     pub acid: Option<Acid>,
+    /// What a serial read came to; only `graymark scan` leaves it.
+    pub scan: Option<Scan>,
     /// What each second came to, in order.
     pub series: Vec<SeriesRow>,
     /// Counters as they stood about once a second, in order; empty in records of earlier versions.
@@ -135,6 +138,7 @@ impl Record {
             environment: files.json(file::ENVIRONMENT)?,
             load: files.json(file::LOAD)?,
             acid: files.json(file::ACID)?,
+            scan: files.json(file::SCAN)?,
             summary: files.json(file::SUMMARY)?,
             series: files.series(whole, &header.transactions)?,
             counters: files.counters(whole)?,

@@ -57,18 +57,24 @@ pub fn write(directory: &Path) -> Result<Paths, Error> {
     if let (None, Some(acid)) = (&record.summary, &record.acid) {
         return write_acid(directory, acid);
     }
+    if let (None, Some(scan)) = (&record.summary, &record.scan) {
+        let page = scan::page(scan).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
+        return write_both(directory, &scan::text(scan), &page);
+    }
     let model = ReportModel::of(&record);
     let text = text::render(&model, Some(&directory.join(file::REPORT_HTML).display().to_string()));
-    writer::put(directory, file::REPORT_TEXT, visible(&text).as_bytes())?;
-    writer::put(directory, file::REPORT_HTML, visible(&html::render(&record, &model)?).as_bytes())?;
+    write_both(directory, &text, &html::render(&record, &model)?)
+}
+
+/// Puts both reports into a record.
+fn write_both(directory: &Path, text: &str, page: &str) -> Result<Paths, Error> {
+    writer::put(directory, file::REPORT_TEXT, visible(text).as_bytes())?;
+    writer::put(directory, file::REPORT_HTML, visible(page).as_bytes())?;
     Ok(Paths { text: directory.join(file::REPORT_TEXT), html: directory.join(file::REPORT_HTML) })
 }
 
 /// The same of a record of ACID tests.
 fn write_acid(directory: &Path, acid: &Acid) -> Result<Paths, Error> {
-    let (text, html) = (directory.join(file::REPORT_TEXT), directory.join(file::REPORT_HTML));
-    let page = acid::page(acid).map_err(|error| Error::encode(html.clone(), error))?;
-    writer::put(directory, file::REPORT_TEXT, visible(&acid::text(acid)).as_bytes())?;
-    writer::put(directory, file::REPORT_HTML, visible(&page).as_bytes())?;
-    Ok(Paths { text, html })
+    let page = acid::page(acid).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
+    write_both(directory, &acid::text(acid), &page)
 }

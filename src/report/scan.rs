@@ -1,81 +1,12 @@
 //! What a serial read came to.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-
 use super::format::{count, plain, significant};
-use crate::result::Identity;
-use crate::result::scan::{CacheState, Scanned};
-use crate::workload::Workload;
-use crate::workload::tpcc::{Tpcc, working_set};
-
-/// A serial read of all tables, or of some before it was interrupted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scan {
-    /// `tpcc`, `debitcredit`.
-    pub workload: String,
-    /// The database.
-    pub engine: Identity,
-    /// Warehouses, branches.
-    pub scale: u32,
-    /// What was done to the caches before the first pass.
-    pub caches: CacheState,
-    /// The first pass, with the caches so, and the second right after it.
-    pub passes: Vec<Pass>,
-    /// Of TPC-C: the estimated working set of a warehouse in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub working_set_bytes: Option<u64>,
-    /// Whether it was ended before its time.
-    pub interrupted: bool,
-}
-
-/// One read of all tables.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Pass {
-    /// `cold`, or `first` where not all caches could be emptied; then `warm`.
-    pub name: String,
-    /// The tables in the workload's order.
-    pub tables: Vec<(String, Scanned)>,
-    /// Bytes that the database's processes had read from storage meanwhile, as the system counts them; none where that
-    /// cannot be known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub storage_read_bytes: Option<f64>,
-}
-
-impl Scan {
-    /// Takes in the bytes of tables by their names.
-    pub(crate) fn size(&mut self, bytes: &BTreeMap<String, u64>) {
-        for (name, table) in self.passes.iter_mut().flat_map(|pass| &mut pass.tables) {
-            table.bytes = bytes.get(name).copied();
-        }
-        let updated = || working_set::UPDATED.iter().map(|name| bytes.get(*name).copied()).sum::<Option<u64>>();
-        let of_tpcc = self.workload == Tpcc::NAME && self.scale > 0;
-        self.working_set_bytes =
-            of_tpcc.then(updated).flatten().map(|bytes| working_set::of(bytes / u64::from(self.scale)));
-    }
-}
-
-impl Pass {
-    /// All tables as one; its bytes are none if those of one table are.
-    pub(crate) fn total(&self) -> Scanned {
-        let all = || self.tables.iter().map(|(_, table)| table);
-        Scanned {
-            rows: all().map(|table| table.rows).sum(),
-            bytes: all().map(|table| table.bytes).sum(),
-            seconds: all().map(|table| table.seconds).sum(),
-        }
-    }
-}
+use super::html;
+use crate::result::scan::{Pass, Scan, Scanned};
+use crate::workload::tpcc::working_set;
 
 /// A million bytes.
 const MB: f64 = 1e6;
-
-/// MB a second of a table's bytes; none where they are not known or nothing was read.
-fn mb_per_s(scanned: &Scanned) -> Option<f64> {
-    let bytes = scanned.bytes.filter(|bytes| *bytes > 0)? as f64;
-    (scanned.seconds > 0.0).then(|| bytes / MB / scanned.seconds)
-}
 
 /// As text: a row a table, and what was done to the caches.
 pub fn text(scan: &Scan) -> String {
@@ -90,7 +21,7 @@ pub fn text(scan: &Scan) -> String {
         for pass in &scan.passes {
             let found = of(pass);
             row.push(known(found.map(|found| found.seconds)));
-            row.push(known(found.as_ref().and_then(mb_per_s)));
+            row.push(known(found.as_ref().and_then(Scanned::mb_per_s)));
         }
         rows.push(row);
     };
@@ -125,9 +56,22 @@ pub fn text(scan: &Scan) -> String {
     text
 }
 
+/// As a page.
+pub(super) fn page(scan: &Scan) -> Result<String, minijinja::Error> {
+    let title = format!(
+        "Serial read of {} on {} {}",
+        plain(&scan.workload),
+        plain(&scan.engine.name),
+        plain(&scan.engine.version)
+    );
+    html::page(include_str!("scan.html"), minijinja::context! { title, report => text(scan) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::Identity;
+    use crate::result::scan::CacheState;
 
     fn scan() -> Scan {
         let table = |rows, bytes, seconds| Scanned { rows, bytes, seconds };
@@ -153,14 +97,8 @@ mod tests {
 
     #[test]
     fn the_working_set_is_that_of_a_warehouse() {
-        let mut scan = scan();
-        let sizes = [("stock", 80_000_000), ("customer", 36_000_000), ("item", 9_000_000)]
-            .map(|(name, bytes)| (name.to_owned(), bytes));
-        scan.size(&sizes.into());
-        assert_eq!(scan.working_set_bytes, Some(66_000_000));
-        assert!(text(&scan).contains("Working set, estimated: 66.0 MB a warehouse"), "{}", text(&scan));
-        scan.size(&BTreeMap::new());
-        assert_eq!(scan.working_set_bytes, None);
+        let found = Scan { working_set_bytes: Some(66_000_000), ..scan() };
+        assert!(text(&found).contains("Working set, estimated: 66.0 MB a warehouse"), "{}", text(&found));
     }
 
     #[test]

@@ -4,12 +4,13 @@
 use serde::Serialize;
 
 use super::alarms;
-use super::format::{bytes, count, plain, plural, rate, seconds};
+use super::format::{bytes, count, plain, plural, rate, seconds, significant};
 use super::table;
 use crate::judge::incidents::Incidents;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
 use crate::result::Environment;
+use crate::result::scan::{Pass, Scan};
 use crate::result::summary::Summary;
 use crate::workload::known;
 
@@ -40,6 +41,10 @@ pub struct Row {
     pub writes_per_s: Option<f64>,
     /// Seconds that the load took, if the record's command loaded.
     pub load_s: Option<f64>,
+    /// Millions of bytes a second of a serial read of all tables: cold, or as the caches were, and warm. Of a record of
+    /// `graymark scan`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub serial_read_mb_per_s: Vec<(String, f64)>,
     /// Operating system, engine and version.
     pub system: String,
     /// What else the reader must know: transactions failed, the database was away, the run was interrupted, checks
@@ -71,11 +76,23 @@ impl Row {
             record: record.directory.display().to_string(),
             ..Row::default()
         };
-        match summary {
-            Some(summary) => row.add(summary),
-            None => row.notes.push("no result".to_owned()),
+        match (summary, &record.scan) {
+            (Some(summary), _) => row.add(summary),
+            (None, Some(scan)) => row.read(scan),
+            (None, None) => row.notes.push("no result".to_owned()),
         }
         row
+    }
+
+    /// Takes in a serial read.
+    fn read(&mut self, scan: &Scan) {
+        let (one, many) = known::of(&scan.workload).unit;
+        self.load = Some(plural(scan.scale.into(), one, many));
+        let of = |pass: &Pass| Some((pass.name.clone(), pass.total().mb_per_s()?));
+        self.serial_read_mb_per_s = scan.passes.iter().filter_map(of).collect();
+        let read = self.serial_read_mb_per_s.iter().map(|(name, mb)| format!("{name} {} MB/s", significant(*mb)));
+        self.notes.push(format!("serial read: {}", read.collect::<Vec<_>>().join(", ")));
+        self.notes.extend(scan.interrupted.then(|| "interrupted".to_owned()));
     }
 
     fn add(&mut self, summary: &Summary) {

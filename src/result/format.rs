@@ -152,12 +152,14 @@ pub mod file {
     pub const ACID: &str = "acid.json";
     /// The steps of these tests, and what came of each.
     pub const TRANSCRIPT: &str = "transcript.txt";
+    /// What a serial read of all tables came to: [`Scan`](crate::result::scan::Scan).
+    pub const SCAN: &str = "scan.json";
     /// The report as text.
     pub const REPORT_TEXT: &str = "report.txt";
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 15] = [
+    pub const ALL: [&str; 16] = [
         HEADER,
         PLAN,
         ENVIRONMENT,
@@ -171,6 +173,7 @@ pub mod file {
         SUMMARY,
         ACID,
         TRANSCRIPT,
+        SCAN,
         REPORT_TEXT,
         REPORT_HTML,
     ];

@@ -10,16 +10,18 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use super::acid::Acid;
 use super::doctor::Diagnosis;
 use super::format::{Header, file};
+use super::scan::Scan;
 use super::{Environment, Event, LoadReport, Summary};
 
 /// The files of a record, and other outputs, that have a schema, each with the title of what it holds.
-fn all() -> [(&'static str, &'static str, Schema); 7] {
+fn all() -> [(&'static str, &'static str, Schema); 8] {
     [
         (file::HEADER, "What identifies a record of Graymark", schema::<Header>()),
         (file::ENVIRONMENT, "Where a run took place", schema::<Environment>()),
         (file::LOAD, "What loading came to", schema::<LoadReport>()),
         (file::EVENTS, "One line of events.jsonl: something that happened in a run", schema::<Event>()),
         (file::ACID, "What graymark acid found, also printed by --json", schema::<Acid>()),
+        (file::SCAN, "What graymark scan found, also printed by --json", schema::<Scan>()),
         ("doctor.json", "What graymark doctor --json prints", schema::<Diagnosis>()),
         (file::SUMMARY, "The summary of a run, also printed by --json", schema::<Summary>()),
     ]

@@ -48,7 +48,7 @@ use crate::result::summary::Summary;
 use crate::result::{Event, Step};
 pub use price::PriceFile;
 pub(crate) use settle::{preview, random_seed};
-pub use task::{Dropped, Loaded, Restored, Task};
+pub use task::{Dropped, Loaded, Restored, ScanOutcome, Task};
 
 /// A run that is to be started.
 pub struct Run<'a> {

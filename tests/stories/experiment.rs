@@ -80,10 +80,19 @@ fn an_embedded_database_is_read_from_end_to_end() {
     let place = loaded();
     let scan = scanned(&succeed(place.path(), &["scan", "--db", "sqlite:loaded.db", "--json"]), "cold");
     assert!(scan["caches"]["how"].as_str().unwrap().contains("page cache"), "{scan}");
-    let told = succeed(place.path(), &["scan", "--db", "sqlite:loaded.db"]);
+    let told = succeed(place.path(), &["scan", "--db", "sqlite:loaded.db", "--out", "serial"]);
     let total = told.out.lines().find(|line| line.starts_with("total")).unwrap();
     assert_eq!(total.split_whitespace().count(), 7, "{}", told.out);
     assert!(told.out.contains("\nCold: ") && told.err.contains("scan: warm: stock: 100000 rows"), "{told:?}");
+    // Its record is reported, and stands in a table of systems.
+    let report = succeed(place.path(), &["report", "serial"]).out;
+    assert!(report.contains(total), "{report}");
+    assert_eq!(succeed(place.path(), &["report", "serial", "--json"]).json()["passes"][0]["name"], "cold");
+    let page = std::fs::read_to_string(place.path().join("serial/report.html")).unwrap();
+    assert!(page.contains("Serial read of tpcc on SQLite") && page.contains("stock"), "{page}");
+    let table = succeed(place.path(), &["report", "--table", "serial"]).out;
+    assert!(table.contains("serial read: cold ") && table.contains("1 warehouse"), "{table}");
+    run(place.path(), &["scan", "--db", "sqlite:loaded.db", "--out", "serial"]).refused(2, &["serial"]);
 
     run(place.path(), &["scan", "--db", "sqlite:other.db"]).refused(3, &["holds no tpcc tables", "graymark load"]);
     run(place.path(), &["scan", "--db", "simulated:"]).refused(2, &["no tables"]);

@@ -87,7 +87,7 @@ fn a_run_is_loaded_run_checked_and_recorded_by_a_call() {
     let count = |event: &Event| told += u32::from(matches!(event, Event::Step(Step::Checked(_))));
     let findings = task().on_event(count).check(Depth::Usual).unwrap().unwrap();
     assert!(findings.len() > 12 && findings.iter().all(Finding::held) && told as usize == findings.len());
-    let scan = task().scan(false).unwrap().unwrap();
+    let scan = task().scan(false, Some(place.path().join("serial"))).unwrap().unwrap().scan;
     assert_eq!((scan.passes.len(), scan.passes[1].tables.len()), (2, 9));
     let stop = Stop::new();
     stop.request();

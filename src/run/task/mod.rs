@@ -23,6 +23,7 @@ use std::sync::Arc;
 pub use drop::Dropped;
 pub use load::Loaded;
 pub use restore::Restored;
+pub use scan::ScanOutcome;
 
 use super::open::{Visitor, open, options};
 use super::requests::{Requests, Timeouts};

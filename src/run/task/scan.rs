@@ -1,7 +1,10 @@
 //! The serial read of all tables, twice: with the caches emptied as far as that goes, and again.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::super::open::Visitor;
@@ -11,29 +14,50 @@ use super::{Task, on};
 use crate::drive::LoadTarget;
 use crate::engine::{Engine, Error};
 use crate::measure::counters::Counter;
-use crate::report::scan::{Pass, Scan};
-use crate::result::scan::CacheState;
-use crate::result::{Event, Step};
+use crate::plan::default_record;
+use crate::record::{RecordWriter, environment};
+use crate::report;
+use crate::result::format::{Status, file};
+use crate::result::scan::{CacheState, Pass, Scan};
+use crate::result::{Environment, Event, Manifest, Step};
 use crate::workload::Workload;
+use crate::workload::tpcc::{Tpcc, working_set};
+
+/// A serial read, and its record.
+#[derive(Debug)]
+pub struct ScanOutcome {
+    /// What it came to.
+    pub scan: Scan,
+    /// The directory of the record.
+    pub record: PathBuf,
+    /// The report as a page, or why the record is not whole.
+    pub report: Result<PathBuf, Error>,
+}
 
 impl Task<'_> {
     /// Reads all tables of a loaded database twice. With `drop_caches` the whole system's page cache is dropped first,
-    /// not only that of the database's files. What was read before someone asked to stop is in the result.
+    /// not only that of the database's files. What was read before someone asked to stop is in the result. The record
+    /// goes to `out`; without it, to a directory of its own in `graymark-runs`.
     ///
     /// # Errors
-    /// If the database cannot be reached or used, is not loaded, or has no tables that could be read.
-    pub fn scan(self, drop_caches: bool) -> Result<Option<Scan>, Error> {
-        on(&self.plan.clone(), Serial(self, drop_caches))
+    /// If the database cannot be reached or used, is not loaded, or has no tables that could be read, or the record
+    /// cannot be begun.
+    pub fn scan(self, drop_caches: bool, out: Option<PathBuf>) -> Result<Option<ScanOutcome>, Error> {
+        on(&self.plan.clone(), Serial { task: self, drop_caches, out })
     }
 }
 
-struct Serial<'a>(Task<'a>, bool);
+struct Serial<'a> {
+    task: Task<'a>,
+    drop_caches: bool,
+    out: Option<PathBuf>,
+}
 
 impl Visitor for Serial<'_> {
-    type Output = Option<Scan>;
+    type Output = Option<ScanOutcome>;
 
-    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Option<Scan>, Error> {
-        let Serial(mut task, all) = self;
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Option<ScanOutcome>, Error> {
+        let Serial { mut task, drop_caches: all, out } = self;
         let requests = task.begin(&engine);
         let Some(there) = requests.database_state()? else { return Ok(None) };
         let manifest = complete::<W>(there, &engine.identity().url)?;
@@ -44,33 +68,79 @@ impl Visitor for Serial<'_> {
             return Err(Error::Usage(format!("{name} has no tables that graymark scan could read: give another --db")));
         };
         task.tell(Step::CachesEmptied(caches.clone()));
-        let mut scan = Scan {
-            workload: W::NAME.to_owned(),
-            engine: engine.identity().clone(),
-            scale: manifest.scale,
-            caches,
-            passes: Vec::new(),
-            working_set_bytes: None,
-            interrupted: false,
-        };
-        for name in [first(&scan.caches), "warm"] {
-            let pass = Pass { name: name.to_owned(), ..Pass::default() };
-            let (pass, whole) = read(&requests, pass, &mut task.consumer)?;
-            if !pass.tables.is_empty() {
-                scan.passes.push(pass);
-            }
-            if !whole {
-                scan.interrupted = true;
-                break;
+        let name = engine.identity().name.to_lowercase();
+        let out = out.unwrap_or_else(|| default_record(&format!("{}-scan", W::NAME), &name, Timestamp::now()));
+        let record = RecordWriter::create(&out, "scan", W::NAME, W::TRANSACTIONS)?;
+        match read_all::<W>(&mut task, &requests, &manifest, caches) {
+            Ok(scan) => Ok(Some(finished(&engine, scan, record))),
+            Err(error) => {
+                record.abandon();
+                Err(error)
             }
         }
-        // Who asked to stop is not kept waiting for sizes.
-        match requests.ask(async |engine: &dyn Engine<W>| engine.table_bytes().await)? {
-            Some(bytes) => scan.size(&bytes),
-            None => scan.interrupted = true,
-        }
-        Ok(Some(scan))
     }
+}
+
+/// Ends the record and makes the report.
+fn finished<W: Workload>(engine: &Arc<dyn LoadTarget<W>>, scan: Scan, record: RecordWriter) -> ScanOutcome {
+    let directory = record.directory().to_owned();
+    let status = if scan.interrupted { Status::Partial } else { Status::Complete };
+    let environment = Environment {
+        engine: Some(engine.identity().clone()),
+        ..environment::of_host(engine.data_directory().as_deref())
+    };
+    let kept = record
+        .put_json(file::ENVIRONMENT, &environment)
+        .and_then(|()| record.put_json(file::SCAN, &scan))
+        .and_then(|()| record.finish(status))
+        .and_then(|()| report::write(&directory));
+    ScanOutcome { scan, record: directory, report: kept.map(|paths| paths.html).map_err(Error::from) }
+}
+
+/// Both passes.
+fn read_all<W: Workload>(
+    task: &mut Task<'_>,
+    requests: &Requests<W>,
+    manifest: &Manifest,
+    caches: CacheState,
+) -> Result<Scan, Error> {
+    let mut scan = Scan {
+        workload: W::NAME.to_owned(),
+        engine: requests.engine().identity().clone(),
+        scale: manifest.scale,
+        caches,
+        passes: Vec::new(),
+        working_set_bytes: None,
+        interrupted: false,
+    };
+    for name in [first(&scan.caches), "warm"] {
+        let pass = Pass { name: name.to_owned(), ..Pass::default() };
+        let (pass, whole) = read(requests, pass, &mut task.consumer)?;
+        if !pass.tables.is_empty() {
+            scan.passes.push(pass);
+        }
+        if !whole {
+            scan.interrupted = true;
+            break;
+        }
+    }
+    // Who asked to stop is not kept waiting for sizes.
+    match requests.ask(async |engine: &dyn Engine<W>| engine.table_bytes().await)? {
+        Some(bytes) => size::<W>(&mut scan, &bytes),
+        None => scan.interrupted = true,
+    }
+    Ok(scan)
+}
+
+/// Takes in the bytes of tables by their names; of TPC-C also the working set that they come to.
+fn size<W: Workload>(scan: &mut Scan, bytes: &BTreeMap<String, u64>) {
+    for (name, table) in scan.passes.iter_mut().flat_map(|pass| &mut pass.tables) {
+        table.bytes = bytes.get(name).copied();
+    }
+    let updated = || working_set::UPDATED.iter().map(|name| bytes.get(*name).copied()).sum::<Option<u64>>();
+    let of_tpcc = W::NAME == Tpcc::NAME && scan.scale > 0;
+    let of_a_warehouse = |bytes: u64| working_set::of(bytes / u64::from(scan.scale));
+    scan.working_set_bytes = of_tpcc.then(updated).flatten().map(of_a_warehouse);
 }
 
 /// Reads all tables once; whether it came to its end.
@@ -96,4 +166,29 @@ fn read<W: Workload>(
 /// What the first pass is called.
 fn first(caches: &CacheState) -> &'static str {
     if caches.cold { "cold" } else { "first" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Identity;
+
+    #[test]
+    fn the_working_set_is_that_of_a_warehouse() {
+        let mut scan = Scan {
+            workload: "tpcc".to_owned(),
+            engine: Identity { name: "SQLite".to_owned(), version: "3".to_owned(), url: "sqlite:x".to_owned() },
+            scale: 2,
+            caches: CacheState { cold: true, how: "all gone".to_owned() },
+            passes: Vec::new(),
+            working_set_bytes: None,
+            interrupted: false,
+        };
+        let sizes = [("stock", 80_000_000), ("customer", 36_000_000), ("item", 9_000_000)]
+            .map(|(name, bytes)| (name.to_owned(), bytes));
+        size::<Tpcc>(&mut scan, &sizes.into());
+        assert_eq!(scan.working_set_bytes, Some(66_000_000));
+        size::<Tpcc>(&mut scan, &BTreeMap::new());
+        assert_eq!(scan.working_set_bytes, None);
+    }
 }
