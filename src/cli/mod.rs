@@ -17,6 +17,7 @@ mod drop;
 mod dry_run;
 mod engines;
 mod exit;
+mod explain;
 mod gate;
 mod help;
 mod interrupt;
@@ -140,6 +141,12 @@ enum Command {
         after_help = "Examples:\n  graymark report                                      the newest record\n  graymark report before --full                        all of the record named before\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*"
     )]
     Report(ReportArgs),
+    /// Say what differed in the seconds of a dip or a latency peak from the median second: who held a lock, a checkpoint,
+    /// the disk, others on the machine
+    #[command(
+        after_help = "Examples:\n  graymark explain                       all dips and latency peaks of the newest record\n  graymark explain before --at 212s\n  graymark explain before --at 3m32s --json"
+    )]
+    Explain(explain::ExplainArgs),
     /// List the records: when, what, where, the figure, p99, checks, names and tags
     #[command(after_help = "Examples:\n  graymark list\n  graymark list --tag nightly --json")]
     List(list::ListArgs),
@@ -485,6 +492,7 @@ pub fn main() -> ExitCode {
         Command::Scan(args) => scan::scan(args),
         Command::Drop(args) => drop::drop_tables(args),
         Command::Report(args) => report::report(&args),
+        Command::Explain(args) => explain::explain(&args),
         Command::Rows(args) => rows::rows(&args),
         Command::Screens(args) => screens::screens(&args),
         Command::List(args) => list::list(&args),

@@ -12,9 +12,9 @@ use super::ledger::{InProgress, Ledger};
 use super::shared::Run;
 use super::{Report, Schedule};
 use crate::engine::guard::guarded;
-use crate::engine::{Engine, Error, ServerProcess};
+use crate::engine::{Engine, Error, Observer, ServerProcess};
 use crate::measure::counters::Counter;
-use crate::measure::waits::{SessionLook, Wait, WaitsSeen, call_of, schedule_of};
+use crate::measure::waits::{Blocker, SessionLook, Wait, WaitsSeen, call_of, schedule_of};
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
@@ -120,6 +120,7 @@ async fn looks<W: Workload>(
                 if now.as_secs() >= second {
                     second = now.as_secs() + 1;
                     watch.clocks(&sessions, in_process);
+                    beside(observer.as_mut(), run, tell, begin).await;
                 }
             }
             Err(error) => {
@@ -141,6 +142,22 @@ async fn looks<W: Workload>(
     }
     let seen = WaitsSeen { sources, ..watch.looks.seen };
     tell(Report::Happened(Event::Waits { at: begin.elapsed().as_secs_f64(), seen: Box::new(seen) }));
+}
+
+/// Looks at what goes on beside the run's transactions, and tells it if there is anything.
+async fn beside<W: Workload>(observer: &mut dyn Observer, run: &Run<W>, tell: &impl Fn(Report), begin: Instant) {
+    // What fails now is asked for again.
+    let Ok(Ok(Some(look))) = tokio::time::timeout(PATIENCE, guarded(observer.beside())).await else { return };
+    let at = begin.elapsed().as_secs_f64();
+    if !look.blockers.is_empty() {
+        let own: Vec<u64> = in_progress(&run.ledgers).iter().map(|session| session.id).collect();
+        let ours = |blocker: Blocker| Blocker { ours: own.contains(&blocker.id), ..blocker };
+        let blockers = look.blockers.into_iter().map(ours).collect();
+        tell(Report::Happened(Event::Blocked { at, blockers }));
+    }
+    if !look.work.is_empty() {
+        tell(Report::Happened(Event::Upkeep { at, work: look.work }));
+    }
 }
 
 /// All sessions with a transaction in progress, or none.

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::Error;
 use crate::measure::counters::Counters;
 use crate::measure::pages::PageReads;
-use crate::measure::waits::SessionLook;
+use crate::measure::waits::{BesideLook, SessionLook};
 
 /// Looks at a database's counters, on a connection of its own where it needs one. It is asked about once a second.
 #[async_trait(?Send)]
@@ -24,6 +24,13 @@ pub trait Observer {
     /// What the server's sessions are at right now; none where it cannot be asked. It is asked many times a second, so
     /// it must be cheap. Dropped before its end, it leaves the observer usable.
     async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
+        Ok(None)
+    }
+
+    /// What goes on at the server beside the run's transactions: who has held up sessions for a while, and what is done
+    /// in background; none where it cannot be asked. It is asked about once a second. Dropped before its end, it leaves
+    /// the observer usable.
+    async fn beside(&mut self) -> Result<Option<BesideLook>, Error> {
         Ok(None)
     }
 

@@ -69,6 +69,66 @@ pub struct SessionLook {
     pub wait: Wait,
 }
 
+/// Who has locked what sessions wait for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Blocker {
+    /// Its id at the server: that of its process or of its connection.
+    pub id: u64,
+    /// Whether it is one of the run's own sessions.
+    pub ours: bool,
+    /// Sessions that wait for it.
+    pub waiting: u32,
+    /// Seconds since its transaction began; none if that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_s: Option<f64>,
+    /// What it is at, in the server's words: `active`, `idle in transaction`; empty if that is not shown.
+    pub state: String,
+    /// Its statement, or the last one that it has sent; empty if that is not shown.
+    pub statement: String,
+}
+
+/// The most that is kept of a statement, in characters.
+const STATEMENT: usize = 300;
+
+impl Blocker {
+    /// A statement as it may be kept: cut to a length, and none in which a password may stand.
+    pub(crate) fn statement(text: &str) -> String {
+        let lower = text.to_ascii_lowercase();
+        if ["password", "identified"].iter().any(|word| lower.contains(word)) {
+            return "(not shown: a password may stand in it)".to_owned();
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").chars().take(STATEMENT).collect()
+    }
+
+    /// How much it holds up: sessions, and of as many the longest open transaction.
+    pub(crate) fn weight(&self) -> f64 {
+        let open = self.open_s.unwrap_or_default().max(0.0);
+        f64::from(self.waiting) + open / (1.0 + open)
+    }
+
+    /// In words.
+    pub(crate) fn words(&self) -> String {
+        let whose = if self.ours { "of the run" } else { "not of the run" };
+        let waited = if self.waiting == 1 { "1 session".to_owned() } else { format!("{} sessions", self.waiting) };
+        let open = self.open_s.map(|open| format!(", its transaction open for {open:.1} s")).unwrap_or_default();
+        let shown = |text: &str, before: &str| if text.is_empty() { String::new() } else { format!("{before}{text}") };
+        let (state, statement) = (shown(&self.state, ", "), shown(&self.statement, ": "));
+        format!("{waited} waited for a lock of session {} ({whose}{state}{open}){statement}", self.id)
+    }
+}
+
+/// What goes on at a server beside the run's transactions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BesideLook {
+    /// Who holds up sessions, those that hold up most first.
+    pub blockers: Vec<Blocker>,
+    /// What it does in background, in words: `vacuum of stock`.
+    pub work: Vec<String>,
+}
+
 /// What sessions were seen at in the measurement interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -185,5 +245,14 @@ mod tests {
         assert_eq!(call_of(u32::MAX), None);
         assert!(schedule_of(me).unwrap().0 > before.0);
         assert!(Wait::ALL.into_iter().all(|wait| Wait::named(wait.name()) == Some(wait)));
+    }
+
+    #[test]
+    fn statements_are_kept_short_and_without_passwords() {
+        assert_eq!(Blocker::statement("SELECT 1\n  FROM\tt"), "SELECT 1 FROM t");
+        assert_eq!(Blocker::statement(&"x".repeat(1_000)).len(), STATEMENT);
+        for secret in ["ALTER USER me PASSWORD 'secret'", "alter user me identified by 'secret'"] {
+            assert!(!Blocker::statement(secret).contains("secret"));
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::connections;
 use super::counts::{self, Check};
 use super::course::{self, Course};
 use super::durability;
+use super::explain::{self, Explained};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::open_loop;
 use super::price;
@@ -53,6 +54,8 @@ pub struct ReportModel {
     pub accounting: Option<Accounting>,
     /// The course of the run: dips, and what was counted.
     pub course: Option<Course>,
+    /// Dips and latency peaks, and what differed in them.
+    pub explained: Vec<Explained>,
     /// What the system and each unit of the metric cost, where a price file was given.
     pub price: Vec<Line>,
     /// The price file.
@@ -143,6 +146,7 @@ impl ReportModel {
             stages: stages::of(record),
             accounting: accounting::of(record),
             course: summary.and_then(course::of),
+            explained: explain::of(record),
             price: summary.map(price::lines).unwrap_or_default(),
             price_list: record.price.as_deref().unwrap_or_default().trim().to_owned(),
             cost: summary.map(cost).unwrap_or_default(),

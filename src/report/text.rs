@@ -3,6 +3,7 @@
 use super::accounting::Accounting;
 use super::counts::Check;
 use super::course::Course;
+use super::explain;
 use super::format::{Line, plain, plural};
 use super::model::{self, ReportModel, TransactionModel};
 use super::table::WIDEST;
@@ -65,6 +66,7 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     if let Some(found) = &model.course {
         text.section("Course of the run", |text| course(text, found));
     }
+    text.section("Dips and latency peaks, and what differed in them", |text| explain::write(text, &model.explained));
     text.section("Cost", |text| text.labelled(&model.cost));
     text.section("Price", |text| text.labelled(&model.price));
     text.section("Load", |text| text.labelled(&model.load));

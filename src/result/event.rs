@@ -9,7 +9,7 @@ use super::step::Step;
 use crate::measure::counters::Sample;
 use crate::measure::pages::PageReads;
 use crate::measure::strangers::ForeignProcess;
-use crate::measure::waits::WaitsSeen;
+use crate::measure::waits::{Blocker, WaitsSeen};
 use crate::measure::{Deferred, Interval};
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
 
@@ -72,6 +72,20 @@ pub enum Event {
         at: f64,
         /// What was seen.
         seen: Box<WaitsSeen>,
+    },
+    /// Sessions have waited for locks for a while: who holds them, as seen about once a second.
+    Blocked {
+        /// When.
+        at: f64,
+        /// Who holds them, those for whom most wait first.
+        blockers: Vec<Blocker>,
+    },
+    /// The database was seen at work in background, as it is looked at about once a second.
+    Upkeep {
+        /// When.
+        at: f64,
+        /// What it did, in words.
+        work: Vec<String>,
     },
     /// A session lost its connection.
     SessionLost {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::support::command::{loaded, run, succeed};
+use crate::support::command::{graymark, loaded, run, start, succeed};
 use crate::support::{client, require_postgres};
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::waterfall::{Part, Waterfall};
@@ -172,4 +172,52 @@ fn planted_waits_on_postgresql_are_named() {
     });
     let (bottleneck, found) = first(&held.json());
     named(&found, &bottleneck);
+    a_dip_is_explained(&url, place.path());
+}
+
+/// Another session holds a row for some seconds of a run: the dip is told with its process and its statement.
+fn a_dip_is_explained(url: &str, place: &std::path::Path) {
+    let arguments = ["run", "--db", url, "--ramp-up", "1s", "--check", "none", "--clients", "2", "--duration", "15s"];
+    let mut done = start(graymark(place, &[&arguments[..], &["--out", "dip"]].concat()));
+    // By the run's own clock: the last second that its record tells.
+    let mut passed = |seconds: usize| {
+        let passed = || {
+            let series = std::fs::read_to_string(place.join("dip/series.csv")).unwrap_or_default();
+            series.lines().last()?.split(',').next()?.parse::<usize>().ok()
+        };
+        while passed().is_none_or(|passed| passed < seconds) {
+            assert!(done.at_work(), "it ended before its second {seconds}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        passed().unwrap()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let holder = runtime.block_on(async {
+        let holder = client(url).await;
+        let from = passed(6);
+        holder.batch_execute("BEGIN; SELECT w_ytd FROM tpcc.warehouse FOR UPDATE").await.unwrap();
+        passed(from + 4);
+        let pid: i32 = holder.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
+        holder.batch_execute("COMMIT").await.unwrap();
+        pid.to_string()
+    });
+    let (_, done) = done.end();
+    assert_eq!(done.code, Some(0), "{done:?}");
+
+    let told = succeed(place, &["explain", "dip", "--json"]).json();
+    let dips = told["moments"].as_array().unwrap().iter().filter(|moment| moment["why"] == "dip");
+    let held = dips.clone().find(|dip| dip["differences"][0]["cause"] == "lock_holder");
+    let held = held.unwrap_or_else(|| panic!("{told}"));
+    let words = held["differences"][0]["words"].as_str().unwrap();
+    assert!(words.contains(&format!("session {holder} (not of the run")) && words.contains("w_ytd"), "{words}");
+    let causes: Vec<&Value> =
+        held["differences"].as_array().unwrap().iter().map(|difference| &difference["cause"]).collect();
+    assert!(causes.contains(&&Value::from("row_locks")), "{held}");
+    let at = format!("{}s", held["start_s"].as_f64().unwrap() + 1.0);
+    let text = succeed(place, &["explain", "dip", "--at", &at]).out;
+    assert!(text.starts_with("Dip at ") && text.contains(&holder) && text.contains("row locks"), "{text}");
+    run(place, &["explain", "dip", "--at", "90s"]).refused(2, &["no second 90", "give a time within"]);
+    assert!(succeed(place, &["report", "dip", "--full"]).out.contains(&format!("lock of session {holder}")));
+    let page = std::fs::read_to_string(place.join("dip/report.html")).unwrap();
+    assert!(page.contains(&format!("lock of session {holder}")));
 }

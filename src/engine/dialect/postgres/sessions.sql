@@ -17,3 +17,35 @@ SELECT pid,
        END AS wait
 FROM pg_stat_get_activity(NULL)
 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid();
+
+-- Who holds up sessions that have waited for a lock for a fifth of a second and more, and waits for no lock itself: asked
+-- about once a second. To find it out for one session takes the locks of the lock table for a moment, so it is not asked
+-- for short waits.
+-- name: blockers
+SELECT b.pid,
+       count(*)::integer AS waiting,
+       extract(epoch FROM clock_timestamp() - max(h.xact_start))::double precision AS open_s,
+       CASE WHEN b.pid = 0 THEN 'a prepared transaction' ELSE coalesce(max(h.state), '') END AS state,
+       CASE WHEN max(h.state) IS NULL THEN '' ELSE coalesce(max(h.query), '') END AS statement
+FROM pg_stat_get_activity(NULL) w
+     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b(pid)
+     LEFT JOIN pg_stat_get_activity(NULL) h ON h.pid = b.pid
+WHERE w.wait_event_type = 'Lock'
+  AND w.query_start < clock_timestamp() - interval '200 milliseconds'
+  AND h.wait_event_type IS DISTINCT FROM 'Lock'
+GROUP BY b.pid
+ORDER BY 2 DESC, 3 DESC NULLS LAST
+LIMIT 3;
+
+-- name: upkeep
+SELECT 'vacuum of ' || coalesce(c.relname, p.relid::text) AS work
+FROM pg_stat_progress_vacuum p LEFT JOIN pg_class c ON c.oid = p.relid
+WHERE p.datname = current_database()
+UNION
+SELECT 'analysis of ' || coalesce(c.relname, p.relid::text)
+FROM pg_stat_progress_analyze p LEFT JOIN pg_class c ON c.oid = p.relid
+WHERE p.datname = current_database()
+UNION
+SELECT 'making of an index of ' || coalesce(c.relname, p.relid::text)
+FROM pg_stat_progress_create_index p LEFT JOIN pg_class c ON c.oid = p.relid
+WHERE p.datname = current_database();

@@ -13,7 +13,7 @@ use crate::engine::sql::script;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads, TableReads};
-use crate::measure::waits::{SessionLook, Wait};
+use crate::measure::waits::{BesideLook, Blocker, SessionLook, Wait};
 
 /// The queries of counters, in the dialect's folder.
 const COUNTERS: &str = "counters.sql";
@@ -37,8 +37,8 @@ struct Session {
     query: Option<&'static str>,
     /// Whether it counts flushes of its log.
     flushes: bool,
-    /// What its sessions are at; none before that was first asked.
-    sessions: Option<Statement>,
+    /// What its sessions are at, who blocks them, and what goes on in background; none before that was first asked.
+    sessions: Option<[Statement; 3]>,
 }
 
 impl<'a> Watch<'a> {
@@ -163,16 +163,11 @@ impl Observer for Watch<'_> {
         self.connect().await?;
         let here = self.postgres.main_process().is_some();
         let Some(session) = &mut self.session else { return Ok(None) };
-        let failed = |error| of_command("cannot look at the server's sessions", &error);
-        let statement = match session.sessions.take() {
-            Some(statement) => statement,
-            None => {
-                let sql = script::select(waits, &["sessions"]).map_err(Error::Database)?;
-                session.client.prepare(sql.first().copied().unwrap_or_default()).await.map_err(failed)?
-            }
-        };
-        let rows = session.client.query(&statement, &[]).await.map_err(failed)?;
-        session.sessions = Some(statement);
+        if session.sessions.is_none() {
+            session.sessions = Some(prepare(&session.client, waits).await?);
+        }
+        let Some([sessions, ..]) = &session.sessions else { return Ok(None) };
+        let rows = session.client.query(sessions, &[]).await.map_err(not_seen)?;
         let look = |row: &tokio_postgres::Row| {
             let pid: i32 = row.try_get(0).ok()?;
             let wait = Wait::named(row.try_get(1).ok()?)?;
@@ -180,6 +175,28 @@ impl Observer for Watch<'_> {
             Some(SessionLook { id: pid.into(), task: here.then_some(pid), wait })
         };
         Ok(Some(rows.iter().filter_map(look).collect()))
+    }
+
+    async fn beside(&mut self) -> Result<Option<BesideLook>, Error> {
+        let Some(Session { client, sessions: Some([_, blockers, upkeep]), .. }) = &self.session else {
+            return Ok(None);
+        };
+        let blocker = |row: &tokio_postgres::Row| {
+            Some(Blocker {
+                id: row.try_get::<_, i32>(0).ok()?.try_into().ok()?,
+                ours: false,
+                waiting: row.try_get::<_, i32>(1).ok()?.try_into().ok()?,
+                open_s: row.try_get(2).ok()?,
+                state: row.try_get(3).ok()?,
+                statement: Blocker::statement(row.try_get(4).ok()?),
+            })
+        };
+        let blockers = client.query(blockers, &[]).await.map_err(not_seen)?;
+        let upkeep = client.query(upkeep, &[]).await.map_err(not_seen)?;
+        Ok(Some(BesideLook {
+            blockers: blockers.iter().filter_map(blocker).collect(),
+            work: upkeep.iter().filter_map(|row| row.try_get(0).ok()).collect(),
+        }))
     }
 
     fn sessions_source(&self) -> &'static str {
@@ -197,6 +214,21 @@ impl Observer for Watch<'_> {
     fn left_out(&self) -> Vec<String> {
         self.notes.clone()
     }
+}
+
+fn not_seen(error: tokio_postgres::Error) -> Error {
+    of_command("cannot look at the server's sessions", &error)
+}
+
+/// The questions for sessions, for who blocks them, and for what goes on in background.
+async fn prepare(client: &Client, sql: &str) -> Result<[Statement; 3], Error> {
+    let sql = script::select(sql, &["sessions", "blockers", "upkeep"]).map_err(Error::Database)?;
+    let [sessions, blockers, upkeep] = sql[..] else { return Err(Error::Database("questions are missing".to_owned())) };
+    Ok([
+        client.prepare(sessions).await.map_err(not_seen)?,
+        client.prepare(blockers).await.map_err(not_seen)?,
+        client.prepare(upkeep).await.map_err(not_seen)?,
+    ])
 }
 
 /// A whole number; 0 if the server sends none.

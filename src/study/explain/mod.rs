@@ -1,0 +1,357 @@
+//! What differed in the seconds of a dip or a latency peak from the median second of the run: a pure function of what a
+//! record holds second by second.
+
+mod signals;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use crate::measure::counters::{Growth, growths};
+use crate::measure::dips::{self, Dip};
+use crate::record::Record;
+use crate::result::maintenance::MaintenanceKind;
+use crate::result::{Event, Phase};
+
+/// A second's p99 is a peak from so many times the median second's on.
+const PEAK_TIMES: f64 = 3.0;
+/// And if it is above it by so many milliseconds.
+const PEAK_MS: f64 = 5.0;
+/// And by so many times the usual spread of the seconds.
+const PEAK_SPREADS: f64 = 10.0;
+/// Peaks that are told: the highest.
+const PEAKS_TOLD: usize = 5;
+/// Shortest run of which a second can be called unusual.
+const SHORTEST: usize = 5;
+/// What others do is no difference if it also goes on in so large a part of all other seconds.
+const USUAL: f64 = 0.5;
+
+/// Why some seconds are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Throughput was far below its level.
+    Dip,
+    /// Response times were far above their usual ones.
+    LatencyPeak,
+    /// Someone asked for them.
+    Asked,
+}
+
+/// Something that differed from the median second.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// What it is, as a key: `lock_holder`, `checkpoint`, `row_locks`, …
+    pub cause: &'static str,
+    /// The same in words, with its figures.
+    pub words: String,
+    /// The figure of these seconds; none where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<f64>,
+    /// The median of all other seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usual: Option<f64>,
+    /// Of what these figures are.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub unit: &'static str,
+    /// From 0 to 1: which part of the sessions' time it took, or what comes nearest to that.
+    pub weight: f64,
+}
+
+/// Some seconds of a run, and what differed in them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moment {
+    /// Why they are looked at.
+    pub why: Why,
+    /// When they began, in seconds since the run's start.
+    pub start_s: f64,
+    /// How many they are.
+    pub length_s: f64,
+    /// Transactions completed in each of them.
+    pub transactions_per_second: f64,
+    /// The same of the median second.
+    pub usual_transactions_per_second: f64,
+    /// The highest p99 among them, in milliseconds; none if no transaction ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
+    /// The same of the median second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usual_p99_ms: Option<f64>,
+    /// What differed, what weighs most first.
+    pub differences: Vec<Difference>,
+    /// What is not known of these seconds, as keys like those of causes.
+    pub not_known: Vec<&'static str>,
+}
+
+/// A run, second by second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    /// Transactions completed in each second, from the run's start.
+    pub completed: Vec<f64>,
+    /// Their p99 in milliseconds: the mean over the types, by their numbers.
+    pub p99_ms: Vec<Option<f64>>,
+    /// The seconds of the measurement interval.
+    pub measured: Range<usize>,
+    /// What counters grew by.
+    pub growths: Vec<Growth>,
+    /// What happened.
+    pub events: Vec<Event>,
+    /// When checkpoints were at work: start and length.
+    pub checkpoints: Vec<(f64, f64)>,
+    /// Sessions that worked.
+    pub clients: f64,
+    /// Its dips.
+    pub dips: Vec<Dip>,
+}
+
+impl Course {
+    /// That of a record; none if its run measured nothing.
+    pub fn of(record: &Record) -> Option<Course> {
+        let length = record.series.last()?.second as usize + 1;
+        // A damaged file may name a second far away.
+        if length > 100 * record.series.len() {
+            return None;
+        }
+        let mut course = Course { completed: vec![0.0; length], p99_ms: vec![None; length], ..Course::default() };
+        let mut weights = vec![0.0; length];
+        for row in &record.series {
+            let second = row.second as usize;
+            let (Some(completed), Some(p99), Some(weight)) =
+                (course.completed.get_mut(second), course.p99_ms.get_mut(second), weights.get_mut(second))
+            else {
+                continue;
+            };
+            *completed += row.completed as f64;
+            if let Some(times) = row.response_ms.filter(|_| row.completed > 0) {
+                let all = *weight + row.completed as f64;
+                *p99 = Some((p99.unwrap_or_default() * *weight + times.p99 * row.completed as f64) / all);
+                *weight = all;
+            }
+        }
+        let measured = || record.series.iter().filter(|row| row.phase == Phase::Measurement);
+        course.measured = measured().next()?.second as usize..measured().next_back()?.second as usize + 1;
+        course.growths = growths(&record.counters);
+        course.events = record.events.clone();
+        course.checkpoints = crate::measure::counters::checkpoints(&course.growths);
+        course.checkpoints.extend(record.events.iter().filter_map(|event| match event {
+            Event::Maintained(work) if work.kind == MaintenanceKind::Checkpoint => Some((work.start_s, work.seconds)),
+            _ => None,
+        }));
+        course.clients = record.summary.as_ref().map_or(1.0, |summary| f64::from(summary.clients.max(1)));
+        course.dips = match record.summary.as_ref().and_then(|summary| summary.dips.clone()) {
+            Some(dips) => dips,
+            None => {
+                let completed: Vec<u64> = course.completed.iter().map(|completed| *completed as u64).collect();
+                dips::find(&completed, course.measured.clone(), &course.checkpoints)
+            }
+        };
+        Some(course)
+    }
+
+    /// Each dip and the highest latency peaks, in the order of time.
+    pub fn moments(&self) -> Vec<Moment> {
+        let mut found: Vec<Moment> = self.dips.iter().map(|dip| self.moment(Why::Dip, dip_seconds(dip))).collect();
+        found.extend(self.peaks().into_iter().map(|seconds| self.moment(Why::LatencyPeak, seconds)));
+        found.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+        found
+    }
+
+    /// The second at a time since the run's start, or all of the dip that it belongs to.
+    ///
+    /// # Errors
+    /// If the run has no such second, in one line.
+    pub fn at(&self, at_s: f64) -> Result<Moment, String> {
+        let second = at_s.floor();
+        if !(0.0..self.completed.len() as f64).contains(&second) {
+            return Err(format!(
+                "the run has no second {at_s}: it took {} s, ramp-up included; give a time within",
+                self.completed.len()
+            ));
+        }
+        let second = second as usize;
+        let dip = self.dips.iter().find(|dip| dip_seconds(dip).contains(&second));
+        Ok(match dip {
+            Some(dip) => self.moment(Why::Dip, dip_seconds(dip)),
+            None => self.moment(Why::Asked, second..second + 1),
+        })
+    }
+
+    /// Seconds of the interval whose p99 was far above the usual one and that are in no dip: the highest ones.
+    fn peaks(&self) -> Vec<Range<usize>> {
+        let measured: Vec<f64> = self.measured.clone().filter_map(|second| self.p99(second)).collect();
+        if measured.len() < SHORTEST {
+            return Vec::new();
+        }
+        let usual = median(&measured);
+        let spread = spread(&measured, usual);
+        let limit = (PEAK_TIMES * usual).max(usual + PEAK_MS).max(usual + PEAK_SPREADS * spread);
+        let in_dip = |second: usize| self.dips.iter().any(|dip| dip_seconds(dip).contains(&second));
+        let mut found: Vec<(f64, Range<usize>)> = Vec::new();
+        for second in self.measured.clone().filter(|second| !in_dip(*second)) {
+            let Some(p99) = self.p99(second).filter(|p99| *p99 > limit) else { continue };
+            match found.last_mut().filter(|(_, seconds)| seconds.end == second) {
+                Some((highest, seconds)) => (*highest, seconds.end) = (highest.max(p99), second + 1),
+                None => found.push((p99, second..second + 1)),
+            }
+        }
+        found.sort_by(|one, other| other.0.total_cmp(&one.0));
+        found.truncate(PEAKS_TOLD);
+        found.into_iter().map(|(_, seconds)| seconds).collect()
+    }
+
+    fn p99(&self, second: usize) -> Option<f64> {
+        self.p99_ms.get(second).copied().flatten()
+    }
+
+    /// What differed in some seconds.
+    fn moment(&self, why: Why, seconds: Range<usize>) -> Moment {
+        let others: Vec<usize> =
+            self.measured.clone().filter(|second| *second + 1 < seconds.start || *second > seconds.end).collect();
+        let completed = |second: &usize| self.completed.get(*second).copied();
+        let of_others: Vec<f64> = others.iter().filter_map(completed).collect();
+        let within: Vec<f64> = seconds.clone().filter_map(|second| completed(&second)).collect();
+        let usual_p99: Vec<f64> = others.iter().filter_map(|second| self.p99(*second)).collect();
+        let (mut differences, not_known) = signals::differences(self, &seconds, &others);
+        differences.extend(self.happenings(&seconds, &others));
+        differences.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        Moment {
+            why,
+            start_s: seconds.start as f64,
+            length_s: seconds.len() as f64,
+            transactions_per_second: mean(&within),
+            usual_transactions_per_second: median(&of_others),
+            p99_ms: seconds.clone().filter_map(|second| self.p99(second)).max_by(f64::total_cmp),
+            usual_p99_ms: (!usual_p99.is_empty()).then(|| median(&usual_p99)),
+            differences,
+            not_known,
+        }
+    }
+
+    /// What was told to happen in some seconds and not in most others.
+    fn happenings(&self, seconds: &Range<usize>, others: &[usize]) -> Vec<Difference> {
+        let within = |at: f64| at >= seconds.start as f64 && at <= seconds.end as f64 + 1.0;
+        // A look tells what was found in the second before it.
+        let second_of = |at: f64| (at.ceil() as usize).saturating_sub(1);
+        let usual = |times: &[f64]| {
+            let seen = others.iter().filter(|second| times.iter().any(|at| second_of(*at) == **second)).count();
+            seen as f64 > USUAL * others.len() as f64
+        };
+        let told = |cause, words, weight| Difference { cause, words, found: None, usual: None, unit: "", weight };
+        let mut found = Vec::new();
+
+        let blocked = self.events.iter().filter_map(|event| match event {
+            Event::Blocked { at, blockers } => Some((*at, blockers)),
+            _ => None,
+        });
+        let times: Vec<f64> = blocked.clone().map(|(at, _)| at).collect();
+        let most = blocked
+            .filter(|(at, _)| within(*at))
+            .flat_map(|(at, blockers)| blockers.iter().map(move |blocker| (at, blocker)))
+            .max_by(|one, other| one.1.weight().total_cmp(&other.1.weight()));
+        if let Some((at, blocker)) = most.filter(|_| !usual(&times)) {
+            let share = f64::from(blocker.waiting) / self.clients;
+            found.push(told("lock_holder", format!("at {at:.1} s {}", blocker.words()), 1.0 + share));
+        }
+
+        let at_work = |second: usize| {
+            let (from, to) = (second as f64, second as f64 + 1.0);
+            self.checkpoints.iter().find(|(start, length)| *start < to && start + length > from)
+        };
+        let mostly =
+            others.iter().filter(|second| at_work(**second).is_some()).count() as f64 > USUAL * others.len() as f64;
+        // A stall may come right after the end.
+        let around = seconds.start.saturating_sub(2)..seconds.end;
+        if let Some((start, length)) = around.into_iter().find_map(at_work).filter(|_| !mostly) {
+            let words = format!("a checkpoint was at work: begun at {start:.1} s, {length:.1} s long");
+            found.push(told("checkpoint", words, 0.6));
+        }
+
+        let upkeep = self.events.iter().filter_map(|event| match event {
+            Event::Upkeep { at, work } => Some((*at, work)),
+            _ => None,
+        });
+        let times: Vec<f64> = upkeep.clone().map(|(at, _)| at).collect();
+        let mut work: Vec<&str> =
+            upkeep.filter(|(at, _)| within(*at)).flat_map(|(_, work)| work.iter().map(String::as_str)).collect();
+        work.sort_unstable();
+        work.dedup();
+        if !work.is_empty() && !usual(&times) {
+            found.push(told("upkeep", format!("the database was at work in background: {}", work.join(", ")), 0.4));
+        }
+        let asked = self.events.iter().find_map(|event| match event {
+            Event::Maintained(work)
+                if work.kind != MaintenanceKind::Checkpoint
+                    && work.start_s < seconds.end as f64
+                    && work.start_s + work.seconds > seconds.start as f64 =>
+            {
+                Some(work)
+            }
+            _ => None,
+        });
+        if let Some(work) = asked {
+            let words = format!(
+                "{} that was asked for: begun at {:.1} s, {:.1} s long",
+                work.kind.name(),
+                work.start_s,
+                work.seconds
+            );
+            found.push(told("maintenance", words, 0.5));
+        }
+
+        let lost: Vec<&str> = self
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::SessionLost { at, why, .. } if within(*at) => Some(why.as_str()),
+                _ => None,
+            })
+            .collect();
+        if let Some(why) = lost.first() {
+            let number = lost.len();
+            let words = format!("{number} of the sessions lost their connection: {why}");
+            found.push(told("lost_connections", words, 2.0));
+        }
+        found
+    }
+
+    /// Foreign processes that worked in some seconds, with the CPU seconds that they used there.
+    fn foreign(&self, seconds: &Range<usize>) -> Vec<(String, f64)> {
+        let mut found: Vec<(String, f64)> = Vec::new();
+        for event in &self.events {
+            let Event::Strangers { at, processes, .. } = event else { continue };
+            if *at <= seconds.start as f64 || *at > seconds.end as f64 + 0.5 {
+                continue;
+            }
+            for process in processes {
+                match found.iter_mut().find(|(name, _)| *name == process.name) {
+                    Some((_, cpu)) => *cpu += process.cpu_s,
+                    None => found.push((process.name.clone(), process.cpu_s)),
+                }
+            }
+        }
+        found.sort_by(|one, other| other.1.total_cmp(&one.1));
+        found
+    }
+}
+
+fn dip_seconds(dip: &Dip) -> Range<usize> {
+    dip.start_s.round() as usize..(dip.start_s + dip.length_s).round() as usize
+}
+
+fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// The median distance from the median, as a standard deviation if it were normal.
+fn spread(values: &[f64], median: f64) -> f64 {
+    let distances: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
+    1.4826 * self::median(&distances)
+}

@@ -1,0 +1,172 @@
+//! What is counted each second, and how far some seconds were from the median of all others.
+
+use std::ops::Range;
+
+use super::{Course, Difference, mean, median, spread};
+use crate::measure::counters::{Counter, Growth};
+
+/// A figure is unusual from so many times its usual spread on.
+const SPREADS: f64 = 4.0;
+/// And from this share above its usual value on.
+const MORE: f64 = 0.5;
+/// Seconds without so many transactions say nothing of what one of them needs.
+const ENOUGH: f64 = 10.0;
+
+/// How much a difference weighs.
+enum Scale {
+    /// By the share of the run's sessions that it holds up.
+    Sessions,
+    /// By the share of the machine's CPUs.
+    Cpus,
+    /// By how many times the usual figure it is: half at the most, for what it costs is not known.
+    Times,
+}
+
+/// Something that is counted each second.
+struct Signal {
+    cause: &'static str,
+    words: &'static str,
+    unit: &'static str,
+    scale: Scale,
+    /// A smaller difference is none.
+    least: f64,
+    /// The figure of a second, from what counters grew by and the transactions completed in it.
+    of: fn(&Growth, f64) -> Option<f64>,
+}
+
+fn each(growth: &Growth, counter: Counter) -> Option<f64> {
+    Some(growth.grown.get(counter)? / (growth.to - growth.from))
+}
+
+/// Mean time in milliseconds; none in a second in which it did not happen.
+fn ms(growth: &Growth, time: Counter, number: Counter) -> Option<f64> {
+    let number = growth.grown.get(number).filter(|number| *number > 0.0)?;
+    Some(1e3 * growth.grown.get(time)? / number)
+}
+
+fn strangers(growth: &Growth) -> Option<f64> {
+    let of = |counter| each(growth, counter);
+    let ours = of(Counter::OursCpu)? + of(Counter::MachineInterrupts)? + of(Counter::KernelThreads)?;
+    Some((of(Counter::MachineBusy)? - ours).max(0.0))
+}
+
+const fn sessions(cause: &'static str, words: &'static str, of: fn(&Growth, f64) -> Option<f64>) -> Signal {
+    Signal { cause, words, unit: "sessions", scale: Scale::Sessions, least: 0.25, of }
+}
+
+const fn times(
+    cause: &'static str,
+    words: &'static str,
+    unit: &'static str,
+    least: f64,
+    of: fn(&Growth, f64) -> Option<f64>,
+) -> Signal {
+    Signal { cause, words, unit, scale: Scale::Times, least, of }
+}
+
+const SIGNALS: [Signal; 18] = [
+    sessions("row_locks", "sessions that waited for row locks", |of, _| each(of, Counter::SeenRowLock)),
+    sessions("other_locks", "sessions that waited for other locks", |of, _| each(of, Counter::SeenOtherLock)),
+    sessions("log", "sessions that wrote or flushed the log", |of, _| each(of, Counter::SeenLog)),
+    sessions("page_reads", "sessions that read pages", |of, _| each(of, Counter::SeenPageRead)),
+    sessions("other_waits", "sessions that waited for something else", |of, _| each(of, Counter::SeenOther)),
+    sessions("not_attributed", "sessions of which nobody knows what they did", |of, _| each(of, Counter::SeenUnknown)),
+    sessions("client", "sessions whose server waited for the client", |of, _| each(of, Counter::SeenClient)),
+    sessions("server_cpu_wait", "sessions whose server waited for a CPU", |of, _| each(of, Counter::SessionsCpuWait)),
+    sessions("client_cpu_wait", "threads of the driver that waited for a CPU", |of, _| {
+        each(of, Counter::DriverCpuWait)
+    }),
+    Signal {
+        cause: "strangers",
+        words: "CPUs that others used",
+        unit: "CPUs",
+        scale: Scale::Cpus,
+        least: 0.15,
+        of: |of, _| strangers(of),
+    },
+    Signal {
+        cause: "steal",
+        words: "CPUs that the hypervisor gave to others",
+        unit: "CPUs",
+        scale: Scale::Cpus,
+        least: 0.05,
+        of: |of, _| each(of, Counter::MachineSteal),
+    },
+    times("flush_time", "time of a flush of the disk", "ms", 1.0, |of, _| {
+        ms(of, Counter::DeviceFlushTime, Counter::DeviceFlushes)
+    }),
+    times("write_time", "time of a write of the device", "ms", 1.0, |of, _| {
+        ms(of, Counter::DeviceWriteTime, Counter::DeviceWrites)
+    }),
+    times("read_time", "time of a read of the device", "ms", 1.0, |of, _| {
+        ms(of, Counter::DeviceReadTime, Counter::DeviceReads)
+    }),
+    times("device_queue", "requests in the device's queue", "requests", 2.0, |of, _| each(of, Counter::DeviceQueued)),
+    times("block_reads", "blocks that were not in the database's buffers", "a second", 100.0, |of, _| {
+        each(of, Counter::BlockReads)
+    }),
+    times("block_writes", "blocks that the database wrote", "a second", 100.0, |of, _| each(of, Counter::BlockWrites)),
+    times("log_volume", "log of a transaction", "KiB", 1.0, |of, completed| {
+        Some(of.grown.get(Counter::LogBytes)? / 1024.0 / Some(completed).filter(|completed| *completed >= ENOUGH)?)
+    }),
+];
+
+/// What differed in `seconds` from the median of `others`, and of which causes nothing is known in them.
+pub(super) fn differences(
+    course: &Course,
+    seconds: &Range<usize>,
+    others: &[usize],
+) -> (Vec<Difference>, Vec<&'static str>) {
+    let (mut found, mut not_known) = (Vec::new(), Vec::new());
+    for signal in &SIGNALS {
+        let of = |second: usize| {
+            let growth = course.growth(second)?;
+            (signal.of)(growth, course.completed.get(second).copied().unwrap_or_default())
+        };
+        let within: Vec<f64> = seconds.clone().filter_map(of).collect();
+        let usually: Vec<f64> = others.iter().filter_map(|second| of(*second)).collect();
+        if within.is_empty() || usually.is_empty() {
+            not_known.push(signal.cause);
+            continue;
+        }
+        let (is, usual) = (mean(&within), median(&usually));
+        let more = is - usual;
+        let least = match signal.scale {
+            Scale::Sessions => signal.least.max(0.1 * course.clients),
+            _ => signal.least,
+        };
+        if more > least.max(SPREADS * spread(&usually, usual)).max(MORE * usual) {
+            found.push(difference(course, signal, seconds, is, usual));
+        }
+    }
+    (found, not_known)
+}
+
+fn difference(course: &Course, signal: &Signal, seconds: &Range<usize>, is: f64, usual: f64) -> Difference {
+    let cpus = seconds.clone().find_map(|second| each(course.growth(second)?, Counter::MachineCpu));
+    let weight = match signal.scale {
+        Scale::Sessions => (is - usual) / course.clients,
+        Scale::Cpus => (is - usual) / cpus.unwrap_or(1.0).max(1.0),
+        Scale::Times => 0.5 * (1.0 - usual / is),
+    };
+    let named: Vec<String> = match signal.cause {
+        "strangers" => course.foreign(seconds).into_iter().take(3).map(|(name, _)| name).collect(),
+        _ => Vec::new(),
+    };
+    let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+    Difference {
+        cause: signal.cause,
+        words: format!("{}{named}", signal.words),
+        found: Some(is),
+        usual: Some(usual),
+        unit: signal.unit,
+        weight: weight.clamp(0.0, 1.0),
+    }
+}
+
+impl Course {
+    /// What counters grew by in a second; samples are taken a little after the full second.
+    fn growth(&self, second: usize) -> Option<&Growth> {
+        self.growths.iter().find(|growth| growth.from.round() <= second as f64 && growth.to.round() > second as f64)
+    }
+}

@@ -1,0 +1,129 @@
+//! Planted series: what was planted is named first.
+
+use super::*;
+use crate::measure::counters::{Counter, Counters};
+use crate::measure::strangers::ForeignProcess;
+use crate::measure::waits::Blocker;
+
+/// Sixty seconds after ten of ramp-up: 1,000 transactions a second of eight clients, with a p99 of 12 ms; in seconds
+/// 30 to 32 next to nothing. What each counter grows by in a second is planted.
+fn course(grown: impl Fn(usize) -> Vec<(Counter, f64)>) -> Course {
+    let growth = |second: usize| {
+        let mut counters = Counters::default();
+        let usual = [(Counter::MachineCpu, 2.0), (Counter::SeenRowLock, 0.1 + 0.01 * (second % 5) as f64)];
+        usual.into_iter().chain(grown(second)).for_each(|(counter, value)| counters.set(counter, value));
+        Growth { from: second as f64 + 0.002, to: second as f64 + 1.002, grown: counters }
+    };
+    let low = |second: usize| (30..33).contains(&second);
+    Course {
+        completed: (0..70).map(|second| if low(second) { 20.0 } else { 1_000.0 + (second % 7) as f64 }).collect(),
+        p99_ms: (0..70)
+            .map(|second| Some(if low(second) { 900.0 } else { 12.0 + 0.1 * (second % 3) as f64 }))
+            .collect(),
+        measured: 10..70,
+        growths: (0..70).map(growth).collect(),
+        clients: 8.0,
+        dips: vec![Dip { start_s: 30.0, length_s: 3.0, depth: 0.98, blackout_s: 3.0, checkpoint_s: None }],
+        ..Course::default()
+    }
+}
+
+fn only(course: &Course) -> Moment {
+    let moments = course.moments();
+    assert_eq!(moments.len(), 1, "{moments:?}");
+    moments.into_iter().next().unwrap()
+}
+
+fn causes(moment: &Moment) -> Vec<&'static str> {
+    moment.differences.iter().map(|difference| difference.cause).collect()
+}
+
+fn holder(waiting: u32) -> Blocker {
+    Blocker {
+        id: 4711,
+        ours: false,
+        waiting,
+        open_s: Some(2.5),
+        state: "idle in transaction".to_owned(),
+        statement: "SELECT * FROM warehouse FOR UPDATE".to_owned(),
+    }
+}
+
+#[test]
+fn a_lock_holder_is_named_with_its_statement_before_the_waits_that_it_causes() {
+    let mut locked = course(|second| vec![(Counter::SeenRowLock, if (30..33).contains(&second) { 7.7 } else { 0.1 })]);
+    locked.events.push(Event::Blocked { at: 31.4, blockers: vec![holder(7)] });
+    let moment = only(&locked);
+    assert_eq!((moment.why, moment.start_s, moment.length_s), (Why::Dip, 30.0, 3.0));
+    assert_eq!((moment.transactions_per_second, moment.p99_ms), (20.0, Some(900.0)));
+    assert!(moment.usual_transactions_per_second > 1_000.0 && moment.usual_p99_ms < Some(13.0), "{moment:?}");
+    assert_eq!(causes(&moment), ["lock_holder", "row_locks"]);
+    let words = &moment.differences[0].words;
+    assert!(words.contains("4711") && words.contains("FOR UPDATE") && words.contains("2.5 s"), "{words}");
+    assert!((moment.differences[1].found.unwrap() - 7.7).abs() < 1e-6, "{moment:?}");
+    assert!(moment.not_known.contains(&"flush_time") && !moment.not_known.contains(&"row_locks"), "{moment:?}");
+
+    // What is held all the time explains no dip.
+    locked.events = (0..70).map(|at| Event::Blocked { at: f64::from(at) + 0.5, blockers: vec![holder(7)] }).collect();
+    assert_eq!(causes(&only(&locked)), ["row_locks"]);
+}
+
+#[test]
+fn each_planted_cause_comes_first() {
+    let dip = 30..33;
+    let flushes = course(|second| {
+        let time = if dip.contains(&second) { 4.0 } else { 0.2 + 0.01 * (second % 4) as f64 };
+        vec![(Counter::DeviceFlushes, 100.0), (Counter::DeviceFlushTime, time)]
+    });
+    assert_eq!(causes(&only(&flushes)), ["flush_time"]);
+    assert!((only(&flushes).differences[0].found.unwrap() - 40.0).abs() < 1e-6);
+
+    let reads = course(|second| vec![(Counter::SeenPageRead, if dip.contains(&second) { 6.0 } else { 0.2 })]);
+    assert_eq!(causes(&only(&reads)), ["page_reads"]);
+
+    let mut crowded = course(|second| {
+        let of_others = if dip.contains(&second) { 1.7 } else { 0.1 };
+        let ours = 2.0 - of_others;
+        let mut all = vec![(Counter::MachineBusy, 2.0), (Counter::OursCpu, ours), (Counter::KernelThreads, 0.0)];
+        all.push((Counter::MachineInterrupts, 0.0));
+        all
+    });
+    let process = ForeignProcess { name: "backup".to_owned(), pid: 9, cpu_s: 1.6 };
+    crowded.events.push(Event::Strangers { at: 31.0, percent: 85.0, processes: vec![process] });
+    let moment = only(&crowded);
+    assert_eq!(causes(&moment), ["strangers"]);
+    assert!(moment.differences[0].words.contains("backup"), "{moment:?}");
+
+    let mut checkpointed = course(|_| Vec::new());
+    checkpointed.checkpoints = vec![(29.2, 5.0)];
+    assert_eq!(causes(&only(&checkpointed)), ["checkpoint"]);
+    // One that never ends is no difference.
+    checkpointed.checkpoints = vec![(0.0, 70.0)];
+    assert_eq!(causes(&only(&checkpointed)), Vec::<&str>::new());
+
+    let mut vacuumed = course(|_| Vec::new());
+    vacuumed.events.push(Event::Upkeep { at: 32.2, work: vec!["vacuum of stock".to_owned()] });
+    assert_eq!(causes(&only(&vacuumed)), ["upkeep"]);
+}
+
+#[test]
+fn the_same_everywhere_is_no_difference() {
+    let steady = course(|_| vec![(Counter::SeenLog, 6.0), (Counter::SeenRowLock, 0.1)]);
+    assert_eq!(causes(&only(&steady)), Vec::<&str>::new());
+}
+
+#[test]
+fn peaks_of_latency_are_moments_of_their_own_and_seconds_can_be_asked_for() {
+    let mut course = course(|second| vec![(Counter::SeenLog, if second == 50 { 5.0 } else { 0.5 })]);
+    course.p99_ms[50] = Some(80.0);
+    course.p99_ms[51] = Some(70.0);
+    let moments = course.moments();
+    let told: Vec<(Why, f64, f64)> = moments.iter().map(|of| (of.why, of.start_s, of.length_s)).collect();
+    assert_eq!(told, [(Why::Dip, 30.0, 3.0), (Why::LatencyPeak, 50.0, 2.0)]);
+    assert_eq!(causes(&moments[1]), ["log"]);
+
+    assert_eq!(course.at(31.9).unwrap().why, Why::Dip);
+    let asked = course.at(40.0).unwrap();
+    assert_eq!((asked.why, asked.start_s, causes(&asked)), (Why::Asked, 40.0, Vec::new()));
+    assert!(course.at(70.0).is_err() && course.at(-1.0).is_err() && course.at(f64::NAN).is_err());
+}
