@@ -18,8 +18,6 @@ use crate::measure::waits::{Blocker, SessionLook, Wait, WaitsSeen, call_of, sche
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
-/// From one look to the next, in microseconds: drawn anew each time, so that looks keep no time with anything else.
-const PAUSE_US: std::ops::Range<u64> = 35_000..65_000;
 /// How long the run's start waits for the first look, which opens the connection.
 const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// How long the answer to a look may take. One that takes long says more about the server than about its sessions.
@@ -96,7 +94,11 @@ async fn looks<W: Workload>(
     let end = begin + Duration::from_secs(run.schedule.seconds().into());
     let mut second = 0;
     loop {
-        let pause = if failures < FAILURES { Duration::from_micros(random.random_range(PAUSE_US)) } else { PATIENCE };
+        let pause = if failures < FAILURES {
+            Duration::from_micros(random.random_range(observer.pause_us()))
+        } else {
+            PATIENCE
+        };
         tokio::select! {
             biased;
             () = run.stop.wait() => break,

@@ -1,5 +1,7 @@
 //! Who looks at a database's own counters while a run goes on.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 
 use super::Error;
@@ -25,6 +27,12 @@ pub trait Observer {
     /// it must be cheap. Dropped before its end, it leaves the observer usable.
     async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
         Ok(None)
+    }
+
+    /// The time from one such look to the next, in microseconds: drawn anew each time, so that looks keep no time with
+    /// anything else.
+    fn pause_us(&self) -> Range<u64> {
+        35_000..65_000
     }
 
     /// What goes on at the server beside the run's transactions: who has held up sessions for a while, and what is done

@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::support::command::{graymark, loaded, run, start, succeed};
-use crate::support::{client, require_postgres};
+use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb};
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::waterfall::{Part, Waterfall};
+use mysql_async::prelude::Queryable;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -173,6 +174,35 @@ fn planted_waits_on_postgresql_are_named() {
     let (bottleneck, found) = first(&held.json());
     named(&found, &bottleneck);
     a_dip_is_explained(&url, place.path());
+}
+
+/// MariaDB's Payments sleep while they have the row of their warehouse: with the performance schema and without it.
+#[test]
+#[cfg(target_os = "linux")]
+fn planted_waits_on_mariadb_are_named() {
+    let Some(()) = require_mariadb() else { return };
+    let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let told = [
+        ("performance_schema", "ON"),
+        ("performance_schema_instrument", "wait/%=ON"),
+        ("performance_schema_consumer_events_waits_current", "ON"),
+    ];
+    for (settings, source) in
+        [(&[][..], "the performance schema tells no waits"), (&told[..], "waits: the performance")]
+    {
+        let server = small_mariadb(settings);
+        let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
+        succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let slow = "CREATE TRIGGER slow AFTER UPDATE ON warehouse FOR EACH ROW DO SLEEP(0.1)";
+        runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(slow).await }).unwrap();
+        let arguments = ["run", "--db", &url, "--ramp-up", "1s", "--check", "none", "--clients", "16"];
+        let done = succeed(place.path(), &[&arguments[..], &["--duration", "5s", "--out", "hot", "--json"]].concat());
+        let found = waterfall(&done.json());
+        assert_eq!(found.longest()[0].0, Part::RowLocks, "{found:?}");
+        assert!(found.all.part(Part::OtherWaits) > 0.0, "the sleep: {found:?}");
+        assert!(found.sources.iter().any(|told| told.contains(source)), "{found:?}");
+    }
 }
 
 /// Another session holds a row for some seconds of a run: the dip is told with its process and its statement.

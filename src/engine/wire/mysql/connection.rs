@@ -196,6 +196,10 @@ impl sql::Connection for Connection {
         Some(self.host)
     }
 
+    fn id(&self) -> Option<u64> {
+        Some(self.conn.id().into())
+    }
+
     async fn exchange(
         &mut self,
         calls: &[Call<'_>],

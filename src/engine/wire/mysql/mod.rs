@@ -20,6 +20,7 @@ mod removal;
 mod reply;
 mod restore;
 mod scan;
+mod sessions;
 mod tls;
 mod value;
 mod warm;

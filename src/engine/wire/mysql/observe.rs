@@ -1,6 +1,7 @@
 //! InnoDB's own counters while a run goes on, and what the server's process reads and writes.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use async_trait::async_trait;
 use mysql_async::Conn;
@@ -8,10 +9,12 @@ use mysql_async::Conn;
 use super::Mysql;
 use super::failure::of_command;
 use super::query::Read;
+use super::sessions::{Questions, SESSIONS};
 use crate::engine::server::io;
 use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads};
+use crate::measure::waits::{BesideLook, SessionLook};
 
 /// Status variables of the server under Graymark's names.
 ///
@@ -36,12 +39,14 @@ pub(super) struct Watch<'a> {
     /// The database of the workload's tables.
     database: &'a str,
     conn: Option<Conn>,
+    /// How its sessions are asked for; none before the first time.
+    questions: Option<Questions>,
     notes: Vec<String>,
 }
 
 impl<'a> Watch<'a> {
     pub(super) fn new(mysql: &'a Mysql, database: &'a str) -> Self {
-        Watch { mysql, database, conn: None, notes: Vec::new() }
+        Watch { mysql, database, conn: None, questions: None, notes: Vec::new() }
     }
 
     fn note(&mut self, note: &str) {
@@ -131,6 +136,45 @@ impl Observer for Watch<'_> {
             memory,
             ..PageReads::default()
         }))
+    }
+
+    async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {
+        let Some(sql) = self.mysql.dialect.own_text(SESSIONS).filter(|_| self.mysql.identity.name == "MariaDB") else {
+            return Ok(None);
+        };
+        let mut conn = self.connect().await?;
+        if self.questions.is_none() {
+            self.questions = Questions::of(&mut conn, sql, self.mysql.main_process().is_some()).await?;
+        }
+        let Some(questions) = &self.questions else { return Ok(None) };
+        let sessions = questions.sessions(&mut conn).await?;
+        self.conn = Some(conn);
+        Ok(sessions)
+    }
+
+    /// InnoDB's list of transactions stays as it was until nobody has read it for a tenth of a second.
+    fn pause_us(&self) -> Range<u64> {
+        105_000..145_000
+    }
+
+    async fn beside(&mut self) -> Result<Option<BesideLook>, Error> {
+        let mut conn = self.connect().await?;
+        let Some(questions) = &self.questions else { return Ok(None) };
+        let look = questions.blockers(&mut conn).await?;
+        self.conn = Some(conn);
+        Ok(Some(look))
+    }
+
+    fn sessions_source(&self) -> &'static str {
+        self.questions.as_ref().map_or("", Questions::source)
+    }
+
+    fn no_sessions(&self) -> &'static str {
+        if self.mysql.identity.name == "MariaDB" {
+            "the user may not see InnoDB's transactions: grant it PROCESS"
+        } else {
+            "Graymark knows what sessions wait for of MariaDB only, and not of MySQL"
+        }
     }
 
     fn left_out(&self) -> Vec<String> {
