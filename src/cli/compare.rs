@@ -13,6 +13,7 @@ use crate::report::format::significant;
 use crate::report::text::ALARM;
 use crate::result::format::file;
 use crate::study::compare::gate::{self, Decision, Gate, Longer};
+use crate::study::compare::waterfall::Waterfalls;
 use crate::study::compare::{self, Comparison, Side, comparable};
 use crate::visible::visible;
 
@@ -196,9 +197,27 @@ pub(super) fn show(comparison: &Comparison) {
             answer!("{:24} {:>10} {:>10} {change:>9}", format!("{transaction} {name}"), significant(a), significant(b));
         }
     }
+    comparison.waterfall.iter().for_each(show_waterfalls);
     for warning in &comparison.warnings {
         tell!("graymark: warning: {warning}");
     }
+}
+
+/// Where the time goes on both sides.
+fn show_waterfalls(found: &Waterfalls) {
+    let row = |name: &str, a: f64, b: f64, note: &str| {
+        let line = format!("{name:24} {:>10} {:>10} {:>+9.0}  {note}", significant(a), significant(b), b - a);
+        answer!("{}", line.trim_end());
+    };
+    answer!("");
+    answer!("{:24} {:>10} {:>10} {:>9}", "where the time goes, µs", "A", "B", "change");
+    for part in &found.parts {
+        let error = if part.error_us >= 1.0 { format!("±{}", significant(part.error_us)) } else { String::new() };
+        row(part.words, part.a_us, part.b_us, &error);
+    }
+    row("response time", found.a_us, found.b_us, "");
+    answer!("");
+    answer!("{}", found.sentence);
 }
 
 fn told(side: &Side) -> String {

@@ -62,6 +62,11 @@ fn a_stranger_on_the_machine_is_named_and_nothing_of_it_changes_the_exit_code_un
     assert!(text.lines().take(6).any(|line| line.starts_with("! Not alone on the machine")), "{text}");
     let compared = succeed(place.path(), &["compare", "noisy", "noisy"]);
     assert!(compared.err.contains("was not alone on its machine"), "{}", compared.err);
+    assert!(
+        compared.out.contains("where the time goes, µs") && compared.out.contains("No part of"),
+        "{}",
+        compared.out
+    );
     let events = std::fs::read_to_string(place.path().join("noisy/events.jsonl")).unwrap();
     assert!(events.contains("\"event\":\"strangers\""), "{events}");
 
@@ -182,13 +187,13 @@ fn planted_waits_on_postgresql_are_named() {
 fn planted_waits_on_mariadb_are_named() {
     let Some(()) = require_mariadb() else { return };
     let _alone = PLANTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let plain: &[(&str, &str)] = &[];
     let told = [
         ("performance_schema", "ON"),
         ("performance_schema_instrument", "wait/%=ON"),
         ("performance_schema_consumer_events_waits_current", "ON"),
     ];
-    for (settings, source) in
-        [(&[][..], "the performance schema tells no waits"), (&told[..], "waits: the performance")]
+    for (settings, source) in [(plain, "the performance schema tells no waits"), (&told[..], "waits: the performance")]
     {
         let server = small_mariadb(settings);
         let (url, place) = (server.tcp_url(), TempDir::new().unwrap());

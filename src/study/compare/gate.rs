@@ -179,7 +179,15 @@ mod tests {
             times_more: None,
         };
         let (a, b) = (side(1_000.0), side(1_000.0 + 10.0 * percent));
-        Comparison { a, b, throughput, responses: Default::default(), not_ranked: None, warnings: Vec::new() }
+        Comparison {
+            a,
+            b,
+            throughput,
+            responses: Default::default(),
+            waterfall: None,
+            not_ranked: None,
+            warnings: Vec::new(),
+        }
     }
 
     fn decide(percent: f64, error_percent: f64) -> Gate {

@@ -4,6 +4,7 @@
 pub(crate) mod comparable;
 pub mod gate;
 pub mod means;
+pub mod waterfall;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,7 @@ use crate::record::Record;
 use crate::result::Phase;
 use crate::result::format::Clock;
 use means::Mean;
+use waterfall::Waterfalls;
 
 /// The confidence of all intervals, in percent.
 pub(crate) const CONFIDENCE: f64 = 95.0;
@@ -101,6 +103,9 @@ pub struct Comparison {
     pub throughput: Difference,
     /// Response times by transaction type, of A and of B; none where a side has none.
     pub responses: BTreeMap<String, [Option<Responses>; 2]>,
+    /// Where the time of the mean transaction goes on both sides, and which part moved; none unless every record knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waterfall: Option<Waterfalls>,
     /// Why neither is called faster than the other; none if they are ranked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_ranked: Option<String>,
@@ -188,6 +193,7 @@ fn compare_by(
     Ok(Comparison {
         throughput,
         responses: responses.collect(),
+        waterfall: waterfall::of(a, b),
         not_ranked,
         warnings,
         a: side(a, mean_a),

@@ -158,6 +158,9 @@ impl Observer for Watch<'_> {
     }
 
     async fn beside(&mut self) -> Result<Option<BesideLook>, Error> {
+        if self.questions.is_none() {
+            return Ok(None);
+        }
         let mut conn = self.connect().await?;
         let Some(questions) = &self.questions else { return Ok(None) };
         let look = questions.blockers(&mut conn).await?;
