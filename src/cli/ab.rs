@@ -3,22 +3,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use jiff::Timestamp;
 
 use super::Ended;
 use super::args::{Group, Loading, OfEveryRun, Pacing, Scale};
 use super::compare::show;
-use super::interrupt::Interrupt;
-use super::run::{start, tell_alarms, tell_report};
-use super::sweep::{Place, Series, load_database};
+use super::turns::{Side, Turn, Turns};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
-use crate::plan::{Plan, SCALE, default_record, parse_setting};
+use crate::plan::{Plan, parse_setting};
 use crate::record::Record;
 use crate::report::format::plural;
-use crate::run::{Run, random_seed};
 use crate::study::compare;
-use crate::url::DatabaseUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -74,35 +69,17 @@ pub(super) fn ab(args: AbArgs) -> Result<Ended, Error> {
     args.pacing.add_to(&mut plan);
     args.of_every_run.add_to(&mut plan);
     args.loading.add_to(&mut plan);
-    let db = plan.db(args.workload);
-    db.check()?;
-    plan.scale.get_or_insert(SCALE);
-    plan.seed.get_or_insert_with(random_seed);
-    let out = args.out.unwrap_or_else(|| default_record("ab", db.scheme(), Timestamp::now()));
-    if std::fs::read_dir(&out).is_ok_and(|mut there| there.next().is_some()) {
-        return Err(Error::Usage(format!("{} is not empty; name another directory with --out", out.display())));
-    }
-    let origin = Place::of(&db, &Series::default(), plan.scale, &out)?;
-    if matches!(origin, Place::Server { .. }) {
-        return Err(Error::Usage(
-            "each run begins with a copy of the same database, which Graymark makes of private servers and files alone: give --db \
-             postgres:local, mysql:local or sqlite:FILE; for another server, run each setting with graymark run and use graymark compare"
-                .to_owned(),
-        ));
-    }
-    if !(origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
-        return Err(Error::Usage(format!(
-            "{} is there already: name a place for the database that is free",
-            origin.url()
-        )));
-    }
-    let sides = [("a", args.a), ("b", args.b)];
-    let runs = Runs { origin, plan, out, interrupt: Interrupt::listen()? };
-    let ended = runs.all(&sides, args.repeats);
-    runs.origin.remove()?;
+    let turns = Turns::new("ab", args.workload, plan, args.out)?;
+    let sides = [("a", args.a), ("b", args.b)].map(|(name, settings)| Side {
+        name: name.to_owned(),
+        settings,
+        ..Side::default()
+    });
+    let ended = runs(&turns, &sides, args.repeats);
+    turns.origin.remove()?;
     let Some(failed) = ended? else { return Ok(Ended::Interrupted) };
     let records = |side: &str| {
-        let directories = (1..=args.repeats).map(|repeat| runs.out.join(side).join(repeat.to_string()));
+        let directories = (1..=args.repeats).map(|repeat| turns.record(side, repeat));
         directories.map(|directory| Ok(Record::open(&directory)?)).collect::<Result<Vec<Record>, Error>>()
     };
     let comparison = compare::compare(&records("a")?, &records("b")?, args.across_durability).map_err(Error::Usage)?;
@@ -111,98 +88,27 @@ pub(super) fn ab(args: AbArgs) -> Result<Ended, Error> {
     } else {
         show(&comparison);
     }
-    let place = runs.out.display();
+    let place = turns.out.display();
     tell!("ab: the records are in {place}: graymark compare {place}/a --with {place}/b");
     Ok(if failed { Ended::Failed } else { Ended::Held })
 }
 
-/// The runs of both sides.
-struct Runs {
-    /// The loaded database.
-    origin: Place,
-    plan: Plan,
-    out: PathBuf,
-    interrupt: Interrupt,
-}
-
-/// A side and its settings.
-type Side = (&'static str, Vec<(String, String)>);
-
-impl Runs {
-    /// Loads, and makes all runs; whether one of them failed, or none if someone asked to stop.
-    fn all(&self, sides: &[Side; 2], repeats: u32) -> Result<Option<bool>, Error> {
-        let plan = Plan { db: Some(self.origin.url().clone()), ..self.plan.clone() };
-        self.origin.prepare(&plan, false)?;
-        if !matches!(self.origin, Place::Nowhere { .. }) && !load_database(plan, self.interrupt.clone())? {
-            return Ok(None);
-        }
-        let mut failed = false;
-        for repeat in 1..=repeats {
-            let [a, b] = sides;
-            let order = if repeat % 2 == 1 { [a, b] } else { [b, a] };
-            for side in order {
-                tell!("ab: {} of {}, side {}", repeat, plural(repeats.into(), "repeat", "repeats"), side.0);
-                let working = self.origin.working("ab", &[]);
-                self.origin.copy_to(&working)?;
-                let ran = self.one(side, repeat, working.url());
-                working.remove()?;
-                match ran? {
-                    Some(of_run) => failed |= of_run,
-                    None => return Ok(None),
-                }
+/// Loads, and makes all runs; whether one of them failed, or none if someone asked to stop.
+fn runs(turns: &Turns, sides: &[Side; 2], repeats: u32) -> Result<Option<bool>, Error> {
+    if !turns.load()? {
+        return Ok(None);
+    }
+    let mut any = false;
+    for repeat in 1..=repeats {
+        let [a, b] = sides;
+        let order = if repeat % 2 == 1 { [a, b] } else { [b, a] };
+        for side in order {
+            tell!("ab: {} of {}, side {}", repeat, plural(repeats.into(), "repeat", "repeats"), side.name);
+            match turns.run(side, repeat)? {
+                Turn::Done { failed } => any |= failed,
+                Turn::Stopped => return Ok(None),
             }
         }
-        Ok(Some(failed))
     }
-
-    /// One run; whether it failed, or none if someone asked to stop.
-    fn one(&self, (name, settings): &Side, repeat: u32, url: &DatabaseUrl) -> Result<Option<bool>, Error> {
-        let mut plan = self.plan.clone();
-        // Both runs of a pair have the same inputs; pairs differ.
-        plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
-        plan.db = Some(match self.origin {
-            Place::Private { .. } => {
-                plan.set.extend(settings.iter().cloned());
-                url.clone()
-            }
-            _ => with_parameters(url, settings),
-        });
-        let out = self.out.join(name).join(repeat.to_string());
-        let Some(outcome) = start(Run::bench(plan).out(out), &self.interrupt)? else { return Ok(None) };
-        tell_alarms(&outcome);
-        tell_report(&outcome);
-        self.interrupt.running(false);
-        let failed = outcome.failed();
-        outcome.report?;
-        Ok((!outcome.summary.interrupted).then_some(failed))
-    }
-}
-
-/// A URL with further parameters.
-fn with_parameters(url: &DatabaseUrl, parameters: &[(String, String)]) -> DatabaseUrl {
-    let pairs: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    let (url, pairs) = (url.reveal(), pairs.join("&"));
-    let between = match () {
-        () if pairs.is_empty() || url.ends_with(':') => "",
-        () if url.contains('?') || url.starts_with("simulated:") => "&",
-        () => "?",
-    };
-    format!("{url}{between}{pairs}").as_str().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn settings_of_a_side_go_into_the_url_where_there_is_no_server() {
-        let with = |url: &str, all: &[(&str, &str)]| {
-            let all: Vec<_> = all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            with_parameters(&url.into(), &all).reveal().to_owned()
-        };
-        assert_eq!(with("sqlite:x.db", &[("cache", "2"), ("journal", "wal")]), "sqlite:x.db?cache=2&journal=wal");
-        assert_eq!(with("sqlite:x.db?cache=64", &[("journal", "wal")]), "sqlite:x.db?cache=64&journal=wal");
-        assert_eq!(with("simulated:", &[("service", "2ms")]), "simulated:service=2ms");
-        assert_eq!(with("sqlite:x.db", &[]), "sqlite:x.db");
-    }
+    Ok(Some(any))
 }

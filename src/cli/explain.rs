@@ -16,8 +16,8 @@ pub(super) struct ExplainArgs {
     /// A record: its directory, or its name [default: the newest in graymark-runs]
     #[arg(value_name = "RECORD")]
     record: Option<PathBuf>,
-    /// The second to look at, from the run's start, ramp-up included, such as 212s or 3m32s; without it, all dips and the
-    /// highest latency peaks
+    /// The second to look at, from the run's start, ramp-up included, such as 212s or 3m32s; without it, all dips and
+    /// the highest latency peaks
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     at: Option<Duration>,
     /// Print one JSON object on standard output

@@ -36,7 +36,9 @@ mod run;
 mod scan;
 mod screens;
 mod sweep;
+mod turns;
 mod verbose;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -112,6 +114,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Run two settings of a server in turns, from the same loaded database, and compare them
     Ab(ab::AbArgs),
+    /// Change one thing at a time, in short runs in turns, and say what each would bring: measured, beside its bound
+    Why(why::WhyArgs),
     /// Run a baseline's plan again until a slowdown is excluded or shown
     Gate(gate::GateArgs),
     /// Try everything that Graymark needs on a server, in schemas or databases of its own, and remove them again
@@ -484,6 +488,7 @@ pub fn main() -> ExitCode {
         Command::Predict(args) => predict::predict(args),
         Command::Compare(args) => compare::compare(&args),
         Command::Ab(args) => ab::ab(args),
+        Command::Why(args) => why::why(args),
         Command::Gate(args) => gate::gate(&args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Engines(args) => engines::engines(&args),

@@ -11,6 +11,7 @@ mod course;
 pub mod doctor;
 mod durability;
 pub mod engines;
+pub mod experiments;
 pub(crate) mod explain;
 pub mod first;
 pub mod format;

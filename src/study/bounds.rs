@@ -31,7 +31,7 @@ pub fn of(summary: &Summary) -> Option<Bounds> {
     }
     let mut resources = resources(summary, rate);
     resources.sort_by(|one, other| other.utilisation_percent.total_cmp(&one.utilisation_percent));
-    let gains = gains(summary, &resources, rate);
+    let gains = told(gains(summary, &resources, rate));
     let little = little(summary);
     let without_waiting = summary.waterfall.as_ref().map(needed_us);
     let closed_loop = summary.pace == "none" && summary.open_loop.is_none();
@@ -42,6 +42,43 @@ pub fn of(summary: &Summary) -> Option<Bounds> {
     let bottleneck = gains.first().map(|gain| gain.what.clone()).unwrap_or_default();
     let found = Bounds { bottleneck, resources, gains, saturates_at_clients, little };
     (found != Bounds::default()).then_some(found)
+}
+
+/// What is worth telling.
+fn told(gains: Vec<Gain>) -> Vec<Gain> {
+    gains.into_iter().filter(|gain| gain.at_most_times.is_none_or(|times| times > 1.005)).take(TOLD).collect()
+}
+
+/// At most so many times as fast without a cause, as [`Gain::what`] names it; none where that has no bound, or nobody
+/// looked where the time goes.
+pub fn at_most(summary: &Summary, what: &str) -> Option<f64> {
+    let rate = Some(summary.transactions_per_second).filter(|rate| *rate > 0.0)?;
+    summary.waterfall.as_ref()?;
+    let gains = gains(summary, &resources(summary, rate), rate);
+    // A cause that takes no time costs none.
+    gains.iter().find(|gain| gain.what == what).map_or(Some(1.0), |gain| gain.at_most_times)
+}
+
+/// At most so many times the throughput with so many times the clients: what they would come to without waiting for one
+/// another, and what the busiest resource lets through. None without a waterfall, or with think times.
+pub fn with_clients(summary: &Summary, times: f64) -> Option<f64> {
+    let rate = Some(summary.transactions_per_second).filter(|rate| *rate > 0.0 && summary.pace == "none")?;
+    let clients = times * f64::from(summary.clients);
+    let without_waiting = 1e6 * clients / needed_us(summary.waterfall.as_ref()?).max(1e-9) / rate;
+    let cpus = machine_cpus(summary);
+    let resources = resources(summary, rate);
+    let limits = resources.iter().filter(|of| of.name != DEVICE).map(|of| whole(of, cpus) * of.limit_per_second / rate);
+    Some(limits.fold(without_waiting, f64::min))
+}
+
+fn machine_cpus(summary: &Summary) -> Option<f64> {
+    summary.counters.as_ref().and_then(|counters| counters.machine_cpus)
+}
+
+/// How many times as much there is of a resource in all as was left to the run. Of CPUs the whole machine's count: who
+/// asks for more of them gets a part of what others have.
+fn whole(of: &Resource, cpus: Option<f64>) -> f64 {
+    cpus.filter(|_| of.name == CPU).map_or(1.0, |cpus| (cpus / of.servers).max(1.0))
 }
 
 /// The time of a transaction that waits for no other: all parts but waits for a CPU and for locks.
@@ -99,12 +136,11 @@ const DEVICE: &str = "device";
 /// What it would bring to do without each cause, the largest first.
 fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
     // What is left lets no more through than its busiest resource. A device works on many requests at once, so that it
-    // has no such limit. Of CPUs the whole machine's count: who asks for more of them gets a part of what others have.
-    let cpus = summary.counters.as_ref().and_then(|counters| counters.machine_cpus);
-    let most = |of: &Resource| cpus.filter(|_| of.name == CPU).map_or(1.0, |cpus| (cpus / of.servers).max(1.0));
+    // has no such limit.
+    let cpus = machine_cpus(summary);
     let limit = |without: &[&str]| {
         let left = resources.iter().filter(|of| of.name != DEVICE && !without.contains(&of.name.as_str()));
-        left.map(|of| most(of) * of.limit_per_second / rate).fold(f64::INFINITY, f64::min)
+        left.map(|of| whole(of, cpus) * of.limit_per_second / rate).fold(f64::INFINITY, f64::min)
     };
     let mut found: Vec<(f64, Gain)> = Vec::new();
     let mut add = |what: &str, share: f64, times: f64, weight: f64| {
@@ -152,12 +188,7 @@ fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
         }
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    found
-        .into_iter()
-        .map(|(_, gain)| gain)
-        .filter(|gain| gain.at_most_times.is_none_or(|times| times > 1.005))
-        .take(TOLD)
-        .collect()
+    found.into_iter().map(|(_, gain)| gain).collect()
 }
 
 /// Percent of the machine's CPU time that others had.
@@ -317,6 +348,21 @@ mod tests {
         // The flush of the log lets 1,000 / 300 times as much through.
         near(locks.at_most_times.unwrap(), 1.0 / 0.3);
         assert!(found.gains.iter().any(|gain| gain.what == "CPU taken by others"), "{found:?}");
+    }
+
+    #[test]
+    fn experiments_have_bounds() {
+        let parts = [(Part::RowLocks, 2_000.0), (Part::Log, 2_000.0), (Part::Network, 4_000.0)];
+        let base = summary(&parts, 0.5, Some(0.0));
+        near(at_most(&base, "row locks").unwrap(), 8.0 / 6.0);
+        near(at_most(&base, "page reads").unwrap(), 1.0);
+        // Eight clients that need 6 ms without waiting for each other come to 1,333 a second: a third more. The log
+        // lets 1,000 / 0.3 a second through.
+        near(with_clients(&base, 1.0).unwrap(), 8.0 / 6.0);
+        near(with_clients(&base, 0.5).unwrap(), 4.0 / 6.0);
+        near(with_clients(&base, 16.0).unwrap(), 1.0 / 0.3);
+        let blind = Summary { waterfall: None, ..base };
+        assert_eq!((at_most(&blind, "row locks"), with_clients(&blind, 2.0)), (None, None));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod bounds;
 pub mod compare;
 pub mod constraint;
 pub(crate) mod efficiency;
+pub mod experiments;
 pub mod explain;
 pub(crate) mod load;
 pub mod paper;

@@ -15,6 +15,8 @@ pub struct About {
     pub unit: (&'static str, &'static str),
     /// The most that the keying and think times allow, which the efficiency is a share of.
     pub most: fn() -> String,
+    /// Its transactions that only read.
+    pub read_only: &'static [&'static str],
     /// Whether its inputs are accounts that money is moved on, not orders of a menu of transactions.
     pub accounts: bool,
 }

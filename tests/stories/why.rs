@@ -256,3 +256,30 @@ fn a_dip_is_explained(url: &str, place: &std::path::Path) {
     let page = std::fs::read_to_string(place.join("dip/report.html")).unwrap();
     assert!(page.contains(&format!("lock of session {holder}")));
 }
+
+/// Half the clients of a database that takes a fixed time for each transaction do half the work.
+#[test]
+fn experiments_are_measured_beside_the_base() {
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let arguments = ["why", "--db", "simulated:service=20ms", "-w", "1", "--clients", "4", "--ramp-up", "0s"];
+    let only =
+        ["--minutes", "1", "--duration", "10s", "--only", "half-clients,no-flush", "--rounds", "1", "--out", "why"];
+    let done = succeed(place, &[&arguments[..], &only, &["--json"]].concat());
+    let found = done.json();
+    let experiments = found["experiments"].as_array().unwrap();
+    let half = experiments.iter().find(|tried| tried["name"] == "half-clients").unwrap();
+    let percent = half["gain"]["percent"].as_f64().unwrap();
+    assert!(percent < -20.0, "{found}");
+    let left_out = found["left_out"].as_array().unwrap();
+    assert!(left_out.iter().any(|why| why.as_str().unwrap().starts_with("no-flush: which setting")), "{found}");
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(place.join("why/why.json")).unwrap()).unwrap();
+    assert_eq!(kept["experiments"], found["experiments"]);
+    assert!(std::fs::read_to_string(place.join("why/why.md")).unwrap().contains("| 2 clients instead of 4 |"));
+    assert!(done.err.contains("why: round 1, half-clients"), "{}", done.err);
+
+    let url = ["why", "--db", "postgres://host/db"];
+    run(place, &url).refused(2, &["copy of the same database"]);
+    run(place, &["why", "--only", "faster"]).refused(2, &["no experiment `faster`", "no-flush"]);
+    run(place, &["why", "--db", "simulated:", "--duration", "5s"]).refused(2, &["10 s"]);
+}

@@ -152,7 +152,8 @@ impl Course {
 
     /// Each dip and the highest latency peaks, in the order of time.
     pub fn moments(&self) -> Vec<Moment> {
-        let mut found: Vec<Moment> = self.dips.iter().map(|dip| self.moment(Why::Dip, dip_seconds(dip))).collect();
+        let dips = self.dips.iter().map(|dip| self.dip_seconds(dip)).filter(|seconds| !seconds.is_empty());
+        let mut found: Vec<Moment> = dips.map(|seconds| self.moment(Why::Dip, seconds)).collect();
         found.extend(self.peaks().into_iter().map(|seconds| self.moment(Why::LatencyPeak, seconds)));
         found.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
         found
@@ -171,9 +172,9 @@ impl Course {
             ));
         }
         let second = second as usize;
-        let dip = self.dips.iter().find(|dip| dip_seconds(dip).contains(&second));
+        let dip = self.dips.iter().map(|dip| self.dip_seconds(dip)).find(|seconds| seconds.contains(&second));
         Ok(match dip {
-            Some(dip) => self.moment(Why::Dip, dip_seconds(dip)),
+            Some(seconds) => self.moment(Why::Dip, seconds),
             None => self.moment(Why::Asked, second..second + 1),
         })
     }
@@ -187,7 +188,7 @@ impl Course {
         let usual = median(&measured);
         let spread = spread(&measured, usual);
         let limit = (PEAK_TIMES * usual).max(usual + PEAK_MS).max(usual + PEAK_SPREADS * spread);
-        let in_dip = |second: usize| self.dips.iter().any(|dip| dip_seconds(dip).contains(&second));
+        let in_dip = |second: usize| self.dips.iter().any(|dip| self.dip_seconds(dip).contains(&second));
         let mut found: Vec<(f64, Range<usize>)> = Vec::new();
         for second in self.measured.clone().filter(|second| !in_dip(*second)) {
             let Some(p99) = self.p99(second).filter(|p99| *p99 > limit) else { continue };
@@ -199,6 +200,12 @@ impl Course {
         found.sort_by(|one, other| other.0.total_cmp(&one.0));
         found.truncate(PEAKS_TOLD);
         found.into_iter().map(|(_, seconds)| seconds).collect()
+    }
+
+    /// The seconds of a dip, as far as the run has them: a damaged record may name others.
+    fn dip_seconds(&self, dip: &Dip) -> Range<usize> {
+        let second = |at: f64| (at.round() as usize).min(self.completed.len());
+        second(dip.start_s)..second(dip.start_s + dip.length_s)
     }
 
     fn p99(&self, second: usize) -> Option<f64> {
@@ -334,10 +341,6 @@ impl Course {
         found.sort_by(|one, other| other.1.total_cmp(&one.1));
         found
     }
-}
-
-fn dip_seconds(dip: &Dip) -> Range<usize> {
-    dip.start_s.round() as usize..(dip.start_s + dip.length_s).round() as usize
 }
 
 fn mean(values: &[f64]) -> f64 {

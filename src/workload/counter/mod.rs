@@ -70,6 +70,7 @@ impl Workload for Counter {
         default_db: "sqlite:graymark-counter.db",
         unit: Counter::SCALE_UNIT,
         most: String::new,
+        read_only: &[],
         accounts: false,
     };
     const TRANSACTIONS: &'static [&'static str] = &["step", "look"];

@@ -44,6 +44,7 @@ impl Workload for DebitCredit {
         default_db: "sqlite:graymark-debitcredit.db",
         unit: DebitCredit::SCALE_UNIT,
         most: || "transaction a second and branch that ten terminals with an entry every 10 s make".to_owned(),
+        read_only: &[],
         accounts: true,
     };
     const TRANSACTIONS: &'static [&'static str] = &["debit_credit"];

@@ -77,6 +77,7 @@ impl Workload for Tpcc {
         default_db: "sqlite:graymark.db",
         unit: Tpcc::SCALE_UNIT,
         most: || format!("{} New-Orders a minute and warehouse that the pace allows", Tpcc::CEILING),
+        read_only: &["order_status", "stock_level"],
         accounts: false,
     };
     const TRANSACTIONS: &'static [&'static str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];

@@ -1,5 +1,5 @@
--- What the server's client sessions are at: asked about eight times a second, for InnoDB renews its list of transactions
--- only after a tenth of a second in which nobody has read it. Names of states are those of MariaDB 10.6 and later.
+-- What the server's client sessions are at: asked about eight times a second, for InnoDB renews its list of
+-- transactions only after a tenth of a second in which nobody has read it. Names of states are those of MariaDB 10.6 and later.
 --
 -- A commit whose log is flushed waits in "Commit", or, where the flush goes on while the statement is cleaned up, in
 -- "Starting cleanup". What a session waits for within a statement InnoDB only tells of row locks: the rest counts as
@@ -36,7 +36,8 @@ SELECT p.id,
        CASE
            WHEN p.command IN ('Sleep', 'Connect') OR p.state IN ('Writing to net', 'Reading from net') THEN 'client'
            WHEN t.trx_state = 'LOCK WAIT' THEN 'row_lock'
-           WHEN e.event_name = 'wait/io/file/innodb/innodb_log_file' OR p.state IN ('Commit', 'Starting cleanup') THEN 'log'
+           WHEN p.state IN ('Commit', 'Starting cleanup') THEN 'log'
+           WHEN e.event_name = 'wait/io/file/innodb/innodb_log_file' THEN 'log'
            WHEN e.event_name LIKE 'wait/io/file/%' THEN 'page_read'
            WHEN p.state = 'User sleep' THEN 'other'
            WHEN e.event_name LIKE 'wait/synch/%' OR p.state LIKE 'Waiting for%lock%' THEN 'other_lock'

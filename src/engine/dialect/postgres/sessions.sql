@@ -18,9 +18,9 @@ SELECT pid,
 FROM pg_stat_get_activity(NULL)
 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid();
 
--- Who holds up sessions that have waited for a lock for a fifth of a second and more, and waits for no lock itself: asked
--- about once a second. To find it out for one session takes the locks of the lock table for a moment, so it is not asked
--- for short waits.
+-- Who holds up sessions that have waited for a lock for a fifth of a second and more, and waits for no lock itself:
+-- asked about once a second. To find it out for one session takes the locks of the lock table for a moment, so it is not
+-- asked for short waits.
 -- name: blockers
 SELECT b.pid,
        count(*)::integer AS waiting,

@@ -1,0 +1,156 @@
+//! Runs in turns: each from a copy of the same loaded database, with one thing or another changed.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+
+use super::interrupt::Interrupt;
+use super::run::{start, tell_alarms, tell_report};
+use super::sweep::{Place, Series, load_database};
+use crate::engine::Error;
+use crate::engine::registry::WorkloadName;
+use crate::plan::{Mix, Plan, SCALE, default_record};
+use crate::result::Via;
+use crate::run::{Run, random_seed};
+use crate::url::DatabaseUrl;
+
+/// What a run has of its own.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Side {
+    /// Its name, which is the directory of its records.
+    pub(super) name: String,
+    /// Settings of a private server or, with SQLite, parameters of its URL.
+    pub(super) settings: Vec<(String, String)>,
+    /// Options of a private server: `buffers`, `cpus`.
+    pub(super) options: Vec<(&'static str, String)>,
+    pub(super) clients: Option<u32>,
+    pub(super) via: Option<Via>,
+    pub(super) mix: Option<Mix>,
+}
+
+/// A loaded database, and runs on copies of it.
+pub(super) struct Turns {
+    /// The command, as it is typed.
+    command: &'static str,
+    pub(super) origin: Place,
+    pub(super) plan: Plan,
+    pub(super) out: PathBuf,
+    interrupt: Interrupt,
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It ran; whether anything failed.
+    Done { failed: bool },
+    /// Someone asked to stop.
+    Stopped,
+}
+
+impl Turns {
+    /// Finds a place for the database of a plan.
+    pub(super) fn new(
+        command: &'static str,
+        workload: WorkloadName,
+        mut plan: Plan,
+        out: Option<PathBuf>,
+    ) -> Result<Turns, Error> {
+        let db = plan.db(workload);
+        db.check()?;
+        plan.scale.get_or_insert(SCALE);
+        plan.seed.get_or_insert_with(random_seed);
+        let out = out.unwrap_or_else(|| default_record(command, db.scheme(), Timestamp::now()));
+        if std::fs::read_dir(&out).is_ok_and(|mut there| there.next().is_some()) {
+            return Err(Error::Usage(format!("{} is not empty; name another directory with --out", out.display())));
+        }
+        let origin = Place::of(&db, &Series::default(), plan.scale, &out)?;
+        if matches!(origin, Place::Server { .. }) {
+            return Err(Error::Usage(
+                "each run begins with a copy of the same database, which Graymark makes of private servers and files alone: give --db \
+                 postgres:local, mysql:local or sqlite:FILE; for another server, run each setting with graymark run and use graymark compare"
+                    .to_owned(),
+            ));
+        }
+        if !(origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
+            return Err(Error::Usage(format!(
+                "{} is there already: name a place for the database that is free",
+                origin.url()
+            )));
+        }
+        Ok(Turns { command, origin, plan, out, interrupt: Interrupt::listen()? })
+    }
+
+    /// Loads the database; false if someone asked to stop.
+    pub(super) fn load(&self) -> Result<bool, Error> {
+        let plan = Plan { db: Some(self.origin.url().clone()), ..self.plan.clone() };
+        self.origin.prepare(&plan, false)?;
+        Ok(matches!(self.origin, Place::Nowhere { .. }) || load_database(plan, self.interrupt.clone())?)
+    }
+
+    /// Where the record of a run is.
+    pub(super) fn record(&self, side: &str, repeat: u32) -> PathBuf {
+        self.out.join(side).join(repeat.to_string())
+    }
+
+    /// Makes a run on a copy of the database, and removes the copy.
+    pub(super) fn run(&self, side: &Side, repeat: u32) -> Result<Turn, Error> {
+        let working = self.origin.working(self.command, &side.options);
+        self.origin.copy_to(&working)?;
+        let ran = self.one(side, repeat, working.url());
+        working.remove()?;
+        ran
+    }
+
+    fn one(&self, side: &Side, repeat: u32, url: &DatabaseUrl) -> Result<Turn, Error> {
+        let mut plan = self.plan.clone();
+        // All runs of a round have the same inputs; rounds differ.
+        plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
+        plan.clients = side.clients.or(plan.clients);
+        plan.via = side.via.or(plan.via);
+        plan.mix = side.mix.clone().or(plan.mix);
+        plan.db = Some(match self.origin {
+            Place::Private { .. } => {
+                plan.set.extend(side.settings.iter().cloned());
+                url.clone()
+            }
+            _ => with_parameters(url, &side.settings),
+        });
+        let record = self.record(&side.name, repeat);
+        let Some(outcome) = start(Run::bench(plan).out(record), &self.interrupt)? else { return Ok(Turn::Stopped) };
+        tell_alarms(&outcome);
+        tell_report(&outcome);
+        self.interrupt.running(false);
+        let failed = outcome.failed();
+        outcome.report?;
+        Ok(if outcome.summary.interrupted { Turn::Stopped } else { Turn::Done { failed } })
+    }
+}
+
+/// A URL with further parameters.
+fn with_parameters(url: &DatabaseUrl, parameters: &[(String, String)]) -> DatabaseUrl {
+    let pairs: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let (url, pairs) = (url.reveal(), pairs.join("&"));
+    let between = match () {
+        () if pairs.is_empty() || url.ends_with(':') => "",
+        () if url.contains('?') || url.starts_with("simulated:") => "&",
+        () => "?",
+    };
+    format!("{url}{between}{pairs}").as_str().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_side_go_into_the_url_where_there_is_no_server() {
+        let with = |url: &str, all: &[(&str, &str)]| {
+            let all: Vec<_> = all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            with_parameters(&url.into(), &all).reveal().to_owned()
+        };
+        assert_eq!(with("sqlite:x.db", &[("cache", "2"), ("journal", "wal")]), "sqlite:x.db?cache=2&journal=wal");
+        assert_eq!(with("sqlite:x.db?cache=64", &[("journal", "wal")]), "sqlite:x.db?cache=64&journal=wal");
+        assert_eq!(with("simulated:", &[("service", "2ms")]), "simulated:service=2ms");
+        assert_eq!(with("sqlite:x.db", &[]), "sqlite:x.db");
+    }
+}

@@ -1,0 +1,206 @@
+//! `graymark why`: what would make it faster? Short runs in turns from the same loaded database, with one thing changed
+//! each.
+
+mod changes;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+
+use super::args::{Group, Loading, OfEveryRun, Scale};
+use super::say;
+use super::turns::{Side, Turn, Turns};
+use super::{Ended, compare};
+use crate::engine::Error;
+use crate::engine::registry::WorkloadName;
+use crate::plan::{Pace, Plan};
+use crate::record::Record;
+use crate::report::experiments as told;
+use crate::report::format::plural;
+use crate::result::format::file;
+use crate::study::compare::SHORTEST;
+use crate::study::experiments::{self, Experiments, Tried};
+use crate::visible::visible;
+use changes::Change;
+
+/// Rounds that there is time for, if runs are no shorter than they may be.
+const ROUNDS: u32 = 3;
+/// Seconds that a copy and a start of the server take, about.
+const BESIDE: u32 = 5;
+/// Seconds before each measurement interval, unless the user says otherwise.
+const RAMP_UP: u32 = 3;
+/// The base, as its records are called.
+const BASE: &str = "base";
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The database is loaded once. Each run works on a copy of it, made anew. The first run is the base; its figures say what each change could bring at most \
+(docs/why.md), and the runs of all others stand beside those of the base. Rounds go forwards and backwards in turns, so that nothing has the better \
+hours. What is decided is not run again. Settings with which a database may lose data are marked \"never in earnest\": they are made to learn what \
+safety costs.
+
+Examples:
+  graymark why --db postgres:local -w 10 --clients 8
+  graymark why --db mysql:local -w 4 --clients 4 --minutes 20 --only no-flush,twice-buffers
+  graymark why --db sqlite:why.db -w 1 --minutes 5 --json")]
+pub(super) struct WhyArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    /// About how long the runs may take, in minutes; each experiment gets one round at least
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..=1440))]
+    minutes: u32,
+    /// So many rounds at most, however much time is left
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// Only these experiments: no-flush, twice-buffers, half-buffers, fewer-cpus, twice-clients, half-clients,
+    /// read-only, other-calls
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = changes::parse_name)]
+    only: Vec<&'static str>,
+    /// Directory of the records, and of why.md [default: graymark-runs/TIME-why-ENGINE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print what was found as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    scale: Scale,
+    #[command(flatten)]
+    of_every_run: OfEveryRun,
+    #[command(flatten)]
+    loading: Loading,
+}
+
+/// The command.
+pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
+    let mut plan = Plan { workload: Some(args.workload), pace: Some(Pace::None), ..Plan::default() };
+    args.scale.add_to(&mut plan);
+    args.of_every_run.add_to(&mut plan);
+    args.loading.add_to(&mut plan);
+    if plan.duration.is_some_and(|seconds| (seconds as usize) < SHORTEST) {
+        return Err(Error::Usage(format!("a run of less than {SHORTEST} s says nothing: give a longer --duration")));
+    }
+    plan.ramp_up.get_or_insert(RAMP_UP);
+    // Each run begins with a copy of a database that was checked when it was loaded.
+    plan.check.get_or_insert(crate::plan::Check::None);
+    let number = if args.only.is_empty() { changes::NAMES.len() } else { args.only.len() };
+    let each = 60 * args.minutes / (ROUNDS * (number as u32 + 1));
+    let duration = each.saturating_sub(BESIDE + plan.ramp_up.unwrap_or_default()).max(SHORTEST as u32);
+    plan.duration.get_or_insert(duration);
+    let turns = Turns::new("why", args.workload, plan, args.out)?;
+    let ended = Tries { turns: &turns, minutes: args.minutes, rounds: args.rounds, only: &args.only }.all();
+    turns.origin.remove()?;
+    let Some(found) = ended? else { return Ok(Ended::Interrupted) };
+    keep(&turns, &found)?;
+    if args.json {
+        answer!("{}", serde_json::json!(found));
+    } else {
+        say::report(&told::text(&found));
+    }
+    tell!("why: the records and why.md are in {}", turns.out.display());
+    Ok(Ended::Held)
+}
+
+/// Writes what was found beside the records.
+fn keep(turns: &Turns, found: &Experiments) -> Result<(), Error> {
+    let json = serde_json::to_string_pretty(found).unwrap_or_default() + "\n";
+    for (name, text) in [("why.md", told::markdown(found)), ("why.json", json)] {
+        let path = turns.out.join(name);
+        let cannot = |error| Error::Output(format!("cannot write {}: {error}", path.display()));
+        std::fs::write(&path, visible(&text).as_bytes()).map_err(cannot)?;
+    }
+    Ok(())
+}
+
+/// The experiments at work.
+struct Tries<'a> {
+    turns: &'a Turns,
+    minutes: u32,
+    rounds: u32,
+    only: &'a [&'static str],
+}
+
+impl Tries<'_> {
+    /// All of them; none if someone asked to stop.
+    fn all(&self) -> Result<Option<Experiments>, Error> {
+        if !self.turns.load()? {
+            return Ok(None);
+        }
+        let began = Instant::now();
+        let base = Side { name: BASE.to_owned(), ..Side::default() };
+        let mut rounds = 1;
+        if !self.one(&base, rounds)? {
+            return Ok(None);
+        }
+        let first = self.records(BASE, rounds)?;
+        let (changes, left_out) = changes::of(&first, self.turns, self.only)?;
+        let mut left: Vec<&Change> = changes.iter().collect();
+        if left.is_empty() {
+            return Err(Error::Usage(format!("no experiment is left: {}", left_out.join("; "))));
+        }
+        let mut tried: Vec<Tried> = Vec::new();
+        loop {
+            let round_began = Instant::now();
+            let stopped = if rounds == 1 { !self.runs(&left, rounds)? } else { !self.round(&base, &left, rounds)? };
+            if stopped {
+                return Ok(None);
+            }
+            for change in &left {
+                let now = self.compared(change, rounds)?;
+                tell!("why: {}: {:+.1} %", now.name, now.gain.percent);
+                tried.retain(|known| known.name != now.name);
+                tried.push(now);
+            }
+            left.retain(|change| !tried.iter().any(|tried| tried.name == change.experiment.name && tried.decided()));
+            // A round of as many runs as are left takes about as long as this one.
+            let most = 60.0 * f64::from(self.minutes);
+            let next = began.elapsed().as_secs_f64() + round_began.elapsed().as_secs_f64();
+            if left.is_empty() || rounds >= self.rounds || next > most {
+                let minutes = began.elapsed().as_secs_f64() / 60.0;
+                let base = self.records(BASE, rounds)?;
+                return Ok(Some(Experiments::of(&base, tried, left_out, minutes)));
+            }
+            rounds += 1;
+        }
+    }
+
+    /// A further round with the base in it: every other one backwards. False if someone asked to stop.
+    fn round(&self, base: &Side, left: &[&Change], round: u32) -> Result<bool, Error> {
+        if round % 2 == 1 {
+            return Ok(self.one(base, round)? && self.runs(left, round)?);
+        }
+        let backwards: Vec<&Change> = left.iter().rev().copied().collect();
+        Ok(self.runs(&backwards, round)? && self.one(base, round)?)
+    }
+
+    fn runs(&self, left: &[&Change], round: u32) -> Result<bool, Error> {
+        for change in left {
+            if !self.one(&change.side, round)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn one(&self, side: &Side, round: u32) -> Result<bool, Error> {
+        tell!("why: round {round}, {}", side.name);
+        Ok(self.turns.run(side, round)? != Turn::Stopped)
+    }
+
+    /// The records of a side, of the rounds in which it ran.
+    fn records(&self, side: &str, rounds: u32) -> Result<Vec<Record>, Error> {
+        let directories = (1..=rounds).map(|round| self.turns.record(side, round));
+        let there: Vec<PathBuf> = directories.filter(|directory| directory.join(file::HEADER).exists()).collect();
+        compare::open(&there)
+    }
+
+    /// An experiment beside the runs of the base in the same rounds.
+    fn compared(&self, change: &Change, rounds: u32) -> Result<Tried, Error> {
+        let (base, runs) = (self.records(BASE, rounds)?, self.records(change.experiment.name, rounds)?);
+        experiments::tried(&change.experiment, &base, &runs).map_err(|why| {
+            let what = plural(runs.len() as u64, "run", "runs");
+            Error::Usage(format!("{} of {}: {why}", what, change.experiment.name))
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What experiments came to: bound, gain and interval, as text and as Markdown.
+
+use super::format::{plain, plural, rate};
+use super::text::Text;
+use crate::study::experiments::{Experiments, Tried};
+
+/// The widest description in a line of the text.
+const WHAT: usize = 41;
+
+/// As aligned columns.
+pub fn text(found: &Experiments) -> String {
+    let mut text = Text::default();
+    text.wrapped("", 0, &base(found));
+    text.wrapped("", 0, "");
+    let line = |what: &str, bound: &str, gain: &str, interval: &str| {
+        format!("{what:<WHAT$} {bound:>12} {gain:>9}  {interval}").trim_end().to_owned()
+    };
+    text.wrapped(&line("changed", "at most", "gain", "95 % interval"), 0, "");
+    for tried in &found.experiments {
+        let [bound, gain, interval] = figures(tried);
+        let what: String = tried.what.chars().take(WHAT).collect();
+        text.wrapped(&line(&what, &bound, &gain, &interval), 0, "");
+        notes(tried).iter().for_each(|note| text.wrapped("    ", 4, note));
+    }
+    if !found.left_out.is_empty() {
+        text.wrapped("", 0, "");
+    }
+    found.left_out.iter().for_each(|why| text.wrapped("Not tried: ", 11, why));
+    text.lines.trim_end().to_owned()
+}
+
+/// For pages and papers.
+pub fn markdown(found: &Experiments) -> String {
+    let mut text = format!("{}\n\n", base(found));
+    text.push_str(
+        "| changed | bound from the waterfall | gain measured | 95 % interval | notes |\n|---|---:|---:|---|---|\n",
+    );
+    for tried in &found.experiments {
+        let [bound, gain, interval] = figures(tried);
+        let notes = notes(tried).join("; ").replace('|', "\\|");
+        text.push_str(&format!("| {} | {bound} | {gain} | {interval} | {notes} |\n", plain(&tried.what)));
+    }
+    for why in &found.left_out {
+        text.push_str(&format!("\nNot tried: {}\n", plain(why)));
+    }
+    text
+}
+
+fn base(found: &Experiments) -> String {
+    let limit = match found.bottleneck.as_str() {
+        "" => String::new(),
+        bottleneck => format!(", limited most by {}", plain(bottleneck)),
+    };
+    let runs = plural(found.base_runs as u64, "run", "runs");
+    format!(
+        "The base does {} transactions a second ({runs}){limit}. Each experiment changes one thing; all took {:.0} min.",
+        rate(found.base_per_second),
+        found.minutes
+    )
+}
+
+fn figures(tried: &Tried) -> [String; 3] {
+    let gain = &tried.gain;
+    [
+        tried.bound_percent.map_or("-".to_owned(), |percent| format!("{percent:+.0} %")),
+        format!("{:+.1} %", gain.percent),
+        format!("{:+.1} to {:+.1} %", gain.low_percent, gain.high_percent),
+    ]
+}
+
+fn notes(tried: &Tried) -> Vec<String> {
+    let never = tried.never_in_earnest.map(|why| format!("never in earnest: {why}"));
+    let beyond = (tried.within_bound == Some(false)).then(|| "more than the bound allows".to_owned());
+    let single =
+        (tried.runs < 2).then(|| "one run: what differs from start to start is not in the interval".to_owned());
+    never.into_iter().chain(beyond).chain(single).chain(tried.moved.as_deref().map(plain)).collect()
+}

@@ -1,0 +1,182 @@
+//! Experiments instead of opinions: the same load with one thing changed, what its bound promised, and what it brought.
+
+use serde::Serialize;
+
+use super::bounds;
+use super::compare::{self, Difference, Finding};
+use crate::record::Record;
+use crate::result::summary::Summary;
+
+/// An experiment whose gain is known to so many percentage points needs no further run.
+const WIDTH: f64 = 5.0;
+/// So many runs of a side tell a difference for good.
+const ENOUGH: usize = 3;
+
+/// What the base's figures say at most of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// It does without a cause of the waterfall, or with less of it, as [`crate::result::bounds::Gain`] names it.
+    Without(&'static str),
+    /// It has so many times the clients.
+    Clients(f64),
+    /// No bound is known.
+    Unknown,
+}
+
+/// One thing that is changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Experiment {
+    /// Its name on the command line and in records: `no-flush`.
+    pub name: &'static str,
+    /// What is changed, in words.
+    pub what: String,
+    /// What the base says of it.
+    pub bound: Bound,
+    /// Why it is for the sake of knowledge only; none if one may run a database so.
+    pub never: Option<&'static str>,
+}
+
+/// What an experiment came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tried {
+    /// Its name.
+    pub name: &'static str,
+    /// What was changed, in words.
+    pub what: String,
+    /// Why nobody should run a database so; none if one may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub never_in_earnest: Option<&'static str>,
+    /// The cause of the waterfall that it does without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<&'static str>,
+    /// Percent that it could bring at most, from the waterfall and the demands of the base; none if there is no bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound_percent: Option<f64>,
+    /// What it brought: throughput against the base, with its interval.
+    pub gain: Difference,
+    /// Whether the gain, with its interval, is within the bound; none without a bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_bound: Option<bool>,
+    /// Which part of the mean transaction moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved: Option<String>,
+    /// Its runs.
+    pub runs: usize,
+}
+
+impl Tried {
+    /// Whether further runs would tell nothing new.
+    pub fn decided(&self) -> bool {
+        let Difference { low_percent, high_percent, finding, .. } = self.gain;
+        let told = matches!(finding, Finding::Faster | Finding::Slower);
+        self.runs > 1 && (high_percent - low_percent <= WIDTH || (told && self.runs >= ENOUGH))
+    }
+}
+
+/// Sets the runs of an experiment beside those of the base.
+///
+/// # Errors
+/// If there is nothing to compare, in one line.
+pub fn tried(experiment: &Experiment, base: &[Record], runs: &[Record]) -> Result<Tried, String> {
+    // What differs in durability is compared on purpose.
+    let comparison = compare::compare(base, runs, true)?;
+    let of = |summary: &Summary| match experiment.bound {
+        Bound::Without(cause) => bounds::at_most(summary, cause),
+        Bound::Clients(times) => bounds::with_clients(summary, times),
+        Bound::Unknown => None,
+    };
+    let bounds: Option<Vec<f64>> = base.iter().map(|record| of(record.summary.as_ref()?)).collect();
+    let bounds = bounds.filter(|bounds| !bounds.is_empty());
+    let bound_percent = bounds.map(|bounds| 100.0 * (bounds.iter().sum::<f64>() / bounds.len() as f64 - 1.0));
+    Ok(Tried {
+        name: experiment.name,
+        what: experiment.what.clone(),
+        never_in_earnest: experiment.never,
+        cause: if let Bound::Without(cause) = experiment.bound { Some(cause) } else { None },
+        bound_percent,
+        within_bound: bound_percent.map(|bound| comparison.throughput.low_percent <= bound),
+        gain: comparison.throughput,
+        moved: comparison.waterfall.map(|waterfall| waterfall.sentence),
+        runs: runs.len(),
+    })
+}
+
+/// What all experiments came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Experiments {
+    /// Transactions a second of the base: the mean of its runs.
+    pub base_per_second: f64,
+    /// The base's runs.
+    pub base_runs: usize,
+    /// What limits the base most, in words; empty if that is not known.
+    pub bottleneck: String,
+    /// The experiments, what brought most first.
+    pub experiments: Vec<Tried>,
+    /// Experiments that were not made, and why.
+    pub left_out: Vec<String>,
+    /// Minutes that all of it took.
+    pub minutes: f64,
+}
+
+impl Experiments {
+    /// In order of what they brought.
+    pub fn of(base: &[Record], mut experiments: Vec<Tried>, left_out: Vec<String>, minutes: f64) -> Experiments {
+        experiments.sort_by(|one, other| other.gain.percent.total_cmp(&one.gain.percent));
+        let summaries = || base.iter().filter_map(|record| record.summary.as_ref());
+        let rates: Vec<f64> = summaries().map(|summary| summary.transactions_per_second).collect();
+        let bounds = summaries().next().and_then(|summary| summary.bounds.as_ref());
+        Experiments {
+            base_per_second: rates.iter().sum::<f64>() / rates.len().max(1) as f64,
+            base_runs: base.len(),
+            bottleneck: bounds.map(|bounds| bounds.bottleneck.clone()).unwrap_or_default(),
+            experiments,
+            left_out,
+            minutes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(percent: f64, low: f64, high: f64, runs: usize) -> Tried {
+        let finding = match () {
+            () if low > 0.0 => Finding::Faster,
+            () if high < 0.0 => Finding::Slower,
+            () => Finding::NoDifference,
+        };
+        let gain = Difference {
+            percent,
+            low_percent: low,
+            high_percent: high,
+            effect_size: 0.0,
+            finding,
+            detectable_percent: 1.0,
+            times_more: None,
+        };
+        Tried {
+            name: "x",
+            what: "x".to_owned(),
+            never_in_earnest: None,
+            cause: None,
+            bound_percent: None,
+            within_bound: None,
+            gain,
+            moved: None,
+            runs,
+        }
+    }
+
+    #[test]
+    fn what_is_decided_is_not_run_again_and_what_brings_most_comes_first() {
+        assert!(tried(1.0, -1.0, 3.0, 2).decided(), "known to four points");
+        assert!(!tried(1.0, -1.0, 3.0, 1).decided(), "one run knows nothing of what differs between runs");
+        assert!(!tried(30.0, -10.0, 80.0, 5).decided());
+        assert!(tried(30.0, 10.0, 50.0, 3).decided() && !tried(30.0, 10.0, 50.0, 2).decided());
+        let all = vec![tried(-5.0, -6.0, -4.0, 3), tried(40.0, 30.0, 50.0, 3), tried(2.0, 1.0, 3.0, 3)];
+        let ordered = Experiments::of(&[], all, Vec::new(), 1.0);
+        let gains: Vec<f64> = ordered.experiments.iter().map(|tried| tried.gain.percent).collect();
+        assert_eq!(gains, [40.0, 2.0, -5.0]);
+    }
+}
