@@ -4,8 +4,8 @@ use super::format::{plain, plural, rate};
 use super::text::Text;
 use crate::study::experiments::{Experiments, Tried};
 
-/// The widest description in a line of the text.
-const WHAT: usize = 41;
+/// The widest description that has its figures beside it.
+const WHAT: usize = 44;
 
 /// As aligned columns.
 pub fn text(found: &Experiments) -> String {
@@ -18,7 +18,10 @@ pub fn text(found: &Experiments) -> String {
     text.wrapped(&line("changed", "at most", "gain", "95 % interval"), 0, "");
     for tried in &found.experiments {
         let [bound, gain, interval] = figures(tried);
-        let what: String = tried.what.chars().take(WHAT).collect();
+        let mut what = plain(&tried.what);
+        if what.chars().count() > WHAT {
+            text.wrapped("", 2, &std::mem::take(&mut what));
+        }
         text.wrapped(&line(&what, &bound, &gain, &interval), 0, "");
         notes(tried).iter().for_each(|note| text.wrapped("    ", 4, note));
     }
@@ -52,8 +55,13 @@ fn base(found: &Experiments) -> String {
         bottleneck => format!(", limited most by {}", plain(bottleneck)),
     };
     let runs = plural(found.base_runs as u64, "run", "runs");
+    let single = if found.experiments.iter().any(|tried| tried.runs < 2) {
+        " With one run of a side, what differs from start to start is not in the intervals."
+    } else {
+        ""
+    };
     format!(
-        "The base does {} transactions a second ({runs}){limit}. Each experiment changes one thing; all took {:.0} min.",
+        "The base does {} transactions a second ({runs}){limit}. Each experiment changes one thing; all took {:.0} min.{single}",
         rate(found.base_per_second),
         found.minutes
     )
@@ -71,7 +79,5 @@ fn figures(tried: &Tried) -> [String; 3] {
 fn notes(tried: &Tried) -> Vec<String> {
     let never = tried.never_in_earnest.map(|why| format!("never in earnest: {why}"));
     let beyond = (tried.within_bound == Some(false)).then(|| "more than the bound allows".to_owned());
-    let single =
-        (tried.runs < 2).then(|| "one run: what differs from start to start is not in the interval".to_owned());
-    never.into_iter().chain(beyond).chain(single).chain(tried.moved.as_deref().map(plain)).collect()
+    never.into_iter().chain(beyond).chain(tried.moved.as_deref().map(plain)).collect()
 }

@@ -65,20 +65,25 @@ pub fn with_clients(summary: &Summary, times: f64) -> Option<f64> {
     let rate = Some(summary.transactions_per_second).filter(|rate| *rate > 0.0 && summary.pace == "none")?;
     let clients = times * f64::from(summary.clients);
     let without_waiting = 1e6 * clients / needed_us(summary.waterfall.as_ref()?).max(1e-9) / rate;
-    let cpus = machine_cpus(summary);
     let resources = resources(summary, rate);
-    let limits = resources.iter().filter(|of| of.name != DEVICE).map(|of| whole(of, cpus) * of.limit_per_second / rate);
+    let limits = resources.iter().filter_map(|of| lets_through(of, summary, rate));
     Some(limits.fold(without_waiting, f64::min))
 }
 
-fn machine_cpus(summary: &Summary) -> Option<f64> {
-    summary.counters.as_ref().and_then(|counters| counters.machine_cpus)
-}
-
-/// How many times as much there is of a resource in all as was left to the run. Of CPUs the whole machine's count: who
-/// asks for more of them gets a part of what others have.
-fn whole(of: &Resource, cpus: Option<f64>) -> f64 {
-    cpus.filter(|_| of.name == CPU).map_or(1.0, |cpus| (cpus / of.servers).max(1.0))
+/// So many times this run's throughput a resource lets through; none of a device, which works on many requests at once.
+/// Of CPUs the whole machine's count: who asks for more of them gets a part of what others have. The kernel's own work
+/// is left out, for it may be for others.
+fn lets_through(of: &Resource, summary: &Summary, rate: f64) -> Option<f64> {
+    let cpus = || {
+        let counters = summary.counters.as_ref()?;
+        let ours = counters.grown(Counter::OursCpu)?.per_second;
+        Some((counters.machine_cpus? / ours).max(1.0))
+    };
+    match of.name.as_str() {
+        DEVICE => None,
+        CPU => cpus(),
+        _ => Some(of.limit_per_second / rate),
+    }
 }
 
 /// The time of a transaction that waits for no other: all parts but waits for a CPU and for locks.
@@ -135,12 +140,10 @@ const DEVICE: &str = "device";
 
 /// What it would bring to do without each cause, the largest first.
 fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
-    // What is left lets no more through than its busiest resource. A device works on many requests at once, so that it
-    // has no such limit.
-    let cpus = machine_cpus(summary);
+    // What is left lets no more through than its busiest resource.
     let limit = |without: &[&str]| {
-        let left = resources.iter().filter(|of| of.name != DEVICE && !without.contains(&of.name.as_str()));
-        left.map(|of| whole(of, cpus) * of.limit_per_second / rate).fold(f64::INFINITY, f64::min)
+        let left = resources.iter().filter(|of| !without.contains(&of.name.as_str()));
+        left.filter_map(|of| lets_through(of, summary, rate)).fold(f64::INFINITY, f64::min)
     };
     let mut found: Vec<(f64, Gain)> = Vec::new();
     let mut add = |what: &str, share: f64, times: f64, weight: f64| {
@@ -151,6 +154,8 @@ fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
         let Some(waterfall) = &summary.waterfall else { return 0.0 };
         all.iter().map(|part| waterfall.all.part(*part)).sum::<f64>() / waterfall.all.response_us.max(1e-9)
     };
+    // What takes time while locks are held makes others wait for them: without it these waits may go, too.
+    let locks = parts(&[Part::RowLocks, Part::OtherLocks]);
     let without = |share: f64| if share < 1.0 { 1.0 / (1.0 - share) } else { f64::INFINITY };
     let cpu = resources.iter().find(|resource| resource.name == CPU);
     let taken = taken_percent(summary);
@@ -172,7 +177,7 @@ fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
     let saturated = cpu.is_some_and(|cpu| cpu.utilisation_percent / 100.0 >= SATURATED);
     if on_cpu > 0.0 || saturated {
         let weight = if saturated && !disturbed { 1.0 + on_cpu } else { parts(&[Part::ServerCpu, Part::ClientCpu]) };
-        add("CPU of client and server", on_cpu, without(on_cpu).min(limit(&[CPU, "driver thread"])), weight);
+        add("CPU of client and server", on_cpu, without(on_cpu + locks).min(limit(&[CPU, "driver thread"])), weight);
     }
     for (what, part, resource) in [
         ("log write and flush", Part::Log, LOG),
@@ -184,7 +189,8 @@ fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
     ] {
         let share = parts(&[part]);
         if share > 0.0 {
-            add(what, share, without(share).min(limit(&[resource])), share);
+            let goes = if matches!(part, Part::RowLocks | Part::OtherLocks) { share } else { share + locks };
+            add(what, share, without(goes).min(limit(&[resource])), share);
         }
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
@@ -356,6 +362,8 @@ mod tests {
         let base = summary(&parts, 0.5, Some(0.0));
         near(at_most(&base, "row locks").unwrap(), 8.0 / 6.0);
         near(at_most(&base, "page reads").unwrap(), 1.0);
+        // Rows are locked while the log is flushed: half of the time may go.
+        near(at_most(&base, "log write and flush").unwrap(), 2.0);
         // Eight clients that need 6 ms without waiting for each other come to 1,333 a second: a third more. The log
         // lets 1,000 / 0.3 a second through.
         near(with_clients(&base, 1.0).unwrap(), 8.0 / 6.0);

@@ -93,7 +93,7 @@ fn sentence(a: &Parts, b: &Parts, parts: &[PartMoved]) -> String {
         .take(NAMED)
         .map(|part| format!("{} {:+.0} µs ({:.0} to {:.0})", part.words, part.b_us - part.a_us, part.a_us, part.b_us))
         .collect();
-    format!("The mean transaction of B takes {more:+.0} µs; what moved most: {}.", told.join(", "))
+    format!("The mean transaction changed by {more:+.0} µs; what moved most: {}.", told.join(", "))
 }
 
 #[cfg(test)]
