@@ -78,6 +78,7 @@ impl Interrupt {
                     tokio::time::sleep(GRACE).await;
                 }
                 crate::engine::server::abandon();
+                super::watch::screen::give_back();
                 std::process::exit(i32::from(EXIT_CODE));
             });
         };

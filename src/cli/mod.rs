@@ -39,6 +39,7 @@ mod sweep;
 mod turns;
 mod verbose;
 mod why;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -151,6 +152,11 @@ enum Command {
         after_help = "Examples:\n  graymark explain                       all dips and latency peaks of the newest record\n  graymark explain before --at 212s\n  graymark explain before --at 3m32s --json"
     )]
     Explain(explain::ExplainArgs),
+    /// Watch a run that goes on, on the terminal: throughput, response times, mix, errors, counters, waits
+    #[command(
+        after_help = "Examples:\n  graymark watch                the newest run that goes on in graymark-runs\n  graymark watch nightly        the one of this name\n\nKeys: p pauses the picture, e shows errors, q quits."
+    )]
+    Watch(watch::WatchArgs),
     /// List the records: when, what, where, the figure, p99, checks, names and tags
     #[command(after_help = "Examples:\n  graymark list\n  graymark list --tag nightly --json")]
     List(list::ListArgs),
@@ -192,6 +198,9 @@ struct RunArgs {
     /// loopback or at an address, such as 9464 or 192.0.2.1:9464
     #[arg(long, value_name = "ADDRESS", value_parser = listen::parse_address, hide_short_help = true)]
     listen: Option<std::net::SocketAddr>,
+    /// Draw the run on the terminal while its load is offered; q ends it
+    #[arg(long)]
+    tui: bool,
     /// Exit with 1 unless the verdict is valid
     #[arg(long, hide_short_help = true)]
     require_valid: bool,
@@ -500,6 +509,7 @@ pub fn main() -> ExitCode {
         Command::Explain(args) => explain::explain(&args),
         Command::Rows(args) => rows::rows(&args),
         Command::Screens(args) => screens::screens(&args),
+        Command::Watch(args) => watch::watch(args),
         Command::List(args) => list::list(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man(args) => man::man(&args),

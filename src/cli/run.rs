@@ -7,6 +7,7 @@ use super::dry_run::{DryRun, switch, typed};
 use super::interrupt::Interrupt;
 use super::listen::Listener;
 use super::progress::Console;
+use super::watch::Tui;
 use super::{Ended, RunArgs, say};
 use crate::engine::Error;
 use crate::judge;
@@ -51,6 +52,7 @@ pub(super) fn execute(
             ("listen", args.listen.map(|address| format!("\"{address}\""))),
             ("price", path(args.price.as_ref())),
             ("acid", path(args.acid.first())),
+            switch("tui", args.tui),
             switch("require_valid", args.require_valid),
             switch("require_quiet", args.require_quiet),
             ("show_terminal", args.show_terminal.map(|(unit, terminal)| format!("{unit}.{terminal}"))),
@@ -73,10 +75,12 @@ pub(super) fn execute(
     let label = args.label.label().name;
     let called = if label.is_empty() { jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string() } else { label };
     let listener = args.listen.map(|address| Listener::start(address, &called)).transpose()?;
+    let tui = args.tui.then(|| Tui::new(&called, &interrupt.stop)).transpose()?;
     let shown = |event: &Event| {
         if let Some(listener) = &listener {
             listener.event(event);
         }
+        tui.as_ref().is_some_and(|tui| tui.event(event))
     };
     let Some(outcome) = start_shown(run, &interrupt, shown)? else { return Ok(Ended::Interrupted) };
     if args.json {
@@ -90,16 +94,17 @@ pub(super) fn execute(
 
 /// Starts a run, tells what it does, and stops it on Ctrl-C.
 pub(super) fn start(run: Run<'_>, interrupt: &Interrupt) -> Result<Option<Outcome>, Error> {
-    start_shown(run, interrupt, |_| {})
+    start_shown(run, interrupt, |_| false)
 }
 
-/// The same, with one who is shown the events, too.
-fn start_shown(run: Run<'_>, interrupt: &Interrupt, shown: impl Fn(&Event)) -> Result<Option<Outcome>, Error> {
+/// The same, with one who is shown the events, too, and says whether nobody else has to show them.
+fn start_shown(run: Run<'_>, interrupt: &Interrupt, shown: impl Fn(&Event) -> bool) -> Result<Option<Outcome>, Error> {
     let mut console = Console::default();
     let tell = |event: &_| {
         interrupt.event(event);
-        console.event(event);
-        shown(event);
+        if !shown(event) {
+            console.event(event);
+        }
     };
     run.stop(interrupt.stop.clone()).on_event(tell).start()
 }

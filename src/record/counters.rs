@@ -46,7 +46,8 @@ pub(super) fn read(text: &str) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-fn sample(line: &str, columns: &[Option<Counter>]) -> Option<Sample> {
+/// A sample from its line; none if it is none.
+pub(super) fn sample(line: &str, columns: &[Option<Counter>]) -> Option<Sample> {
     let number = |cell: &str| cell.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
     let mut cells = line.split(',');
     let mut sample = Sample { at: number(cells.next()?)?, ..Sample::default() };

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{Brief, Error};
-use crate::result::format::file;
+use crate::result::format::{Status, file};
 
 /// Where records are made and looked for.
 pub const RECORDS: &str = "graymark-runs";
@@ -45,6 +45,16 @@ pub fn newest(directory: &Path) -> Result<Option<PathBuf>, Error> {
     let newest = briefs
         .max_by(|one, other| (&one.header.started, &one.directory).cmp(&(&other.header.started, &other.directory)));
     Ok(newest.map(|brief| brief.directory))
+}
+
+/// The record that was begun last of those whose commands are still at work, or were killed; none if there is none.
+///
+/// # Errors
+/// If the directory is there and cannot be read.
+pub fn newest_running(directory: &Path) -> Result<Option<PathBuf>, Error> {
+    let briefs = records(directory)?.into_iter().filter_map(|path| Brief::open(&path).ok());
+    let running = briefs.filter(|brief| brief.header.status == Status::Running);
+    Ok(running.max_by(|one, other| one.header.started.cmp(&other.header.started)).map(|brief| brief.directory))
 }
 
 /// The record that `name` means: a directory, or in `directory` the only record whose directory or name is so called or

@@ -23,6 +23,7 @@ mod counters;
 pub mod deliveries;
 pub mod directory;
 pub(crate) mod environment;
+pub mod follow;
 pub(crate) mod price;
 pub mod reader;
 mod summary;

@@ -274,7 +274,13 @@ impl Files<'_> {
     }
 }
 
-fn series_row(line: &str, transactions: &[String]) -> Option<SeriesRow> {
+/// What the record in a directory says of itself.
+pub(super) fn header(directory: &Path) -> Result<Header, Error> {
+    Files { directory }.header()
+}
+
+/// A row of the series from its line; none if it is none.
+pub(super) fn series_row(line: &str, transactions: &[String]) -> Option<SeriesRow> {
     let mut cells = line.split(',');
     let second = cells.next()?.parse().ok()?;
     let phase = cells.next().and_then(phase)?;

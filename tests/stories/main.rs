@@ -44,4 +44,5 @@ mod stages;
 mod sweep;
 mod verdict;
 mod virtuoso;
+mod watch;
 mod why;

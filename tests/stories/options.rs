@@ -68,6 +68,7 @@ const VALUES: [(&str, &[&str], &str); 63] = [
     ("name", &["--name", "before"], "name = \"before\""),
     ("tag", &["--tag", "nightly", "--tag", "big"], "tag = [\"nightly\", \"big\"]"),
     ("price", &["--price", "price.toml"], "price = \"price.toml\""),
+    ("tui", &["--tui"], "tui = true"),
     ("require_valid", &["--require-valid"], "require_valid = true"),
     ("require_quiet", &["--require-quiet"], "require_quiet = true"),
     ("show_terminal", &["--show-terminal", "1.2", "--pace", "standard"], "show_terminal = 1.2"),

@@ -1,0 +1,114 @@
+//! `graymark watch`: a run that goes on, drawn on a terminal from its record; and the same of a run of this process
+//! (`run --tui`), drawn from its events.
+
+mod model;
+pub(super) mod screen;
+mod tui;
+mod view;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::interrupt::Interrupt;
+use super::{Ended, records};
+use crate::engine::Error;
+use crate::plan::Plan;
+use crate::record::Brief;
+use crate::record::directory::{self, RECORDS};
+use crate::record::follow::Follower;
+use crate::result::format::file;
+use crate::workload::known;
+use model::Model;
+use screen::{Key, Screen};
+pub(super) use tui::Tui;
+use view::Choice;
+
+/// From one look at keys to the next.
+const PAUSE: Duration = Duration::from_millis(100);
+/// From one look at the record to the next.
+const LOOK: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+pub(super) struct WatchArgs {
+    /// A record, or a directory of records, of which the newest that goes on is watched [default: graymark-runs]
+    #[arg(value_name = "RECORD|DIR")]
+    pub(super) record: Option<PathBuf>,
+}
+
+/// The command.
+pub(super) fn watch(args: WatchArgs) -> Result<Ended, Error> {
+    let directory = which(args.record.as_deref())?;
+    screen::there_is_one("graymark watch", "take graymark report, or run with --listen")?;
+    let mut follower = Follower::new(&directory);
+    let mut model = Model::new(&title(&Brief::open(&directory)?));
+    model.planned = planned(&directory);
+    model.news(&follower.look()?);
+    let interrupt = Interrupt::listen()?;
+    let mut screen = Screen::take().map_err(cannot)?;
+    let (mut choice, mut shown, mut looked) = (Choice::default(), model.clone(), Instant::now());
+    loop {
+        if !choice.paused {
+            shown.clone_from(&model);
+        }
+        screen.draw(&shown, choice, "quit").map_err(cannot)?;
+        match screen.key(PAUSE).map_err(cannot)? {
+            Some(Key::Quit) => return Ok(Ended::Held),
+            Some(Key::Interrupt) => return Ok(Ended::Interrupted),
+            key => choice.key(key),
+        }
+        if interrupt.stop.requested() {
+            return Ok(Ended::Interrupted);
+        }
+        if looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            model.news(&follower.look()?);
+        }
+    }
+}
+
+fn cannot(error: io::Error) -> Error {
+    Error::Output(format!("cannot draw on the terminal: {error}; take graymark report instead"))
+}
+
+/// The record to be watched.
+fn which(named: Option<&Path>) -> Result<PathBuf, Error> {
+    let place = match named {
+        Some(name) => records::find(name)?,
+        None => PathBuf::from(RECORDS),
+    };
+    if place.join(file::HEADER).exists() {
+        return Ok(place);
+    }
+    directory::newest_running(&place)?.ok_or_else(|| {
+        Error::Usage(format!(
+            "no run goes on in {}: start one with graymark run, or name a record to see how it ended",
+            place.display()
+        ))
+    })
+}
+
+/// What is watched, and on what.
+fn title(brief: &Brief) -> String {
+    let workload = &brief.header.workload;
+    let workload = known::find(workload).map_or_else(|| workload.clone(), |known| known.title.to_owned());
+    let engine = brief.environment.as_ref().and_then(|environment| environment.engine.as_ref());
+    let engine = engine.map(|engine| format!(" on {} {}", engine.name, engine.version)).unwrap_or_default();
+    let name = match brief.header.name.as_str() {
+        "" => brief.directory.display().to_string(),
+        name => name.to_owned(),
+    };
+    format!("{workload}{engine}, {name}")
+}
+
+/// Seconds that the run of a record is to take; none if its plan does not say.
+fn planned(directory: &Path) -> Option<u32> {
+    let plan = Plan::read(&directory.join(file::PLAN)).ok()?;
+    let interval = match plan.staged().ok()? {
+        Some((stages, seconds)) => u32::try_from(stages.len()).ok()?.checked_mul(seconds)?,
+        None => plan.duration?,
+    };
+    plan.ramp_up.unwrap_or_default().checked_add(interval)
+}

@@ -1,0 +1,306 @@
+//! What is known of a run that goes on, as it is drawn: its last seconds, counters, waits and errors.
+
+use std::collections::VecDeque;
+
+use crate::measure::counters::{Counter, Sample, growths};
+use crate::measure::{Interval, quantile_ms};
+use crate::record::follow::News;
+use crate::report::format::{bytes, plain, seconds, significant};
+use crate::result::format::Status;
+use crate::result::{Event, Identity, Phase, Recorded, Step};
+
+/// Seconds that are remembered: more than a terminal has columns.
+const SECONDS: usize = 600;
+/// Errors that are remembered.
+const ERRORS: usize = 200;
+/// Samples over which counters are told.
+const SAMPLES: usize = 6;
+
+/// What one transaction type did in a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Did {
+    pub(super) completed: u64,
+    pub(super) errors: u64,
+    pub(super) retries: u64,
+    /// Median, 90th and 99th percentile of response times in milliseconds; none if none ended.
+    pub(super) response_ms: Option<[f64; 3]>,
+}
+
+/// A second of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Second {
+    pub(super) number: u32,
+    pub(super) phase: String,
+    /// By type.
+    pub(super) did: Vec<Did>,
+}
+
+impl Second {
+    /// Transactions of all types that ended.
+    pub(super) fn completed(&self) -> u64 {
+        self.did.iter().map(|did| did.completed).sum()
+    }
+}
+
+/// A run as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Model {
+    /// What is watched, and on what.
+    pub(super) title: String,
+    /// `running`, or how it ended.
+    pub(super) state: String,
+    /// Whether it has ended.
+    pub(super) ended: bool,
+    /// Transaction types, as records name them.
+    pub(super) types: Vec<String>,
+    /// Seconds of ramp-up and interval together, where they are known.
+    pub(super) planned: Option<u32>,
+    pub(super) seconds: VecDeque<Second>,
+    /// Since the run's start, by type.
+    pub(super) totals: Vec<Did>,
+    pub(super) lost: u64,
+    pub(super) restored: u64,
+    pub(super) errors: VecDeque<String>,
+    samples: VecDeque<Sample>,
+}
+
+impl Model {
+    /// Of a run that is called so.
+    pub(super) fn new(title: &str) -> Model {
+        Model { title: plain(title), state: "begins".to_owned(), ..Model::default() }
+    }
+
+    /// Takes up what a record has more.
+    pub(super) fn news(&mut self, news: &News) {
+        let types = &news.header.transactions;
+        if self.types != *types {
+            self.of_types(types.iter().map(String::as_str));
+        }
+        for row in &news.series {
+            let response_ms = row.response_ms.map(|of| [of.p50, of.p90, of.p99]);
+            let did = Did { completed: row.completed, errors: row.errors, retries: row.retries, response_ms };
+            self.did(row.second, &row.phase.name(), row.transaction, did);
+        }
+        news.samples.iter().for_each(|sample| self.sampled(sample));
+        news.events.iter().for_each(|event| self.happened(event));
+        self.ended = news.header.status != Status::Running;
+        self.state = match &news.header.status {
+            Recorded::Known(Status::Running) => self.seconds.back().map_or("begins", |last| &last.phase).to_owned(),
+            Recorded::Known(Status::Complete) => "complete".to_owned(),
+            Recorded::Known(Status::Partial) => "ended before its time".to_owned(),
+            Recorded::Unknown(_) => plain(&news.header.status.name()),
+        };
+    }
+
+    /// Takes up what a run of this process does.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::Step(Step::Connected(Identity { name, version, .. })) => {
+                self.title = plain(&format!("{} on {name} {version}", self.title));
+            }
+            Event::Step(Step::DriveBegan { seconds, transactions, .. }) => {
+                self.planned = Some(*seconds);
+                self.of_types(transactions.iter().copied());
+            }
+            Event::Second { second, phase, interval } => self.second(*second, *phase, interval),
+            Event::Sampled(sample) => self.sampled(sample),
+            _ => self.happened(event),
+        }
+    }
+
+    fn of_types<'a>(&mut self, types: impl Iterator<Item = &'a str>) {
+        self.types = types.map(str::to_owned).collect();
+        self.totals = vec![Did::default(); self.types.len()];
+    }
+
+    fn second(&mut self, second: u32, phase: Phase, interval: &Interval) {
+        self.state = phase.name().to_owned();
+        for (number, measured) in interval.transactions.iter().enumerate() {
+            let times = &measured.response;
+            let response_ms = (!times.is_empty()).then(|| [0.5, 0.9, 0.99].map(|share| quantile_ms(times, share)));
+            let (completed, errors, retries) = (measured.completed, measured.errors, measured.retries);
+            self.did(second, phase.name(), number, Did { completed, errors, retries, response_ms });
+        }
+    }
+
+    fn did(&mut self, second: u32, phase: &str, transaction: usize, did: Did) {
+        if self.seconds.back().is_none_or(|last| last.number != second) {
+            if self.seconds.len() == SECONDS {
+                self.seconds.pop_front();
+            }
+            let none = vec![Did::default(); self.types.len()];
+            self.seconds.push_back(Second { number: second, phase: plain(phase), did: none });
+        }
+        if let Some(place) = self.seconds.back_mut().and_then(|last| last.did.get_mut(transaction)) {
+            *place = did;
+        }
+        if let Some(total) = self.totals.get_mut(transaction) {
+            total.completed += did.completed;
+            total.errors += did.errors;
+            total.retries += did.retries;
+        }
+    }
+
+    fn sampled(&mut self, sample: &Sample) {
+        if self.samples.len() == SAMPLES {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(sample.clone());
+    }
+
+    fn happened(&mut self, event: &Event) {
+        let text = match event {
+            Event::TransactionFailed { at, transaction, why } => format!("{} {transaction}: {why}", time(*at)),
+            Event::SessionLost { at, session, why, .. } => {
+                self.lost += 1;
+                format!("{} session {session} lost its connection: {why}", time(*at))
+            }
+            Event::SessionRestored { at, session, after } => {
+                self.restored += 1;
+                format!("{} session {session} is back after {}", time(*at), seconds(*after))
+            }
+            Event::NotMaintained { why, .. } | Event::NotCounted { why } => format!("      {why}"),
+            Event::RunEnded { interrupted, .. } => {
+                self.ended = true;
+                self.state = if *interrupted { "interrupted" } else { "ended" }.to_owned();
+                return;
+            }
+            _ => return,
+        };
+        if self.errors.len() == ERRORS {
+            self.errors.pop_front();
+        }
+        self.errors.push_back(plain(&text));
+    }
+
+    /// Transactions a second over the last five whole seconds, of one type or of all.
+    pub(super) fn rate(&self, transaction: Option<usize>) -> f64 {
+        let last = self.seconds.iter().rev().take(5);
+        let count = last.len().max(1) as f64;
+        let of = |second: &Second| match transaction {
+            Some(number) => second.did.get(number).map_or(0, |did| did.completed),
+            None => second.completed(),
+        };
+        last.map(of).sum::<u64>() as f64 / count
+    }
+
+    /// The type whose response times are drawn: the one that completes most, the first of several.
+    pub(super) fn main(&self) -> usize {
+        let most = self.totals.iter().map(|total| total.completed).max().unwrap_or_default();
+        // In TPC-C's deck there are as many Payments as New-Orders, and a few more by chance.
+        self.totals.iter().position(|total| total.completed as f64 >= 0.9 * most as f64).unwrap_or_default()
+    }
+
+    /// What counters grew by each second, by name; times as the number of processors or devices that were busy.
+    pub(super) fn counters(&self) -> Vec<(String, String)> {
+        let told = self.grown().filter(|(counter, _)| WAITS.iter().all(|(wait, _)| wait != counter));
+        let text = |(counter, each): (Counter, f64)| {
+            let name = counter.name();
+            match (name.strip_suffix("_s"), name.strip_suffix("_bytes")) {
+                (Some(busy), _) => (busy.replace('_', " "), format!("{each:.2}")),
+                (_, Some(of)) => (of.replace('_', " "), format!("{}/s", bytes(each as u64))),
+                _ => (name.replace('_', " "), format!("{}/s", significant(each))),
+            }
+        };
+        told.map(text).collect()
+    }
+
+    /// What sessions were seen at, and the percent of their time; none where nobody looked.
+    pub(super) fn waits(&self) -> Vec<(&'static str, f64)> {
+        let seen: Vec<(&str, f64)> = self
+            .grown()
+            .filter_map(|(counter, each)| Some((WAITS.iter().find(|(wait, _)| *wait == counter)?.1, each)))
+            .collect();
+        let all: f64 = seen.iter().map(|(_, each)| each).sum();
+        let mut shares: Vec<(&str, f64)> =
+            seen.into_iter().filter(|(_, each)| *each > 0.0).map(|(name, each)| (name, 100.0 * each / all)).collect();
+        shares.sort_by(|one, other| other.1.total_cmp(&one.1));
+        shares
+    }
+
+    /// What each counter grew by in a second, over the samples that are remembered.
+    fn grown(&self) -> impl Iterator<Item = (Counter, f64)> {
+        let ends: Vec<Sample> = self.samples.front().into_iter().chain(self.samples.back()).cloned().collect();
+        let growth = growths(&ends).pop();
+        Counter::ALL.into_iter().filter_map(move |counter| {
+            let growth = growth.as_ref()?;
+            let length = growth.to - growth.from;
+            (length > 0.0).then_some(growth.grown.get(counter)? / length).map(|each| (counter, each))
+        })
+    }
+}
+
+/// Counters of what sessions are seen at, in words.
+const WAITS: [(Counter, &str); 8] = [
+    (Counter::SeenRunning, "at work"),
+    (Counter::SeenLog, "log"),
+    (Counter::SeenRowLock, "row locks"),
+    (Counter::SeenOtherLock, "other locks"),
+    (Counter::SeenPageRead, "page reads"),
+    (Counter::SeenOther, "other waits"),
+    (Counter::SeenClient, "client"),
+    (Counter::SeenUnknown, "not known"),
+];
+
+fn time(at: f64) -> String {
+    format!("{at:>5.0} s")
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A run of two types, three seconds long.
+    pub(in crate::cli::watch) fn model() -> Model {
+        let mut model = Model::new("nightly, tpcc");
+        model.of_types(["new_order", "payment"].into_iter());
+        model.planned = Some(70);
+        for second in 0..3 {
+            for transaction in 0..2 {
+                let times = [1.0, 2.0, 10.0 * f64::from(second + 1)];
+                let did = Did { completed: 100, errors: u64::from(second == 2), retries: 2, response_ms: Some(times) };
+                model.did(second, "measurement", transaction, did);
+            }
+        }
+        for at in [0.0, 2.0] {
+            let mut sample = Sample { at, ..Sample::default() };
+            sample.counters.set(Counter::ServerCpu, at);
+            sample.counters.set(Counter::LogBytes, 1_048_576.0 * at);
+            sample.counters.set(Counter::SeenRunning, 3.0 * at);
+            sample.counters.set(Counter::SeenRowLock, at);
+            model.sampled(&sample);
+        }
+        model.event(&Event::TransactionFailed {
+            at: 2.5,
+            transaction: "payment".to_owned(),
+            why: "no\nroom\u{1b}[31m".to_owned(),
+        });
+        model.state = "measurement".to_owned();
+        model
+    }
+
+    #[test]
+    fn seconds_counters_and_waits_are_told_as_rates() {
+        let model = model();
+        assert_eq!((model.rate(None), model.rate(Some(1)), model.main()), (200.0, 100.0, 0));
+        assert_eq!(model.totals[1], Did { completed: 300, errors: 1, retries: 6, response_ms: None });
+        let counters = model.counters();
+        assert!(counters.contains(&("server cpu".to_owned(), "1.00".to_owned())), "{counters:?}");
+        assert!(counters.contains(&("log".to_owned(), "1.0 MiB/s".to_owned())), "{counters:?}");
+        assert_eq!(model.waits(), [("at work", 75.0), ("row locks", 25.0)]);
+        let error = &model.errors[0];
+        assert!(error.contains("payment: no room") && !error.contains('\u{1b}'), "{error:?}");
+    }
+
+    #[test]
+    fn no_more_is_remembered_than_is_drawn() {
+        let mut model = Model::new("long");
+        model.of_types(["new_order"].into_iter());
+        for second in 0..2_000 {
+            model.did(second, "measurement", 0, Did { completed: 1, ..Did::default() });
+            model.event(&Event::NotCounted { why: "x".to_owned() });
+        }
+        assert_eq!((model.seconds.len(), model.errors.len(), model.totals[0].completed), (SECONDS, ERRORS, 2_000));
+        assert_eq!(model.seconds.front().map(|second| second.number), Some(1_400));
+    }
+}

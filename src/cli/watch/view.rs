@@ -1,0 +1,216 @@
+//! How a run that goes on is drawn on a terminal.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table};
+
+use super::model::{Did, Model, Second};
+use super::screen::Key;
+use crate::report::format::{count, plural, significant, transaction};
+
+/// What a user has chosen to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// The picture stands still.
+    pub(super) paused: bool,
+    /// Errors instead of types, counters and waits.
+    pub(super) errors: bool,
+}
+
+impl Choice {
+    /// What a key changes of it.
+    pub(super) fn key(&mut self, key: Option<Key>) {
+        match key {
+            Some(Key::Pause) => self.paused = !self.paused,
+            Some(Key::Errors) => self.errors = !self.errors,
+            Some(Key::Quit | Key::Interrupt) | None => {}
+        }
+    }
+}
+
+/// Draws it all. `quit` is what the key q does.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, choice: Choice, quit: &str) {
+    let rows = [
+        Constraint::Length(2),
+        Constraint::Fill(2),
+        Constraint::Fill(2),
+        Constraint::Min(8.min(frame.area().height / 3)),
+        Constraint::Length(1),
+    ];
+    let [head, throughput, latency, below, foot] = Layout::vertical(rows).areas(frame.area());
+    frame.render_widget(Paragraph::new(self::head(model, choice)), head);
+    self::throughput(frame, throughput, model);
+    self::latency(frame, latency, model);
+    if choice.errors {
+        errors(frame, below, model);
+    } else {
+        let columns = [Constraint::Fill(3), Constraint::Fill(2)];
+        let [left, right] = Layout::horizontal(columns).areas(below);
+        types(frame, left, model);
+        let halves = [Constraint::Fill(1), Constraint::Length(2 + model.waits().len().clamp(1, 5) as u16)];
+        let [counters, waits] = Layout::vertical(halves).areas(right);
+        self::counters(frame, counters, model);
+        self::waits(frame, waits, model);
+    }
+    let keys = format!("q {quit}   p {}   e errors", if choice.paused { "go on" } else { "pause" });
+    frame.render_widget(Line::styled(keys, Style::new().add_modifier(Modifier::DIM)), foot);
+}
+
+fn head(model: &Model, choice: Choice) -> Vec<Line<'static>> {
+    let at = model.seconds.back().map_or(0, |last| last.number + 1);
+    let of = model.planned.map(|planned| format!("/{planned}")).unwrap_or_default();
+    let sum = |of: fn(&Did) -> u64| count(model.totals.iter().map(of).sum::<u64>());
+    let away = match model.lost.saturating_sub(model.restored) {
+        0 => String::new(),
+        away => format!(", {} reconnecting", plural(away, "session", "sessions")),
+    };
+    let paused = if choice.paused { "PAUSED  " } else { "" };
+    let state = format!(
+        "{paused}{}  {at}{of} s  {} transactions, {} errors, {} retries{away}",
+        model.state.replace('_', "-"),
+        sum(|of| of.completed),
+        sum(|of| of.errors),
+        sum(|of| of.retries),
+    );
+    vec![Line::styled(model.title.clone(), Style::new().add_modifier(Modifier::BOLD)), Line::raw(state)]
+}
+
+/// The last values that fit, the newest on the right.
+fn sparkline(frame: &mut Frame<'_>, area: Rect, title: String, values: impl DoubleEndedIterator<Item = u64>) {
+    let width = usize::from(area.width.saturating_sub(2));
+    let mut shown: Vec<u64> = values.rev().take(width).collect();
+    shown.reverse();
+    frame.render_widget(Sparkline::default().block(Block::bordered().title(title)).data(&shown), area);
+}
+
+fn throughput(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+    let highest = model.seconds.iter().map(Second::completed).max().unwrap_or_default();
+    let title = format!("{} transactions/s, highest {}", significant(model.rate(None)), count(highest));
+    sparkline(frame, area, title, model.seconds.iter().map(Second::completed));
+}
+
+fn latency(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+    let main = model.main();
+    let name = model.types.get(main).map(|name| transaction(name)).unwrap_or_default();
+    let times = || model.seconds.iter().map(|second| second.did.get(main).and_then(|did| did.response_ms));
+    let last = times().flatten().next_back();
+    let told = last.map(|[p50, p90, p99]| {
+        format!("p50 {}, p90 {}, p99 {} ms", significant(p50), significant(p90), significant(p99))
+    });
+    let title = format!("{name} {}; drawn: p99", told.unwrap_or_else(|| "no response yet".to_owned()));
+    // Microseconds, so that short times are drawn, too.
+    let drawn = times().map(|times| times.map_or(0, |[_, _, p99]| (p99 * 1e3) as u64)).collect::<Vec<_>>();
+    sparkline(frame, area, title, drawn.into_iter());
+}
+
+fn types(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+    let all = model.rate(None).max(f64::MIN_POSITIVE);
+    let row = |(number, name): (usize, &String)| {
+        let rate = model.rate(Some(number));
+        let total = model.totals.get(number).copied().unwrap_or_default();
+        let last = model.seconds.iter().rev().find_map(|second| second.did.get(number)?.response_ms);
+        let time = |at: usize| last.map_or("-".to_owned(), |times| significant(times[at]));
+        let cells = [
+            transaction(name),
+            significant(rate),
+            format!("{:.1}", 100.0 * rate / all),
+            time(0),
+            time(2),
+            count(total.errors),
+        ];
+        Row::new(cells.map(Cell::from))
+    };
+    let widths = [14, 7, 5, 6, 6, 6].map(Constraint::Length);
+    let head = ["type", "/s", "%", "p50 ms", "p99 ms", "errors"].map(Cell::from);
+    let table = Table::new(model.types.iter().enumerate().map(row), widths)
+        .header(Row::new(head).style(Style::new().add_modifier(Modifier::DIM)))
+        .block(Block::bordered().title("Mix"));
+    frame.render_widget(table, area);
+}
+
+fn pairs(frame: &mut Frame<'_>, area: Rect, title: &'static str, rows: Vec<(String, String)>, nothing: &'static str) {
+    let block = Block::bordered().title(title);
+    if rows.is_empty() {
+        frame.render_widget(Paragraph::new(nothing).block(block), area);
+        return;
+    }
+    let rows = rows.into_iter().map(|(name, value)| Row::new([Cell::from(name), Cell::from(value)]));
+    frame.render_widget(Table::new(rows, [Constraint::Fill(1), Constraint::Length(11)]).block(block), area);
+}
+
+/// Counters that are shown first, as they are named on the screen.
+const FIRST: [&str; 7] =
+    ["client cpu", "server cpu", "machine busy", "device busy", "log flushes", "log", "block reads"];
+
+fn counters(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+    let mut rows = model.counters();
+    let place = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
+    rows.sort_by_key(|(name, _)| place(name));
+    pairs(frame, area, "Counters", rows, "not known yet");
+}
+
+fn waits(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+    let rows = model.waits().into_iter().map(|(name, share)| (name.to_owned(), format!("{share:.0} %"))).collect();
+    pairs(frame, area, "Sessions are at", rows, "not known");
+}
+
+fn errors(frame: &mut Frame<'_>, area: Rect, model: &Model) {
+    let room = usize::from(area.height.saturating_sub(2));
+    let first = model.errors.len().saturating_sub(room);
+    let lines: Vec<Line<'_>> = model.errors.iter().skip(first).map(|line| Line::raw(line.as_str())).collect();
+    let lines = if lines.is_empty() { vec![Line::raw("none so far")] } else { lines };
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("Errors and connections")), area);
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::super::model::tests::model;
+    use super::*;
+
+    fn drawn(model: &Model, choice: Choice, width: u16, height: u16) -> Vec<String> {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, model, choice, "quit")).unwrap();
+        let buffer = terminal.backend().buffer().clone();
+        buffer.content().chunks(usize::from(width)).map(|row| row.iter().map(|cell| cell.symbol()).collect()).collect()
+    }
+
+    #[test]
+    fn a_terminal_of_80_by_24_shows_throughput_times_mix_counters_and_waits() {
+        let lines = drawn(&model(), Choice::default(), 80, 24);
+        let has = |text: &str| assert!(lines.iter().any(|line| line.contains(text)), "{text}\n{}", lines.join("\n"));
+        assert!(lines[0].starts_with("nightly, tpcc"), "{lines:?}");
+        assert!(lines[1].starts_with("measurement  3/70 s  600 transactions, 2 errors, 12 retries"), "{lines:?}");
+        has("200 transactions/s, highest 200");
+        has("New-Order p50 1.00, p90 2.00, p99 30.0 ms; drawn: p99");
+        has("Payment        100     50.0  1.00   30.0   1");
+        has("server cpu");
+        has("1.0 MiB/s");
+        has("at work");
+        has("75 %");
+        has("█");
+        assert!(lines[23].starts_with("q quit   p pause   e errors"), "{lines:?}");
+    }
+
+    #[test]
+    fn keys_show_errors_and_hold_the_picture() {
+        let lines = drawn(&model(), Choice { paused: true, errors: true }, 80, 24);
+        assert!(lines[1].starts_with("PAUSED"), "{lines:?}");
+        assert!(lines.iter().any(|line| line.contains("payment: no room")), "{lines:?}");
+        assert!(lines[23].contains("p go on"), "{lines:?}");
+    }
+
+    #[test]
+    fn no_size_and_no_run_is_too_small_to_be_drawn() {
+        for (width, height) in [(1, 1), (10, 3), (20, 5), (200, 60)] {
+            for errors in [false, true] {
+                drawn(&model(), Choice { errors, ..Choice::default() }, width, height);
+                drawn(&Model::new(""), Choice { errors, ..Choice::default() }, width, height);
+            }
+        }
+    }
+}
