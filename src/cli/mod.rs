@@ -38,8 +38,8 @@ mod screens;
 mod sweep;
 mod turns;
 mod verbose;
-mod why;
 mod watch;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -143,7 +143,7 @@ enum Command {
     Drop(DropArgs),
     /// Show a record and write its report again, or tabulate several records
     #[command(
-        after_help = "Examples:\n  graymark report                                      the newest record\n  graymark report before --full                        all of the record named before\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*"
+        after_help = "Examples:\n  graymark report                                      the newest record\n  graymark report before --full                        all of the record named before\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*\n  graymark report before after --html=both.html        a page of both, laid over each other"
     )]
     Report(ReportArgs),
     /// Say what differed in the seconds of a dip or a latency peak from the median second: who held a lock, a checkpoint,
@@ -188,6 +188,9 @@ struct RunArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     label: Labelling,
+    /// Runs, one after the other, each with a record and inputs of its own; their mean and how well it is known come last
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeats: u32,
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -392,6 +395,10 @@ struct ReportArgs {
     /// Print a table with a row for each record instead of writing reports
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "price")]
     table: Option<TableFormat>,
+    /// Write a page that lays up to five records over each other: throughput, response times, intervals, and what differs
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "several.html",
+          conflicts_with_all = ["table", "price", "acid", "full", "json"])]
+    html: Option<PathBuf>,
     /// Calculate the price of the result from a price file (TOML: see docs/report.md), replacing any earlier price
     #[arg(long, value_name = "FILE")]
     price: Option<PathBuf>,

@@ -13,15 +13,47 @@ use crate::report::systems::{self, Row};
 use crate::run::PriceFile;
 use crate::study::price_trend;
 
+/// What marks a page as one of Graymark's.
+const OURS: &str = "<meta name=\"generator\" content=\"Graymark\">";
+
 /// The command.
 pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
+    if let Some(to) = &args.html {
+        return several(args, to);
+    }
     match (args.table, args.records.as_slice()) {
         (Some(_), []) => Err(Error::Usage("name the records of the table: graymark report --table RECORD…".to_owned())),
         (Some(format), _) => table(args, format),
         (None, []) => one(args, &records::newest()?),
         (None, [record]) => one(args, &records::find(record)?),
-        (None, _) => Err(Error::Usage("a report is of one record: add --table to set several side by side".to_owned())),
+        (None, _) => {
+            Err(Error::Usage("a report is of one record: add --table or --html to set several side by side".to_owned()))
+        }
     }
+}
+
+/// A page of several records.
+fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
+    let directories = records::all(&args.records)?;
+    if !(2..=report::several::MOST).contains(&directories.len()) {
+        return Err(Error::Usage(format!(
+            "name two to {} records for the page: graymark report RECORD RECORD --html=FILE",
+            report::several::MOST
+        )));
+    }
+    let ours = std::fs::read_to_string(to).is_ok_and(|there| there.contains(OURS));
+    if to.exists() && !ours {
+        return Err(Error::Usage(format!(
+            "{} is there already and is no page of Graymark: give --html=FILE another name",
+            to.display()
+        )));
+    }
+    let records = directories.iter().map(|directory| Record::open(directory)).collect::<Result<Vec<_>, _>>()?;
+    let page = report::several::page(&records, to)?;
+    std::fs::write(to, page)
+        .map_err(|error| Error::Output(format!("cannot write {}: {error}; give --html=FILE another", to.display())))?;
+    answer!("{}", to.display());
+    Ok(Ended::Held)
 }
 
 fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {

@@ -14,11 +14,13 @@ use crate::judge;
 use crate::plan::{Defaults, Plan};
 use crate::record::Record;
 use crate::record::acid::proof;
+use crate::report::format::plural;
 use crate::report::model::ReportModel;
-use crate::report::{alarms, first, text};
+use crate::report::{alarms, first, repeats, text};
 use crate::result::Event;
 use crate::result::format::Label;
-use crate::run::{Outcome, PriceFile, Run};
+use crate::run::{Outcome, PriceFile, Run, random_seed};
+use crate::study::compare::repeats::Repeats;
 
 /// The command.
 pub(super) fn run(args: RunArgs) -> Result<Ended, Error> {
@@ -49,6 +51,7 @@ pub(super) fn execute(
             ("name", Some(format!("{of_record:?}")).filter(|_| !of_record.is_empty())),
             ("tag", Some(format!("{tags:?}")).filter(|_| !tags.is_empty())),
             ("out", path(args.out.as_ref())),
+            ("repeats", Some(args.repeats.to_string()).filter(|_| args.repeats > 1)),
             ("listen", args.listen.map(|address| format!("\"{address}\""))),
             ("price", path(args.price.as_ref())),
             ("acid", path(args.acid.first())),
@@ -60,20 +63,23 @@ pub(super) fn execute(
         let (name, defaults) = command;
         return DryRun { path: &[name], defaults, more, varied: &[] }.of_runs(plan, args.show_terminal);
     }
-    let mut run = of(plan).label(args.label.label());
-    if let Some(out) = args.out {
-        run = run.out(out);
-    }
-    if let Some(price) = args.price {
-        run = run.price(PriceFile::read(&price)?);
-    }
-    run = run.acid(args.acid.iter().map(|record| proof(record)).collect::<Result<_, _>>()?);
-    if let Some((unit, terminal)) = args.show_terminal {
-        run = run.terminal(unit, terminal);
-    }
+    let asked = Asked {
+        label: args.label.label(),
+        out: args.out,
+        price: args.price,
+        acid: args.acid,
+        show_terminal: args.show_terminal,
+        repeats: args.repeats,
+        json: args.json,
+        full: args.full,
+        require_valid: args.require_valid,
+        require_quiet: args.require_quiet,
+    };
     let interrupt = Interrupt::listen()?;
-    let label = args.label.label().name;
-    let called = if label.is_empty() { jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string() } else { label };
+    let called = match asked.label.name.as_str() {
+        "" => jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string(),
+        name => name.to_owned(),
+    };
     let listener = args.listen.map(|address| Listener::start(address, &called)).transpose()?;
     let tui = args.tui.then(|| Tui::new(&called, &interrupt.stop)).transpose()?;
     let shown = |event: &Event| {
@@ -82,14 +88,94 @@ pub(super) fn execute(
         }
         tui.as_ref().is_some_and(|tui| tui.event(event))
     };
-    let Some(outcome) = start_shown(run, &interrupt, shown)? else { return Ok(Ended::Interrupted) };
-    if args.json {
+    if asked.repeats > 1 {
+        return asked.repeated(plan, of, &interrupt, shown);
+    }
+    let Some(outcome) = start_shown(asked.run(plan, of, None)?, &interrupt, shown)? else {
+        return Ok(Ended::Interrupted);
+    };
+    if asked.json {
         tell_alarms(&outcome);
     }
-    answer(&outcome, args.json, args.full);
+    answer(&outcome, asked.json, asked.full);
     interrupt.running(false);
-    let ended = ended(&outcome, args.require_valid, args.require_quiet);
+    let ended = ended(&outcome, asked.require_valid, asked.require_quiet);
     outcome.report.map(|_| ended)
+}
+
+/// What was typed of a run beside its plan.
+struct Asked {
+    label: Label,
+    out: Option<PathBuf>,
+    price: Option<PathBuf>,
+    acid: Vec<PathBuf>,
+    show_terminal: Option<(u32, u32)>,
+    repeats: u32,
+    json: bool,
+    full: bool,
+    require_valid: bool,
+    require_quiet: bool,
+}
+
+impl Asked {
+    /// The run, or one of several, counted from 1.
+    fn run(&self, mut plan: Plan, of: fn(Plan) -> Run<'static>, repeat: Option<u32>) -> Result<Run<'static>, Error> {
+        let mut label = self.label.clone();
+        if let Some(repeat) = repeat {
+            // Inputs of its own, which the seed of the first run decides about.
+            plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat) - 1));
+            if !label.name.is_empty() {
+                label.name.push_str(&format!("-{repeat}"));
+            }
+        }
+        let mut run = of(plan).label(label);
+        if let Some(out) = &self.out {
+            run = run.out(repeat.map_or_else(|| out.clone(), |repeat| out.join(repeat.to_string())));
+        }
+        if let Some(price) = &self.price {
+            run = run.price(PriceFile::read(price)?);
+        }
+        run = run.acid(self.acid.iter().map(|record| proof(record)).collect::<Result<_, _>>()?);
+        if let Some((unit, terminal)) = self.show_terminal {
+            run = run.terminal(unit, terminal);
+        }
+        Ok(run)
+    }
+
+    /// Several runs of a plan, and what they come to together.
+    fn repeated(
+        &self,
+        plan: Plan,
+        of: fn(Plan) -> Run<'static>,
+        interrupt: &Interrupt,
+        shown: impl Fn(&Event) -> bool,
+    ) -> Result<Ended, Error> {
+        let plan = Plan { seed: Some(plan.seed.unwrap_or_else(random_seed)), ..plan };
+        let mut runs = Vec::new();
+        let mut all = Ended::Held;
+        for repeat in 1..=self.repeats {
+            tell!("run: {repeat} of {}", plural(self.repeats.into(), "repeat", "repeats"));
+            let run = self.run(plan.clone(), of, Some(repeat))?;
+            let Some(outcome) = start_shown(run, interrupt, &shown)? else { return Ok(Ended::Interrupted) };
+            tell_alarms(&outcome);
+            tell_report(&outcome);
+            interrupt.running(false);
+            match ended(&outcome, self.require_valid, self.require_quiet) {
+                Ended::Interrupted => return outcome.report.map(|_| Ended::Interrupted),
+                Ended::Failed => all = Ended::Failed,
+                Ended::Held | Ended::Undecided => {}
+            }
+            runs.push(outcome.summary);
+            outcome.report?;
+        }
+        let Some(repeats) = Repeats::of(&runs) else { return Ok(all) };
+        if self.json {
+            answer!("{}", serde_json::json!({ "runs": runs, "repeats": repeats }));
+        } else {
+            say::report(&repeats::text(&runs, &repeats));
+        }
+        Ok(all)
+    }
 }
 
 /// Starts a run, tells what it does, and stops it on Ctrl-C.

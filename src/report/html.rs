@@ -40,6 +40,7 @@ pub(crate) fn render(record: &Record, model: &ReportModel) -> Result<String, Err
         model => Serde(model),
         first => Serde(first::facts(record, model)),
         rules => Serde(model.verdict.as_ref().map(VerdictModel::parts).unwrap_or_default()),
+        sparkline => chart::sparkline(record),
         charts => Serde(&charts),
         stage_charts => Serde(chart::against_clients(record).into_iter().map(named).collect::<Vec<_>>()),
         frequencies => Serde(chart::frequencies(record).into_iter().map(named).collect::<Vec<_>>()),
@@ -51,7 +52,7 @@ pub(crate) fn render(record: &Record, model: &ReportModel) -> Result<String, Err
 }
 
 /// A chart whose drawings say what they show to who cannot see them, or rests the pointer on them.
-fn named(chart: Chart) -> Chart {
+pub(super) fn named(chart: Chart) -> Chart {
     let with_title = |svg: &str| match svg.strip_prefix("<svg ").and_then(|rest| rest.split_once('>')) {
         Some((attributes, drawing)) => {
             format!("<svg role=\"img\" {attributes}><title>{}</title>{drawing}", escaped(&chart.title))
@@ -66,7 +67,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// The page with a list of its parts, made from their headings, where the template wants it.
-fn with_contents(page: &str) -> String {
+pub(super) fn with_contents(page: &str) -> String {
     let (mut parts, mut links, mut rest) = (String::new(), String::new(), page);
     let mut number = 0;
     while let Some((before, title, after)) = rest

@@ -2,6 +2,7 @@
 //!
 //! `GRAYMARK_RENEW=1 cargo test --lib schema` writes them anew after a change of the types.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use schemars::transform::RecursiveTransform;
@@ -9,9 +10,10 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use super::acid::Acid;
 use super::doctor::Diagnosis;
-use super::format::{Header, file};
+use super::format::{Header, SERIES_COLUMNS, file};
 use super::scan::Scan;
 use super::{Environment, Event, LoadReport, Summary};
+use crate::measure::counters::Counter;
 
 /// The files of a record, and other outputs, that have a schema, each with the title of what it holds.
 fn all() -> [(&'static str, &'static str, Schema); 8] {
@@ -60,4 +62,30 @@ fn the_kept_schemas_are_those_of_the_types() {
         let kept = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(kept == text, "{}: renew it with GRAYMARK_RENEW=1 cargo test --lib schema", path.display());
     }
+}
+
+/// The keys of all objects in a schema.
+fn keys(schema: &serde_json::Value, found: &mut BTreeSet<String>) {
+    match schema {
+        serde_json::Value::Object(parts) => {
+            if let Some(properties) = parts.get("properties").and_then(serde_json::Value::as_object) {
+                found.extend(properties.keys().cloned());
+            }
+            parts.values().for_each(|part| keys(part, found));
+        }
+        serde_json::Value::Array(parts) => parts.iter().for_each(|part| keys(part, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_and_column_is_documented() {
+    let mut found = BTreeSet::new();
+    all().iter().for_each(|(_, _, schema)| keys(schema.as_value(), &mut found));
+    found.extend(SERIES_COLUMNS.map(str::to_owned));
+    found.extend(Counter::ALL.map(|counter| counter.name().to_owned()));
+    assert!(found.len() > 250, "{}", found.len());
+    let documented = include_str!("../../docs/keys.md");
+    let missing: Vec<_> = found.iter().filter(|key| !documented.contains(&format!("`{key}`"))).collect();
+    assert!(missing.is_empty(), "docs/keys.md lacks {missing:?}");
 }

@@ -69,6 +69,9 @@ pub struct Point {
     /// Of an open loop: what came of its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
+    /// Of a grid's point: the settings of the server that the grid varies, as `NAME=VALUE`; empty where it varies none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
     /// Of a grid's point: what the models of sizing are made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation: Option<Observation>,
@@ -180,6 +183,7 @@ impl Point {
             failures: incidents.beyond_allowed,
             dead_s: incidents.dead_s,
             at_rate: AtRate::of(summary),
+            settings: String::new(),
             observation: None,
         };
         point.broken = judge(summary);

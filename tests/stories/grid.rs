@@ -143,6 +143,7 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
         "grid",
         "buffers=2MB,256MB",
         "cpus=1",
+        "set.work_mem=8MB",
         "--bound-memory",
         "--db",
         "postgres:local?fsync=off",
@@ -166,7 +167,7 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
     let before = finished(&sweep);
     assert_eq!(before.len(), 1);
     let text = succeed(place.path(), &["sweep", "resume", "grid"]).out;
-    assert!(text.contains("data hits"), "{text}");
+    assert!(text.contains("data hits") && text.contains("work_mem=8MB"), "{text}");
     let after = finished(&sweep);
     assert!(
         after.len() == 2 && before.iter().all(|(point, began)| after.get(point) == Some(began)),
@@ -205,6 +206,8 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
     for point in &points {
         let text = std::fs::read_to_string(record(point).join("report.txt")).unwrap();
         assert!(text.contains("hit rates: data"), "{text}");
+        let plan = std::fs::read_to_string(record(point).join("plan.toml")).unwrap();
+        assert!(plan.contains("work_mem = \"8MB\""), "{plan}");
         let _: Summary = serde_json::from_value(json_file(&record(point), "summary.json")).unwrap();
     }
     bounded(&sweep, little);
@@ -253,6 +256,8 @@ fn mistakes_are_told_before_anything_is_done() {
     for (arguments, code, words) in [
         ("sweep grid buffers=1MB --db simulated:service=1ms", 2, "private servers"),
         ("sweep grid cpus=1 --db sqlite:x.db", 2, "private servers"),
+        ("sweep grid set.jit=on,off --db sqlite:x.db", 2, "private servers"),
+        ("sweep grid set.jit=on --set jit=off --db postgres:local", 2, "say the same"),
         ("sweep grid clients=1 --bound-memory=1GB --db sqlite:x.db", 2, "private servers"),
         ("sweep grid clients=1 --db postgres://localhost/x", 2, "postgres:local"),
         ("sweep grid clients=1,1 --db simulated:service=1ms", 2, "twice"),

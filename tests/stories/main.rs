@@ -33,6 +33,7 @@ mod outage;
 mod postgres;
 mod predict;
 mod records;
+mod repeats;
 mod report;
 mod reproduce;
 mod restore;

@@ -12,7 +12,7 @@ use crate::support::command::{json_file, run, succeed};
 /// The program on a terminal of 80 by 24 of its own, which `script` makes.
 struct OnTerminal {
     child: Child,
-    keys: ChildStdin,
+    keys: Option<ChildStdin>,
     output: Receiver<String>,
     seen: String,
 }
@@ -37,7 +37,7 @@ impl OnTerminal {
                 && sender.send(String::from_utf8_lossy(&buffer[..count]).into_owned()).is_ok()
             {}
         });
-        OnTerminal { child, keys, output, seen: String::new() }
+        OnTerminal { child, keys: Some(keys), output, seen: String::new() }
     }
 
     /// Waits until this is on the screen.
@@ -49,16 +49,24 @@ impl OnTerminal {
     }
 
     fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).expect("the terminal is there");
-        self.keys.flush().expect("the terminal is there");
+        let to = self.keys.as_mut().expect("a terminal at work");
+        to.write_all(keys.as_bytes()).and_then(|()| to.flush()).expect("the terminal is there");
     }
 
     /// Its exit code, and all that it has shown.
     fn end(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().expect("the program is ours");
-        drop(self.keys);
+        self.keys = None;
         self.seen.extend(self.output.iter());
-        (status.code(), self.seen)
+        (status.code(), std::mem::take(&mut self.seen))
+    }
+}
+
+/// What is still at work loses its terminal, and ends.
+impl Drop for OnTerminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -78,7 +86,7 @@ fn a_run_is_drawn_in_its_own_terminal_and_in_another() {
     let mut other = OnTerminal::start(place, "watch record");
     other.wait_for("transactions/s");
     other.wait_for("drawn");
-    other.wait_for("/3600 s");
+    other.wait_for("/3600");
     other.press("e");
     other.wait_for("Errors and connections");
     other.press("p");

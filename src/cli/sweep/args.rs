@@ -59,12 +59,13 @@ Examples:
     Max(MaxArgs),
     /// Run every combination of warehouses, buffers, CPUs and clients on private servers, in shuffled order
     #[command(after_help = "\
-Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N. A dimension that is left out is as -w, --clients and the \
+Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  set.NAME=VALUE,VALUE (a setting of the server). A dimension that is left out is as -w, --clients and the \
 server have it. Each point has a server of its own on a fresh copy of the database of its scale; points.csv has a line for each.
 
 Examples:
   graymark sweep grid buffers=64MB,128MB,256MB --db postgres:local -w 5
   graymark sweep grid warehouses=2,5,10,20 buffers=64MB,128MB,256MB,512MB,1GB,2GB cpus=1,2 --db postgres:local --bound-memory --repeats 2
+  graymark sweep grid set.synchronous_commit=on,off set.wal_buffers=1MB,16MB --db postgres:local -w 5
   graymark sweep grid clients=1,2,4,8 --db postgres:local -w 10 --data-directory /mnt/ext4 --data-directory /mnt/xfs")]
     Grid(GridArgs),
     /// Go on with a sweep that was interrupted

@@ -30,6 +30,15 @@ pub(super) enum Dimension {
     Buffers(Vec<u64>),
     Cpus(Vec<u32>),
     Clients(Vec<u32>),
+    Setting(Varied),
+}
+
+/// A setting of the private server with the values that it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Varied {
+    pub(super) name: String,
+    pub(super) values: Vec<String>,
 }
 
 impl FromStr for Dimension {
@@ -51,14 +60,23 @@ impl FromStr for Dimension {
             let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
             number.ok_or_else(|| format!("`{text}` is no whole number from 1 to {MOST}"))
         };
-        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N or clients=N,N";
+        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N or set.NAME=VALUE,VALUE";
         let (name, list) = text.split_once('=').ok_or(usage)?;
         match name {
             "warehouses" => values(list, parse_scale).map(Dimension::Warehouses),
             "buffers" => values(list, size::parse).map(Dimension::Buffers),
             "cpus" => values(list, number).map(Dimension::Cpus),
             "clients" => values(list, number).map(Dimension::Clients),
-            _ => Err(usage.to_owned()),
+            _ => match name.strip_prefix("set.") {
+                Some(name) if !name.is_empty() => {
+                    let value = |text: &str| match text {
+                        "" => Err(format!("a value of {name} is empty")),
+                        text => Ok(text.to_owned()),
+                    };
+                    Ok(Dimension::Setting(Varied { name: name.to_owned(), values: values(list, value)? }))
+                }
+                _ => Err(usage.to_owned()),
+            },
         }
     }
 }
@@ -117,6 +135,8 @@ pub(super) struct Grid {
     pub(super) repeats: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) bound_memory: Option<Bound>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) set: Vec<Varied>,
 }
 
 impl Grid {
@@ -135,12 +155,20 @@ impl Grid {
                 Dimension::Buffers(values) => std::mem::replace(&mut grid.buffers, values).len(),
                 Dimension::Cpus(values) => std::mem::replace(&mut grid.cpus, values).len(),
                 Dimension::Clients(values) => std::mem::replace(&mut grid.clients, values).len(),
+                Dimension::Setting(setting) => {
+                    let before = grid.set.iter().filter(|other| other.name == setting.name).count();
+                    grid.set.push(setting);
+                    before
+                }
             };
             if before > 0 {
                 return usage(
                     "a dimension of the grid is there twice: give all its values at once, such as buffers=64MB,128MB",
                 );
             }
+        }
+        if let Some(twice) = grid.set.iter().find(|setting| plan.set.iter().any(|(name, _)| *name == setting.name)) {
+            return Err(Error::Usage(format!("--set {0} and set.{0}= say the same: give one of them", twice.name)));
         }
         match (grid.warehouses.is_empty(), plan.scale) {
             (true, scale) => grid.warehouses = vec![scale.unwrap_or(1)],
@@ -168,15 +196,36 @@ impl Grid {
     /// Whether it has points, and no more of them than [`MOST_POINTS`] in so many series.
     pub(super) fn is_sound(&self, series: usize) -> bool {
         let dimensions = [self.warehouses.len(), self.buffers.len(), self.cpus.len(), self.clients.len(), series];
+        let settings = self.set.iter().map(|setting| setting.values.len());
         let number = dimensions
             .into_iter()
+            .chain(settings)
             .try_fold(u64::from(self.repeats), |number, values| number.checked_mul(u64::try_from(values.max(1)).ok()?));
         number.is_some_and(|number| (1..=MOST_POINTS).contains(&number)) && self.repeats <= MOST_REPEATS
     }
 
     /// Whether it asks for something that only a private server can be given.
     pub(super) fn is_private(&self) -> bool {
-        !self.buffers.is_empty() || !self.cpus.is_empty() || self.bound_memory.is_some()
+        !self.buffers.is_empty() || !self.cpus.is_empty() || self.bound_memory.is_some() || !self.set.is_empty()
+    }
+
+    /// The numbers of all combinations of settings; one without a number where none is varied.
+    fn combinations(&self) -> Vec<Option<u32>> {
+        let number: usize = self.set.iter().map(|setting| setting.values.len()).product();
+        if self.set.is_empty() { vec![None] } else { (0..number as u32).map(Some).collect() }
+    }
+
+    /// The settings of a point.
+    pub(super) fn settings(&self, key: PointKey) -> Vec<(String, String)> {
+        let Some(mut number) = key.set.map(|number| number as usize) else { return Vec::new() };
+        let mut chosen = Vec::new();
+        for Varied { name, values } in &self.set {
+            // A file that was changed by hand may have no values.
+            let Some(place) = number.checked_rem(values.len()) else { continue };
+            number /= values.len();
+            chosen.extend(values.get(place).map(|value| (name.clone(), value.clone())));
+        }
+        chosen
     }
 
     /// The memory that the server of a point may use; `db` is its URL.
@@ -204,7 +253,7 @@ impl Grid {
                 for warehouses in some(&self.warehouses) {
                     for buffers in buffers.iter().copied() {
                         for cpus in some(&self.cpus) {
-                            for clients in some(&self.clients) {
+                            for (clients, set) in pairs(&some(&self.clients), &self.combinations()) {
                                 points.push(PointKey {
                                     series,
                                     warehouses,
@@ -213,6 +262,7 @@ impl Grid {
                                     buffers,
                                     cpus,
                                     clients,
+                                    set,
                                     repeat: Some(repeat),
                                 });
                             }
@@ -226,6 +276,11 @@ impl Grid {
         }
         all
     }
+}
+
+/// Each of the first with each of the second.
+fn pairs<A: Copy, B: Copy>(first: &[A], second: &[B]) -> Vec<(A, B)> {
+    first.iter().flat_map(|one| second.iter().map(move |other| (*one, *other))).collect()
 }
 
 #[cfg(test)]
@@ -262,6 +317,25 @@ mod tests {
             let error = grid(wrong).unwrap_err();
             assert!(error.contains(why), "{wrong:?}: {error}");
         }
+    }
+
+    #[test]
+    fn settings_are_combined() {
+        let grid = grid(&["buffers=1MB", "set.work_mem=4MB,64MB", "set.jit=on,off"]).unwrap();
+        let points = grid.points(1, 7);
+        assert_eq!(points.len(), 2 * 4);
+        let mut all: Vec<String> = points.iter().map(|key| format!("{:?}", grid.settings(*key))).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 4, "{all:?}");
+        assert!(all[0].contains("work_mem") && all[0].contains("jit"), "{all:?}");
+        let written = toml::to_string(&grid).unwrap();
+        assert_eq!(toml::from_str::<Grid>(&written).unwrap(), grid, "{written}");
+        let refused = |dimensions: &[&str]| super::tests::grid(dimensions).unwrap_err();
+        assert!(refused(&["set.jit=on,on"]).contains("twice"));
+        assert!(refused(&["set.jit=on", "set.jit=off"]).contains("twice"));
+        assert!(refused(&["set.=on"]).contains("set.NAME="));
+        assert!(refused(&["set.jit=on,"]).contains("empty"));
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub(super) struct PointKey {
     /// Sessions, where their number is varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clients: Option<u32>,
+    /// Which combination of the server's settings, from 0, where these are varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) set: Option<u32>,
     /// Which of the runs of the same point, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) repeat: Option<u32>,

@@ -293,7 +293,9 @@ impl Points {
         let place = entry.record.clone();
         let observation =
             Observation { cpus, repeat: key.repeat, record: Some(place), ..point::observed(summary, key.buffers) };
-        let mut point = Point { observation: Some(observation), ..Point::measured(summary) };
+        let settings = settings.grid().map(|grid| grid.settings(key)).unwrap_or_default();
+        let settings = settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+        let mut point = Point { observation: Some(observation), settings, ..Point::measured(summary) };
         point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not bounded: {why}")));
         point
     }
@@ -306,6 +308,9 @@ impl Points {
         plan.scale = key.warehouses.or(plan.scale);
         plan.clients = key.clients.or(plan.clients);
         plan.rate = key.rate.or(plan.rate);
+        if let Some(grid) = self.state.settings.grid() {
+            plan.set.extend(grid.settings(key));
+        }
         if let Some(repeat) = key.repeat {
             // Points of a repeat have the same inputs, as far as their number goes; repeats differ.
             plan.seed = plan.seed.map(|seed| seed.wrapping_add(u64::from(repeat)));
@@ -386,6 +391,7 @@ fn series(state: &State, index: usize) -> study::Series {
             seen.and_then(|seen| seen.cpus),
             seen.and_then(|seen| seen.buffer_bytes),
             measured.point.clients,
+            measured.point.settings.clone(),
             seen.and_then(|seen| seen.repeat),
         )
     };
@@ -452,16 +458,8 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
 fn next(state: &State) -> Option<PointKey> {
     let settings = &state.settings;
     match &settings.varied {
-        Varied::Load { at } => {
-            let keys = at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
-            keys.into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
-        }
-        Varied::Rates { rates } => {
-            let keys = rates.iter().map(|rate| PointKey { rate: Some(*rate), ..PointKey::default() });
-            keys.into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
-        }
-        Varied::Grid { .. } => {
-            settings.grid_points().into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
+        Varied::Load { .. } | Varied::Rates { .. } | Varied::Grid { .. } => {
+            settings.known_points().into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
         }
         Varied::Search(of) => {
             (0..settings.series.len()).find_map(|series| match search::next(of.from, of.to, &state.passed(series)) {
@@ -476,9 +474,9 @@ fn next(state: &State) -> Option<PointKey> {
 fn remaining(state: &State) -> u32 {
     let settings = &state.settings;
     match &settings.varied {
-        Varied::Load { at } => (at.len() as u32).saturating_sub(state.done().count() as u32),
-        Varied::Rates { rates } => (rates.len() as u32).saturating_sub(state.done().count() as u32),
-        Varied::Grid { .. } => (settings.grid_points().len() as u32).saturating_sub(state.done().count() as u32),
+        Varied::Load { .. } | Varied::Rates { .. } | Varied::Grid { .. } => {
+            (settings.known_points().len() as u32).saturating_sub(state.done().count() as u32)
+        }
         Varied::Search(of) => {
             let left = |series| search::most_left(of.from, of.to, &state.passed(series));
             (0..settings.series.len()).map(left).sum()
@@ -512,6 +510,9 @@ fn name(state: &State, key: PointKey) -> String {
         key.buffers.map(|buffers| format!("buffers {}", size::text(buffers))),
         key.cpus.map(|cpus| plural(cpus.into(), "CPU", "CPUs")),
         key.clients.map(|clients| plural(clients.into(), "client", "clients")),
+        state.settings.grid().map(|grid| grid.settings(key)).filter(|settings| !settings.is_empty()).map(|settings| {
+            settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+        }),
         key.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!("repeat {repeat}")),
     ];
     let mut words = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
@@ -537,6 +538,8 @@ fn directory_name(state: &State, key: PointKey) -> String {
         key.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
         key.cpus.map(|cpus| format!("cpus{cpus}")),
         key.clients.map(|clients| format!("clients{clients}")),
+        // Values of settings may be anything, so that a directory has their number.
+        key.set.map(|set| format!("set{}", set + 1)),
         key.repeat.map(|repeat| format!("repeat{repeat}")),
     ];
     let point = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
@@ -574,19 +577,9 @@ pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Resu
         Ok(())
     };
     match &settings.varied {
-        Varied::Grid { .. } => {
+        Varied::Load { .. } | Varied::Rates { .. } | Varied::Grid { .. } => {
             let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
-            settings.grid_points().into_iter().filter(|key| !done(key)).try_for_each(&mut line)?;
-        }
-        Varied::Load { at } => {
-            let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
-            let keys = at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() });
-            keys.filter(|key| !done(key)).try_for_each(&mut line)?;
-        }
-        Varied::Rates { rates } => {
-            let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
-            let keys = rates.iter().map(|rate| PointKey { rate: Some(*rate), ..PointKey::default() });
-            keys.filter(|key| !done(key)).try_for_each(&mut line)?;
+            settings.known_points().into_iter().filter(|key| !done(key)).try_for_each(&mut line)?;
         }
         Varied::Search(of) => {
             for series in 0..settings.series.len() {

@@ -108,10 +108,18 @@ impl Settings {
         }
     }
 
-    /// The points of a grid in the order in which they are run.
-    pub(super) fn grid_points(&self) -> Vec<PointKey> {
-        let seed = self.plan.seed.unwrap_or_default();
-        self.grid().map_or_else(Vec::new, |grid| grid.points(self.series.len(), seed))
+    /// The points in the order in which they are run, where they are known beforehand; none of a search.
+    pub(super) fn known_points(&self) -> Vec<PointKey> {
+        match &self.varied {
+            Varied::Load { at } => {
+                at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() }).collect()
+            }
+            Varied::Rates { rates } => {
+                rates.iter().map(|rate| PointKey { rate: Some(*rate), ..PointKey::default() }).collect()
+            }
+            Varied::Grid { grid, .. } => grid.points(self.series.len(), self.plan.seed.unwrap_or_default()),
+            Varied::Search(_) => Vec::new(),
+        }
     }
 
     /// What is searched, if anything is.

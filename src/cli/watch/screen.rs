@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 
 use super::model::Model;
 use super::view::{self, Choice};
@@ -52,8 +54,8 @@ impl Screen {
         TAKEN.store(true, Ordering::Release);
         // From here on dropping gives it back.
         let mut screen = Screen { terminal };
-        execute!(screen.terminal.backend_mut(), EnterAlternateScreen)?;
-        screen.terminal.clear()?;
+        // A terminal that answers no questions can be drawn on, too: nobody asks where its cursor is.
+        execute!(screen.terminal.backend_mut(), EnterAlternateScreen, Hide, Clear(ClearType::All))?;
         Ok(screen)
     }
 

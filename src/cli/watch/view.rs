@@ -122,7 +122,7 @@ fn types(frame: &mut Frame<'_>, area: Rect, model: &Model) {
         ];
         Row::new(cells.map(Cell::from))
     };
-    let widths = [14, 7, 5, 6, 6, 6].map(Constraint::Length);
+    let widths = [12, 6, 5, 6, 6, 6].map(Constraint::Length);
     let head = ["type", "/s", "%", "p50 ms", "p99 ms", "errors"].map(Cell::from);
     let table = Table::new(model.types.iter().enumerate().map(row), widths)
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::DIM)))
@@ -187,7 +187,9 @@ mod tests {
         assert!(lines[1].starts_with("measurement  3/70 s  600 transactions, 2 errors, 12 retries"), "{lines:?}");
         has("200 transactions/s, highest 200");
         has("New-Order p50 1.00, p90 2.00, p99 30.0 ms; drawn: p99");
-        has("Payment        100     50.0  1.00   30.0   1");
+        let payment = lines.iter().find(|line| line.contains("│Payment")).unwrap();
+        let cells: Vec<&str> = payment.split(['│', ' ']).filter(|cell| !cell.is_empty()).take(6).collect();
+        assert_eq!(cells, ["Payment", "100", "50.0", "1.00", "30.0", "1"], "{payment}");
         has("server cpu");
         has("1.0 MiB/s");
         has("at work");

@@ -1,10 +1,12 @@
 //! The charts of a report, as SVG.
 
+pub(crate) mod overlay;
 mod panels;
 pub(crate) mod paper;
 mod plot;
 pub(crate) mod price_trend;
 pub(crate) mod sizing;
+mod sparkline;
 mod stages;
 mod sweep;
 
@@ -17,6 +19,7 @@ use crate::result::Phase;
 use crate::result::format::Waiting;
 use crate::result::maintenance::MaintenanceKind;
 pub use panels::panels;
+pub(crate) use sparkline::sparkline;
 pub use stages::against_clients;
 pub use sweep::{response_over_rate, throughput_over_buffers, throughput_over_number, throughput_over_warehouses};
 
@@ -229,12 +232,22 @@ pub(crate) fn response_over_time(timeline: &Timeline) -> Option<Chart> {
 
 /// Percentiles of the response times of all transaction types.
 pub(crate) fn percentiles(record: &Record) -> Option<Chart> {
+    let caption =
+        "This share of the transactions took no longer than the curve says. The scale widens towards the slowest ones.";
+    quantile_at(&responses(record), caption.to_owned(), legend(record))
+}
+
+/// Percentiles of distributions, each with the number of its colour; none if there are none.
+fn quantile_at(
+    distributions: &[(usize, &Histogram<u64>)],
+    caption: String,
+    legend: Vec<(String, usize)>,
+) -> Option<Chart> {
     /// Points of a curve for each further nine.
     const POINTS: u32 = 40;
     /// At most up to 99.999 percent.
     const NINES: f64 = 5.0;
 
-    let distributions = responses(record);
     let nines = |histogram: &Histogram<u64>| (histogram.len().max(10) as f64).log10().min(NINES);
     let end = distributions.iter().map(|(_, histogram)| nines(histogram)).reduce(f64::max)?;
     let ms = |us: u64| (us as f64 / 1e3).clamp(TIMES_MS.0, TIMES_MS.1);
@@ -251,16 +264,14 @@ pub(crate) fn percentiles(record: &Record) -> Option<Chart> {
     let marks =
         [("0", 0.0), ("50", 50.0), ("90", 90.0), ("99", 99.0), ("99.9", 99.9), ("99.99", 99.99), ("99.999", 99.999)];
     let ticks = marks.map(|(name, percent): (&str, f64)| (-(1.0 - percent / 100.0).log10() + 0.0, name.to_owned()));
-    let x = Axis::named(
+    let x = Axis::nines(
         "percentile of transactions".to_owned(),
         end,
         ticks.into_iter().filter(|tick| tick.0 <= end + 0.01).collect(),
     );
     let y = Axis::logarithmic("response time, ms".to_owned(), lowest, highest);
     let plot = Plot { x, y, layers: distributions.iter().map(curve).collect() };
-    let caption =
-        "This share of the transactions took no longer than the curve says. The scale widens towards the slowest ones.";
-    Chart::both("Response time by percentile", caption.to_owned(), legend(record), &plot)
+    Chart::both("Response time by percentile", caption, legend, &plot)
 }
 
 /// Response-time frequency distribution of each transaction type, up to four times its 90th percentile (clause 5.6.1).

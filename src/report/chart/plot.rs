@@ -1,5 +1,6 @@
 //! One kind of plot for all charts: axes with given ticks, and layers upon them.
 
+use std::fmt::Write;
 use std::ops::Range;
 
 use plotters::coord::Shift;
@@ -36,6 +37,8 @@ const INK_WRITTEN: &str = "\"#010101\"";
 const FINE: u32 = 4;
 /// Height of text in pixels as shown, times what the SVG backend divides by.
 const TEXT: f64 = 12.5 * 1.24;
+/// The most points of a line that tell their values to a pointer.
+const HOVERED: usize = 32;
 /// Height of a row of labels in pixels as shown.
 const ROW: u32 = 20;
 
@@ -120,12 +123,24 @@ pub(crate) enum Layer {
     },
 }
 
+/// What the coordinates of an axis are.
+#[derive(Clone, Copy)]
+enum Coordinates {
+    /// The values.
+    Values,
+    /// Their decimal logarithms.
+    Logarithms,
+    /// Of percentiles: how many nines they have.
+    Nines,
+}
+
 /// An axis: its title with its unit, its range, and labelled ticks.
 pub(crate) struct Axis {
     title: String,
     from: f64,
     to: f64,
     ticks: Vec<(f64, String)>,
+    coordinates: Coordinates,
 }
 
 impl Axis {
@@ -149,7 +164,7 @@ impl Axis {
         let decimals = (-step.log10().floor()).clamp(0.0, 9.0) as usize;
         let tick = |number: u32| (f64::from(number) * step, compact(f64::from(number) * step, decimals));
         let ticks = (0..=most).map(tick).filter(|tick| tick.0 <= to * 1.000_001).collect();
-        Axis { title, from: 0.0, to, ticks }
+        Axis { title, from: 0.0, to, ticks, coordinates: Coordinates::Values }
     }
 
     /// From 0 to `to`, for what is counted: with ticks at whole numbers only.
@@ -174,7 +189,7 @@ impl Axis {
         let tick = |number: u32| (first + f64::from(number)) * step;
         let ticks =
             (0..=7).map(tick).filter(|tick| *tick <= to + 1e-6 * step).map(|tick| (tick, compact(tick, decimals)));
-        Axis { title, from, to, ticks: ticks.collect() }
+        Axis { title, from, to, ticks: ticks.collect(), coordinates: Coordinates::Values }
     }
 
     /// From `lowest` to `highest`, both more than 0, and a little beyond; coordinates are their decimal logarithms.
@@ -191,7 +206,7 @@ impl Axis {
             .filter(|(index, (value, _))| (fine || index % 3 == 0) && *value >= from * 0.999 && *value <= to * 1.001);
         let ticks =
             within.map(|(_, (value, decade))| (value.log10(), compact(value, (-decade).max(0) as usize))).collect();
-        Axis { title, from: from.log10(), to: to.log10(), ticks }
+        Axis { title, from: from.log10(), to: to.log10(), ticks, coordinates: Coordinates::Logarithms }
     }
 
     /// Years, with ticks at full ones that are no more than about eight.
@@ -206,16 +221,34 @@ impl Axis {
 
     /// The same range without title and ticks, for a panel above the one that shows them.
     pub(crate) fn bare(&self) -> Axis {
-        Axis { title: String::new(), from: self.from, to: self.to, ticks: Vec::new() }
+        Axis { title: String::new(), from: self.from, to: self.to, ticks: Vec::new(), coordinates: self.coordinates }
     }
 
     /// From 0 to `to`, with ticks of one's own.
     pub(crate) fn named(title: String, to: f64, ticks: Vec<(f64, String)>) -> Axis {
-        Axis { title, from: 0.0, to, ticks }
+        Axis { title, from: 0.0, to, ticks, coordinates: Coordinates::Values }
+    }
+
+    /// The same of percentiles; coordinates are how many nines they have.
+    pub(crate) fn nines(title: String, to: f64, ticks: Vec<(f64, String)>) -> Axis {
+        Axis { coordinates: Coordinates::Nines, ..Axis::named(title, to, ticks) }
+    }
+
+    /// A value as a pointer that rests on it is told.
+    fn told(&self, at: f64) -> String {
+        match self.coordinates {
+            Coordinates::Values => significant(at),
+            Coordinates::Logarithms => significant(10_f64.powf(at)),
+            Coordinates::Nines => format!("{:.4} %", 100.0 * (1.0 - 10_f64.powf(-at))),
+        }
     }
 
     fn scale(&self) -> Scale {
         Scale { from: self.from, to: self.to, ticks: self.ticks.iter().map(|tick| tick.0).collect() }
+    }
+
+    fn holds(&self, at: f64) -> bool {
+        (self.from..=self.to).contains(&at)
     }
 
     fn label(&self, at: f64) -> String {
@@ -275,10 +308,27 @@ pub(crate) struct Plot {
 impl Plot {
     /// As an `svg` element of this aspect that scales with the page; none if it cannot be drawn.
     pub(crate) fn draw(&self, size: (u32, u32)) -> Option<String> {
-        element(size, |area| self.draw_on(area))
+        element(size, |area, hover| self.draw_on(area, hover))
     }
 
-    fn draw_on(&self, area: &DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>> {
+    /// The points of a layer that tell their values: of a line whose points have dots, the dots do.
+    fn hovered<'a>(&self, layer: &'a Layer) -> Option<&'a [(f64, f64)]> {
+        let dotted = |line: &[(f64, f64)]| {
+            self.layers.iter().any(|other| matches!(other, Layer::Dots { points, .. } if points == line))
+        };
+        match layer {
+            Layer::Dots { points, .. } => Some(points),
+            Layer::Line { points, .. } if !dotted(points) => Some(points),
+            _ => None,
+        }
+    }
+
+    /// Draws it, and adds to `hover` what a pointer that rests on its points is told.
+    fn draw_on(
+        &self,
+        area: &DrawingArea<SVGBackend, Shift>,
+        hover: &mut String,
+    ) -> Result<(), Box<dyn std::error::Error>> {
         let fine = |pixels: u32| pixels * FINE;
         let font = || ("sans-serif", TEXT * f64::from(FINE)).into_font();
         let faint = ShapeStyle { color: INK.mix(0.13), filled: false, stroke_width: FINE };
@@ -304,6 +354,16 @@ impl Plot {
             .y_label_formatter(&|y| self.y.label(*y))
             .draw()?;
         for layer in &self.layers {
+            if let Some(points) = self.hovered(layer) {
+                // Some of many points are enough to read a line by.
+                let step = points.len().div_ceil(HOVERED).max(1);
+                for (x, y) in points.iter().step_by(step).filter(|(x, y)| self.x.holds(*x) && self.y.holds(*y)) {
+                    let (left, top) = chart.plotting_area().map_coordinate(&(*x, *y));
+                    let (x, y) = (self.x.told(*x), self.y.told(*y));
+                    let place = format!("cx=\"{left}\" cy=\"{top}\" rx=\"28\" ry=\"28\"");
+                    let _ = write!(hover, "<ellipse {place}><title>{x}: {y}</title></ellipse>");
+                }
+            }
             match layer {
                 Layer::Band { from, to, tone } if to > from => {
                     let opacity = if matches!(tone, Tone::Alarm | Tone::Notice) { 0.25 } else { 0.07 };
@@ -368,12 +428,12 @@ impl Plot {
 /// is the whole width, and the height of a panel.
 pub(crate) fn draw_panels(panels: &[Plot], size: (u32, u32)) -> Option<String> {
     let height = |number: usize| number as u32 * size.1;
-    element((size.0, height(panels.len()) + X_AXIS), |area| {
+    element((size.0, height(panels.len()) + X_AXIS), |area, hover| {
         for (number, panel) in panels.iter().enumerate() {
             let axis = if number + 1 == panels.len() { X_AXIS } else { 0 };
             let (top, bottom) = (height(number) * FINE, (height(number + 1) + axis) * FINE);
             let panel_area = area.clone().shrink((0, top), (size.0 * FINE, bottom - top));
-            panel.draw_on(&panel_area)?;
+            panel.draw_on(&panel_area, hover)?;
         }
         Ok(())
     })
@@ -382,17 +442,22 @@ pub(crate) fn draw_panels(panels: &[Plot], size: (u32, u32)) -> Option<String> {
 /// An `svg` element of this aspect that scales with the page, drawn by `draw`; none if that fails.
 fn element(
     size: (u32, u32),
-    draw: impl FnOnce(&DrawingArea<SVGBackend, Shift>) -> Result<(), Box<dyn std::error::Error>>,
+    draw: impl FnOnce(&DrawingArea<SVGBackend, Shift>, &mut String) -> Result<(), Box<dyn std::error::Error>>,
 ) -> Option<String> {
-    let mut svg = String::new();
+    let (mut svg, mut hover) = (String::new(), String::new());
     {
         let area = SVGBackend::with_string(&mut svg, (size.0 * FINE, size.1 * FINE)).into_drawing_area();
-        draw(&area).ok()?;
+        draw(&area, &mut hover).ok()?;
         area.present().ok()?;
     }
     // The page sizes the chart, so only the viewport of the start tag is kept.
     let (_, inside) = svg.split_once('>')?;
     let inside = inside.replace(INK_WRITTEN, "\"currentColor\"").replace(" font-family=\"sans-serif\"", "");
+    // What a pointer finds lies above all else, and is not seen.
+    let inside = match inside.trim_end().strip_suffix("</svg>").filter(|_| !hover.is_empty()) {
+        Some(drawing) => format!("{drawing}<g fill-opacity=\"0\">{hover}</g>\n</svg>\n"),
+        None => inside,
+    };
     Some(format!("<svg viewBox=\"0 0 {} {}\" role=\"img\">{inside}", size.0 * FINE, size.1 * FINE))
 }
 

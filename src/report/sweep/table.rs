@@ -78,12 +78,16 @@ fn grid(series: &Series) -> Table {
         ]
     };
     let sentences = shared_notes(series).iter().map(|note| format!("All points: {note}.")).collect();
-    Table {
-        title: series.label.clone(),
-        columns: columns.map(str::to_owned).to_vec(),
-        rows: series.points.iter().map(row).collect(),
-        sentences,
+    let mut columns = columns.map(str::to_owned).to_vec();
+    let mut rows: Vec<Vec<String>> = series.points.iter().map(row).collect();
+    if series.points.iter().any(|measured| !measured.point.settings.is_empty()) {
+        let last = columns.len() - 1;
+        columns.insert(last, "settings".to_owned());
+        for (row, measured) in rows.iter_mut().zip(&series.points) {
+            row.insert(last, measured.point.settings.clone());
+        }
     }
+    Table { title: series.label.clone(), columns, rows, sentences }
 }
 
 /// The table of an open loop's rates: a row a rate.

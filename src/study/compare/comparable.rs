@@ -88,6 +88,17 @@ pub(crate) fn unlike(a: &[Record], b: &[Record]) -> Vec<String> {
     differ.collect()
 }
 
+/// What runs differ in, by name, with what each of them has.
+pub(crate) fn differing(records: &[Record]) -> Vec<(String, Vec<String>)> {
+    let all: Vec<BTreeMap<String, String>> = records.iter().map(facts).collect();
+    let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    let of = |name: &String| -> Vec<String> {
+        all.iter().map(|facts| facts.get(name).map_or_else(|| "not told".to_owned(), Clone::clone)).collect()
+    };
+    let differ = names.into_iter().map(|name| (name.clone(), of(name)));
+    differ.filter(|(_, values)| values.windows(2).any(|pair| pair[0] != pair[1])).collect()
+}
+
 /// Differences between the sets, and runs that are no good for comparing, each in a line.
 pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
     let mut warnings = Vec::new();

@@ -4,6 +4,7 @@
 pub(crate) mod comparable;
 pub mod gate;
 pub mod means;
+pub mod repeats;
 pub mod waterfall;
 
 use std::collections::BTreeMap;
