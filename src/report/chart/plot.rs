@@ -132,6 +132,8 @@ enum Coordinates {
     Logarithms,
     /// Of percentiles: how many nines they have.
     Nines,
+    /// Years, which nobody writes like other numbers.
+    Years,
 }
 
 /// An axis: its title with its unit, its range, and labelled ticks.
@@ -216,7 +218,8 @@ impl Axis {
         let step = step.unwrap_or(100.0);
         let first = (from / step).ceil() * step;
         let ticks = (0..=8).map(|number| first + f64::from(number) * step).filter(|year| *year <= to);
-        Axis { title, from, to, ticks: ticks.map(|year| (year, format!("{year:.0}"))).collect() }
+        let ticks = ticks.map(|year| (year, format!("{year:.0}"))).collect();
+        Axis { title, from, to, ticks, coordinates: Coordinates::Years }
     }
 
     /// The same range without title and ticks, for a panel above the one that shows them.
@@ -239,6 +242,7 @@ impl Axis {
         match self.coordinates {
             Coordinates::Values => significant(at),
             Coordinates::Logarithms => significant(10_f64.powf(at)),
+            Coordinates::Years => format!("{at:.1}"),
             Coordinates::Nines => format!("{:.4} %", 100.0 * (1.0 - 10_f64.powf(-at))),
         }
     }
