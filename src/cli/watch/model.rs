@@ -155,7 +155,7 @@ impl Model {
                 self.lost += 1;
                 format!("{} session {session} lost its connection: {why}", time(*at))
             }
-            Event::SessionRestored { at, session, after } => {
+            Event::SessionRestored { at, session, after, .. } => {
                 self.restored += 1;
                 format!("{} session {session} is back after {}", time(*at), seconds(*after))
             }
