@@ -1,5 +1,7 @@
 //! A session on a thread of its own, which does what it is told: its calls may wait for locks, or block their thread.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,15 +11,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::held::{Decision, Held, Hold};
 use super::own::Own;
 use super::reply::Report;
-use super::suite::Suite;
+use super::suite::Plays;
 use super::values::Values;
-use crate::drive::LoadTarget;
 use crate::engine::guard::guarded;
-use crate::engine::sql::{Arg, Call, Command, Connection};
+use crate::engine::sql::{AnyConnection, Arg, Call, Command, Connection};
 use crate::engine::{Error, Failure};
 use crate::result::{Isolation, Via};
 use crate::run::open::runtime;
-use crate::workload::Workload;
 use crate::workload::value::{Money, Value};
 
 /// How often a transaction that the database refuses is tried again, as a run would.
@@ -50,28 +50,30 @@ pub(super) struct Actor {
 /// What sessions are opened with.
 #[derive(Clone)]
 pub(super) struct Opening {
-    pub(super) suite: &'static dyn Suite,
+    pub(super) plays: &'static dyn Plays,
     pub(super) via: Via,
     pub(super) isolation: Isolation,
     pub(super) commands: Arc<Vec<Option<Command>>>,
     /// The command that asks for the session's number.
     pub(super) number: Option<usize>,
+    /// Whether the database is in this process: then a call that does not come back at once waits for another session.
+    pub(super) in_process: bool,
 }
 
 impl Actor {
     /// Begins to open a session; its first report says what came of it.
-    pub(super) fn start<W: Workload>(engine: &Arc<dyn LoadTarget<W>>, opening: Opening) -> Result<Actor, Error> {
+    pub(super) fn start(
+        opening: Opening,
+        open: impl AsyncFnOnce(&Opening) -> Result<AnyConnection, Error> + Send + 'static,
+    ) -> Result<Actor, Error> {
         let (orders, mut told) = unbounded_channel();
         let (decisions, decided) = unbounded_channel();
         let (reporter, reports) = mpsc::channel();
-        let engine = Arc::clone(engine);
         let runtime = runtime()?;
         let work = move || {
             runtime.block_on(async {
-                let connection = guarded(engine.open_connection(&opening.commands, opening.isolation)).await;
-                let connection = match connection {
-                    Ok(Some(connection)) => Held::new(connection, decided, reporter.clone()),
-                    Ok(None) => return drop(reporter.send(Report::Unopened(not_here(&engine.identity().name)))),
+                let connection = match guarded(open(&opening)).await {
+                    Ok(connection) => Held::new(connection, decided, reporter.clone()),
                     Err(error) => return drop(reporter.send(Report::Unopened(error))),
                 };
                 let mut session = Session { connection, opening: &opening, by_hand: false };
@@ -124,6 +126,20 @@ pub(super) fn not_here(engine: &str) -> Error {
     Error::Usage(format!("graymark acid does not work on {engine} yet: give --db postgres:…, mysql:… or sqlite:FILE"))
 }
 
+/// Reports when some work has to wait.
+async fn telling<T>(work: impl Future<Output = T>, mut reports: Option<&mpsc::Sender<Report>>) -> T {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        let polled = work.as_mut().poll(context);
+        if polled.is_pending() {
+            // Who led this session may be gone: then nobody is told.
+            reports.take().map(|reports| reports.send(Report::Waits).ok());
+        }
+        polled
+    })
+    .await
+}
+
 struct Session<'a> {
     connection: Held,
     opening: &'a Opening,
@@ -153,7 +169,9 @@ impl Session<'_> {
                     _ => None,
                 };
                 self.connection.hold(hold).await;
-                match guarded(self.once(&order)).await {
+                let tells = self.opening.in_process && hold.is_none();
+                let done = telling(guarded(self.once(&order)), tells.then_some(reports)).await;
+                match done {
                     Err(Failure::Retry { .. }) if !self.by_hand && refused < TRIES => refused += 1,
                     done => break done,
                 }
@@ -177,7 +195,7 @@ impl Session<'_> {
             Order::Commit => Call::Commit,
             Order::Rollback => Call::Rollback,
             Order::Play(what, values, _) => {
-                return self.opening.suite.play(self.connection.clone(), self.opening.via, what, values).await;
+                return self.opening.plays.play(self.connection.clone(), self.opening.via, what, values).await;
             }
             Order::Own(own, arguments) => return self.own(own, arguments).await,
         };

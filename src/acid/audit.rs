@@ -3,9 +3,10 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::Work;
+use super::company::{Equipment, opening};
 use super::crash::{Audit, EXAMPLES, Success, success_file, times, until_the_kill};
 use super::load::Clients;
-use super::{Equipment, Work, opening};
 use crate::drive::LoadTarget;
 use crate::engine::seed::Depth;
 use crate::engine::{Engine, Error};

@@ -3,16 +3,18 @@
 //! Tests are data (`script`): sessions, what each does in which order, what must be seen, and by which ways it may come
 //! about. A `stage` works them: each session is an `actor` on a thread of its own, over a connection on which a
 //! transaction can be `held` open. What is executed are the workload's own transactions, and a few statements of the
-//! tests' `own`. A `suite` is what a workload brings. A crash `audit` puts a `load` on a private server and kills it.
+//! tests' `own`. `phenomena` are worked in the same way, on a table of Graymark's own. A `suite` is what a workload brings. A crash `audit` puts a `load` on a private server and kills it.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod actor;
 mod audit;
+mod company;
 mod crash;
 mod held;
 mod load;
 mod own;
+mod phenomena;
 mod reply;
 mod script;
 mod stage;
@@ -27,7 +29,7 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use crate::drive::{LoadTarget, Stop};
-use crate::engine::dialect::Dialect;
+use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Depth;
 use crate::engine::sql::script::{Named, statements};
 use crate::engine::{DatabaseState, Engine, Error};
@@ -35,7 +37,7 @@ use crate::judge;
 use crate::plan::{ACID_SCALE, ISOLATION, Plan, default_record};
 use crate::record::{RecordWriter, environment};
 use crate::report;
-use crate::result::acid::{Acid, Crash, Level, TestResult};
+use crate::result::acid::{Acid, Crash, Level, Phenomenon, TestResult};
 use crate::result::format::{Status, file};
 use crate::result::summary::{Consistency, Durability, State};
 use crate::result::{Environment, Event, Finding, Isolation, Manifest, Procedures, Step, Via};
@@ -45,10 +47,9 @@ use crate::run::requests::{Requests, Timeouts};
 use crate::run::{load as loading, open, random_seed};
 use crate::workload::Workload;
 use crate::workload::tpcc::Tpcc;
-use actor::{Actor, Opening};
-use own::Own;
+use company::Company;
 use script::Script;
-use stage::{Crew, Stage};
+use stage::Stage;
 use suite::Suite;
 
 /// The suites there are, by their workloads' names.
@@ -56,6 +57,8 @@ static SUITES: [(&str, &dyn Suite); 1] = [(Tpcc::NAME, &tpcc::TpccSuite)];
 
 /// Hears of a crash.
 type OnCrash<'a> = dyn FnMut(&Crash) + 'a;
+/// Hears of a phenomenon that was looked for, and of the isolation level.
+type OnPhenomenon<'a> = dyn FnMut(&str, &Phenomenon) + 'a;
 /// Hears of a test and of its isolation level.
 type OnTest<'a> = dyn FnMut(&str, &TestResult) + 'a;
 
@@ -69,6 +72,7 @@ pub struct AcidTests<'a> {
     stop: Stop,
     on_crash: Box<OnCrash<'a>>,
     on_event: Box<dyn FnMut(&Event) + 'a>,
+    on_phenomenon: Box<OnPhenomenon<'a>>,
     on_test: Box<OnTest<'a>>,
 }
 
@@ -96,6 +100,7 @@ impl AcidTests<'static> {
             stop: Stop::new(),
             on_crash: Box::new(|_| {}),
             on_event: Box::new(|_| {}),
+            on_phenomenon: Box::new(|_, _| {}),
             on_test: Box::new(|_, _| {}),
         }
     }
@@ -142,6 +147,14 @@ impl<'a> AcidTests<'a> {
         'a: 'b,
     {
         AcidTests { on_event: Box::new(on_event), ..self }
+    }
+
+    /// Who hears of each phenomenon, with its isolation level, when it was looked for.
+    pub fn on_phenomenon<'b>(self, on_phenomenon: impl FnMut(&str, &Phenomenon) + 'b) -> AcidTests<'b>
+    where
+        'a: 'b,
+    {
+        AcidTests { on_phenomenon: Box::new(on_phenomenon), ..self }
     }
 
     /// Who hears of each test, with its isolation level, when it has ended.
@@ -275,6 +288,7 @@ impl<W: Workload> Work<'_, W> {
     fn work(&mut self, record: &RecordWriter) -> Result<Option<Acid>, Error> {
         let requests = Requests::<W>::new(&self.engine, &self.tests.stop, Timeouts::of(self.tests.plan.timeout));
         let Some(durability) = self.describe(&requests, record)? else { return Ok(None) };
+        let Some(phenomena) = self.phenomena(&requests)? else { return Ok(None) };
         let Some(before) = self.check(&requests, false)? else { return Ok(None) };
         let seed = self.tests.plan.seed.unwrap_or_else(random_seed);
         let mut levels = Vec::new();
@@ -314,6 +328,7 @@ impl<W: Workload> Work<'_, W> {
             interrupted,
             durability,
             levels,
+            phenomena,
             clauses: [vec![judge::acid::consistency(&consistency)], judge::acid::failures(&crashes)].concat(),
             crashes,
             consistency,
@@ -350,12 +365,17 @@ impl<W: Workload> Work<'_, W> {
         requests.check(&self.manifest, Depth::Usual, &mut self.tests.on_event)
     }
 
+    /// The level that was asked for.
+    fn asked(&self) -> Isolation {
+        self.dialect.isolation.unwrap_or_else(|| self.tests.plan.isolation.unwrap_or(ISOLATION))
+    }
+
     /// The levels to test, the one that was asked for first.
     fn levels(&self) -> Vec<Isolation> {
-        if let Some(only) = self.dialect.isolation {
-            return vec![only];
+        let asked = self.asked();
+        if self.dialect.isolation.is_some() {
+            return vec![asked];
         }
-        let asked = self.tests.plan.isolation.unwrap_or(ISOLATION);
         let all = [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
         let others = all.into_iter().filter(|level| self.tests.all_levels && *level != asked);
         std::iter::once(asked).chain(others).collect()
@@ -366,10 +386,11 @@ impl<W: Workload> Work<'_, W> {
         let company = Company::of(self, isolation)?;
         let stage = Stage {
             crew: &company,
-            suite: self.suite,
+            plays: self.suite,
             via: self.engine.via(),
             own: company.own.clone(),
             waits: company.waits.clone(),
+            in_process: self.dialect.wire == Wire::Sqlite,
             stop: self.tests.stop.clone(),
         };
         let mut results = Vec::new();
@@ -419,87 +440,9 @@ fn consistency(before: Vec<Finding>, after: Vec<Finding>) -> Consistency {
     Consistency { held, failed, unchecked: String::new(), before, after }
 }
 
-/// Opens sessions at a level.
-struct Company<W: Workload> {
-    engine: Arc<dyn LoadTarget<W>>,
-    by_statements: Opening,
-    otherwise: Opening,
-    own: Vec<Arc<Own>>,
-    waits: Option<Arc<Own>>,
-}
-
-impl<W: Workload> Company<W> {
-    fn of(work: &Work<'_, W>, isolation: Isolation) -> Result<Company<W>, Error> {
-        let equipped = opening(work.suite, work.dialect, Via::Statements, isolation, &work.replaced)?;
-        let Equipment { opening: by_statements, own, waits } = equipped;
-        let otherwise = match work.engine.via() {
-            Via::Statements => by_statements.clone(),
-            Via::Procedures => opening(work.suite, work.dialect, Via::Procedures, isolation, &[])?.opening,
-        };
-        Ok(Company { engine: Arc::clone(&work.engine), by_statements, otherwise, own, waits })
-    }
-}
-
-impl<W: Workload> Crew for Company<W> {
-    fn hire(&self, via: Via) -> Result<Actor, Error> {
-        let opening = if via == Via::Statements { &self.by_statements } else { &self.otherwise };
-        Actor::start(&self.engine, opening.clone())
-    }
-}
-
-/// What sessions are opened with, and the statements that they know.
-struct Equipment {
-    opening: Opening,
-    own: Vec<Arc<Own>>,
-    /// The one that says who waits.
-    waits: Option<Arc<Own>>,
-}
-
-/// What sessions are opened with, the tests' own statements, and the one that says who waits. The own statements have
-/// the same numbers in each way of speaking: those of procedures are the most.
-fn opening(
-    suite: &'static dyn Suite,
-    dialect: &'static Dialect,
-    via: Via,
-    isolation: Isolation,
-    replaced: &[(usize, Named<'static>)],
-) -> Result<Equipment, Error> {
-    let mut commands = suite.commands(dialect, via)?;
-    for (number, named) in replaced {
-        if let Some(Some(command)) = commands.get_mut(*number) {
-            command.sql = named.sql;
-        }
-    }
-    let most = if dialect.procedures { suite.commands(dialect, Via::Procedures)?.len() } else { commands.len() };
-    commands.resize(most, None);
-    let mut add = |named: &Named<'static>| {
-        let (own, command) = Own::of(named, commands.len());
-        commands.push(Some(command));
-        own
-    };
-    let own: Vec<Arc<Own>> = named(&dialect.texts(suite.workload(), "acid.sql")).iter().map(&mut add).collect();
-    let waits: Vec<Arc<Own>> = named(&dialect.own_texts("waits.sql")).iter().map(&mut add).collect();
-    let of = |name: &str| waits.iter().find(|own| own.name == name).cloned();
-    let number = of("session").map(|own| own.number);
-    let waits = of("waits");
-    Ok(Equipment { opening: Opening { suite, via, isolation, commands: Arc::new(commands), number }, own, waits })
-}
-
-/// The named statements of files, each of the first that has it.
-fn named(files: &[&'static str]) -> Vec<Named<'static>> {
-    let mut found: Vec<Named<'static>> = Vec::new();
-    for file in files {
-        for one in statements(file) {
-            if !found.iter().any(|known| known.name == one.name) {
-                found.push(one);
-            }
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
+    use super::company::named;
     use super::*;
     use crate::engine::dialect::DIALECTS;
 

@@ -11,6 +11,8 @@ pub(super) enum Report {
     Unopened(Error),
     /// Its transaction is held open.
     Held,
+    /// What it does waits for another session.
+    Waits,
     /// It has done what it was told, after so many refusals.
     Ended(Result<Values, Failure>, u32),
 }

@@ -168,19 +168,19 @@ impl Test {
     pub(super) fn forms(&self) -> Vec<&str> {
         if self.variants.is_empty() { vec![""] } else { self.variants.iter().map(String::as_str).collect() }
     }
+}
 
-    /// Its sessions in the order of their first steps, each with whether it is held open or led by hand.
-    pub(super) fn sessions(&self) -> Vec<(&str, bool)> {
-        let mut sessions: Vec<(&str, bool)> = Vec::new();
-        for step in self.steps.iter().chain(&self.after) {
-            let led = matches!(step.deed, Deed::Begins | Deed::Does { stop: Some(_), .. });
-            match sessions.iter_mut().find(|(name, _)| *name == step.session) {
-                Some((_, known)) => *known |= led,
-                None => sessions.push((&step.session, led)),
-            }
+/// The sessions of steps in the order of their first ones, each with whether it is held open or led by hand.
+pub(super) fn sessions<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<(&'a str, bool)> {
+    let mut sessions: Vec<(&str, bool)> = Vec::new();
+    for step in steps {
+        let led = matches!(step.deed, Deed::Begins | Deed::Does { stop: Some(_), .. });
+        match sessions.iter_mut().find(|(name, _)| *name == step.session) {
+            Some((_, known)) => *known |= led,
+            None => sessions.push((&step.session, led)),
         }
-        sessions
     }
+    sessions
 }
 
 #[cfg(test)]

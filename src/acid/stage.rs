@@ -1,14 +1,19 @@
 //! Works a test: tells its sessions what to do, step by step, and sees who waits for whom.
 
+mod interleave;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+pub(super) use interleave::Interleaved;
 
 use super::actor::{Actor, Order};
 use super::held::{Decision, Hold};
 use super::own::Own;
 use super::reply::Report;
-use super::script::{Deed, Step, Stop, Test};
-use super::suite::Suite;
+use super::script::{Deed, Step, Stop, Test, sessions};
+use super::suite::Plays;
 use super::values::Values;
 use crate::drive;
 use crate::engine::{Error, Failure};
@@ -39,12 +44,14 @@ pub(super) trait Crew {
 /// Where tests are worked.
 pub(super) struct Stage<'a> {
     pub(super) crew: &'a dyn Crew,
-    pub(super) suite: &'static dyn Suite,
+    pub(super) plays: &'static dyn Plays,
     /// How sessions speak that nobody holds.
     pub(super) via: Via,
     pub(super) own: Vec<Arc<Own>>,
     /// The statement by which the database says whether a session waits for a lock.
     pub(super) waits: Option<Arc<Own>>,
+    /// Whether the database is in this process, where a session itself says that it waits.
+    pub(super) in_process: bool,
     pub(super) stop: drive::Stop,
 }
 
@@ -70,6 +77,10 @@ struct Session {
     by_hand: bool,
     /// Whether what it does ends that transaction.
     ending: bool,
+    /// Whether its transaction was refused: what it would have done in it is left out.
+    over: bool,
+    /// What it does when it no longer waits.
+    backlog: VecDeque<Step>,
     /// Where the values of what it does belong.
     label: String,
 }
@@ -94,8 +105,21 @@ struct Scene<'a> {
     stage: &'a Stage<'a>,
     sessions: Vec<Session>,
     watcher: Option<Actor>,
+    /// When the database was last asked who waits.
+    asked: Option<Instant>,
     values: Values,
     transcript: Vec<String>,
+}
+
+/// What a look at a session shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    /// Nothing new.
+    Nothing,
+    /// It says that it waits.
+    Waits,
+    /// It has come to its end, or is held open.
+    Came,
 }
 
 impl Stage<'_> {
@@ -104,9 +128,8 @@ impl Stage<'_> {
     /// # Errors
     /// If the database cannot be used.
     pub(super) fn work(&self, test: &Test, form: &str, cast: Values) -> Result<Option<TestResult>, Error> {
-        let mut scene =
-            Scene { stage: self, sessions: Vec::new(), watcher: None, values: cast, transcript: Vec::new() };
-        let worked = scene.open(test).and_then(|()| scene.steps(&test.steps));
+        let mut scene = Scene::new(self, cast);
+        let worked = scene.open(test.steps.iter().chain(&test.after)).and_then(|()| scene.steps(&test.steps));
         scene.dismiss();
         let after = if test.after.is_empty() { Ok(()) } else { scene.after(test) };
         let fault = match worked.and(after) {
@@ -119,31 +142,44 @@ impl Stage<'_> {
     }
 }
 
-impl Scene<'_> {
-    /// Opens all sessions of a test before its first step.
-    fn open(&mut self, test: &Test) -> Result<(), Cut> {
-        for (name, led) in test.sessions() {
+impl<'a> Scene<'a> {
+    fn new(stage: &'a Stage<'a>, values: Values) -> Scene<'a> {
+        Scene { stage, sessions: Vec::new(), watcher: None, asked: None, values, transcript: Vec::new() }
+    }
+
+    /// Opens all sessions of steps before the first.
+    fn open<'b>(&mut self, steps: impl Iterator<Item = &'b Step>) -> Result<(), Cut> {
+        for (name, led) in sessions(steps) {
             self.hire(name, if led { Via::Statements } else { self.stage.via })?;
         }
         if self.stage.waits.is_some() {
-            let watcher = self.stage.crew.hire(Via::Statements)?;
-            opened(&watcher)?;
-            self.watcher = Some(watcher);
+            self.watcher = Some(self.stage.crew.hire(Via::Statements)?);
+        }
+        self.watcher.iter().try_for_each(|watcher| opened(watcher).map(|_| ()))?;
+        self.opened()
+    }
+
+    /// Waits until all sessions are open: they open side by side.
+    fn opened(&mut self) -> Result<(), Cut> {
+        for session in &mut self.sessions {
+            session.number = opened(&session.actor)?;
         }
         Ok(())
     }
 
+    /// Begins to open a session.
     fn hire(&mut self, name: &str, via: Via) -> Result<(), Cut> {
         let actor = self.stage.crew.hire(via)?;
-        let number = opened(&actor)?;
         let (name, label) = (name.to_owned(), name.to_owned());
         self.sessions.push(Session {
             name,
             actor,
-            number,
+            number: None,
             standing: Standing::Idle,
             by_hand: false,
             ending: false,
+            over: false,
+            backlog: VecDeque::new(),
             label,
         });
         Ok(())
@@ -155,6 +191,7 @@ impl Scene<'_> {
         names.dedup();
         self.sessions.clear();
         names.into_iter().try_for_each(|name| self.hire(name, self.stage.via))?;
+        self.opened()?;
         let done = self.steps(&test.after);
         self.dismiss();
         done
@@ -216,11 +253,11 @@ impl Scene<'_> {
             None => None,
             Some(Stop::BeforeTheEnd) => Some(Hold::BeforeTheEnd),
             Some(Stop::After(name)) => {
-                let number = self.stage.suite.statement(name);
+                let number = self.stage.plays.statement(name);
                 Some(Hold::After(number.ok_or_else(|| format!("there is no statement {name}"))?))
             }
         };
-        if !self.stage.suite.knows(what) {
+        if !self.stage.plays.knows(what) {
             return Err(format!("there is no {what}"));
         }
         Ok(Order::Play(what.to_owned(), values, hold))
@@ -236,6 +273,7 @@ impl Scene<'_> {
             return Err(Cut::Fault(format!("{} has not come to the end of what it did before", session.name)));
         }
         session.by_hand |= matches!(order, Order::Begin);
+        session.over &= !matches!(order, Order::Begin);
         session.ending = matches!(order, Order::Commit | Order::Rollback);
         session.label = label.to_owned();
         session.standing = Standing::Busy;
@@ -250,21 +288,28 @@ impl Scene<'_> {
 
     /// Follows a session until it ends, is held, or waits for another.
     fn follow(&mut self, at: usize) -> Result<(), Cut> {
-        let began = Instant::now();
-        let limit = if self.watcher.is_some() { SLOW } else { PATIENCE };
-        let mut asked: Option<Instant> = None;
-        while !self.look(at, LOOK)? {
-            let ask = began.elapsed() > 2 * LOOK && asked.is_none_or(|asked| asked.elapsed() > ASKED);
-            if ask {
-                asked = Some(Instant::now());
-            }
-            if began.elapsed() > limit || (ask && self.waits(at)?) {
-                self.set(at, "waited", 1)?;
-                self.say(at, "waits");
-                break;
-            }
+        if !self.comes(at)? {
+            self.set(at, "waited", 1)?;
+            self.say(at, "waits");
         }
         Ok(())
+    }
+
+    /// Whether a session comes to its end, or is held, without waiting for another.
+    fn comes(&mut self, at: usize) -> Result<bool, Cut> {
+        let began = Instant::now();
+        let limit = if self.watcher.is_some() || self.stage.in_process { SLOW } else { PATIENCE };
+        loop {
+            match self.look(at, LOOK)? {
+                Sight::Came => return Ok(true),
+                Sight::Waits => return Ok(false),
+                Sight::Nothing => {}
+            }
+            let ask = began.elapsed() > 2 * LOOK && self.asked.is_none_or(|asked| asked.elapsed() > ASKED);
+            if began.elapsed() > limit || (ask && self.waits(at)?) {
+                return Ok(false);
+            }
+        }
     }
 
     /// Waits for a session's end.
@@ -280,13 +325,14 @@ impl Scene<'_> {
         Ok(())
     }
 
-    /// Looks for a report of a session; whether there was one.
-    fn look(&mut self, at: usize, within: Duration) -> Result<bool, Cut> {
+    /// Looks for a report of a session.
+    fn look(&mut self, at: usize, within: Duration) -> Result<Sight, Cut> {
         if self.stage.stop.requested() {
             return Err(Cut::Stopped);
         }
-        let Some(report) = self.session(at)?.actor.report(within)? else { return Ok(false) };
+        let Some(report) = self.session(at)?.actor.report(within)? else { return Ok(Sight::Nothing) };
         match report {
+            Report::Waits => return Ok(Sight::Waits),
             Report::Held => {
                 self.session(at)?.standing = Standing::Held;
                 self.say(at, "is held open");
@@ -294,7 +340,7 @@ impl Scene<'_> {
             Report::Ended(done, refused) => self.done(at, done, refused)?,
             Report::Ready(_) | Report::Unopened(_) => {}
         }
-        Ok(true)
+        Ok(Sight::Came)
     }
 
     fn done(&mut self, at: usize, done: Result<Values, Failure>, refused: u32) -> Result<(), Cut> {
@@ -315,7 +361,7 @@ impl Scene<'_> {
                 self.values.extend(values.into_iter().map(|(name, value)| (format!("{label}.{name}"), value)));
             }
             Err(failure) => {
-                (session.standing, session.by_hand) = (Standing::Idle, false);
+                (session.standing, session.by_hand, session.over) = (Standing::Idle, false, true);
                 match failure {
                     Failure::Retry { ref detail, .. } => {
                         self.say(at, &format!("is refused: {detail}"));
@@ -366,6 +412,7 @@ impl Scene<'_> {
         let (Some(watcher), Some(waits), Some(number)) = (&self.watcher, &self.stage.waits, number) else {
             return Ok(false);
         };
+        self.asked = Some(Instant::now());
         watcher.order(Order::Own(Arc::clone(waits), vec![number]));
         match watcher.report(END)? {
             Some(Report::Ended(Ok(values), _)) => Ok(values.get("waits").is_some_and(|waits| *waits > 0)),

@@ -45,24 +45,28 @@ pub(super) trait Player: Send {
     fn end(&mut self);
 }
 
+/// What sessions can do beside statements of the tests' own.
+pub(super) trait Plays: Sync {
+    /// The number of a statement of the workload.
+    fn statement(&self, name: &str) -> Option<usize>;
+    /// Whether [`Plays::play`] has something of this name.
+    fn knows(&self, what: &str) -> bool;
+    /// Does it with these values, and says what its user is shown.
+    fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a>;
+}
+
 /// The tests of a workload, and how it is worked in them.
-pub(super) trait Suite: Sync {
+pub(super) trait Suite: Plays {
     /// The workload's name.
     fn workload(&self) -> &'static str;
     /// Its tests.
     fn parts(&self) -> &'static [Part];
     /// What its sessions send, by numbers.
     fn commands(&self, dialect: &'static Dialect, via: Via) -> Result<Vec<Option<Command>>, Error>;
-    /// The number of a statement of the workload.
-    fn statement(&self, name: &str) -> Option<usize>;
     /// Who and what takes part, drawn from a seed, for a form of a test; or why that form cannot be worked.
     fn cast(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String>;
-    /// Whether [`Suite::play`] has something of this name.
-    fn knows(&self, what: &str) -> bool;
     /// Where committed transactions leave the rows that a crash audit looks for, and where rolled-back ones would have.
     fn marks(&self) -> Vec<&'static Mark>;
     /// A client under load.
     fn player(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn Player>, Error>;
-    /// Does it with these values, and says what its user is shown.
-    fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a>;
 }

@@ -127,6 +127,11 @@ impl Condition {
         }
     }
 
+    /// Whether both sides have values.
+    pub(super) fn known(&self, values: &Values) -> bool {
+        self.left.value(values).is_some() && self.right.value(values).is_some()
+    }
+
     /// It with the values of both sides: `T2.o_id = T1.o_id + 1 (3002, 3002)`.
     pub(super) fn told(&self, values: &Values) -> String {
         let side = |side: &Expression| side.value(values).map_or("nothing".to_owned(), |value| value.to_string());

@@ -11,7 +11,7 @@ use crate::acid::AcidTests;
 use crate::engine::Error;
 use crate::plan::{Defaults, Plan};
 use crate::report::acid::text;
-use crate::result::acid::{Crash, TestResult};
+use crate::result::acid::{Crash, Phenomenon, TestResult};
 
 /// How a server is crashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -76,7 +76,8 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
         interrupt.event(event);
         console.event(event);
     });
-    let Some(outcome) = tests.on_test(told).on_crash(crashed).start()? else { return Ok(Ended::Interrupted) };
+    let tests = tests.on_test(told).on_phenomenon(came).on_crash(crashed);
+    let Some(outcome) = tests.start()? else { return Ok(Ended::Interrupted) };
     if json {
         answer!("{}", serde_json::json!(outcome.acid));
     } else {
@@ -97,6 +98,12 @@ fn told(isolation: &str, test: &TestResult) {
     let by = test.by.as_ref().map(|by| format!(" by {}", by.name())).unwrap_or_default();
     let form = if test.form.is_empty() { String::new() } else { format!(" {}", test.form) };
     tell!("acid: {isolation}: {}{form}: {}{by}", test.id, test.state.name());
+}
+
+/// A line for each phenomenon.
+fn came(isolation: &str, one: &Phenomenon) {
+    let by = one.by.as_ref().map(|by| format!(" by {}", by.name())).unwrap_or_default();
+    tell!("acid: {isolation}: {} {}: {}{by}", one.id, one.name, one.outcome.name());
 }
 
 /// A line for each crash.

@@ -306,7 +306,7 @@ struct AcidArgs {
     /// Show what would be done, as a plan file, and do nothing
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
-    /// Test every isolation level that the database has, and print them side by side
+    /// Test every isolation level that the database has, and print them side by side, with the phenomena by their names
     #[arg(long)]
     all_levels: bool,
     /// Instead of the other tests: put a load on a private server, kill it at a random moment, recover, and look up every

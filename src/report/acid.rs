@@ -7,7 +7,7 @@ use minijinja::context;
 use super::format::plural;
 use super::{html, table};
 use crate::judge::acid::survived;
-use crate::result::acid::{Acid, Crash, Level, TestResult};
+use crate::result::acid::{Acid, Crash, Level, Outcome, Phenomenon, TestResult};
 use crate::result::summary::{Clause, State};
 
 /// The report.
@@ -37,6 +37,9 @@ pub fn text(acid: &Acid) -> String {
     }
     if acid.levels.len() > 1 {
         let _ = writeln!(text, "{}\n", levels(acid));
+    }
+    if !acid.phenomena.is_empty() {
+        let _ = writeln!(text, "{}\n", phenomena(acid));
     }
     if !acid.crashes.is_empty() {
         let _ = writeln!(text, "{}", crashes(&acid.crashes));
@@ -160,6 +163,42 @@ fn levels(acid: &Acid) -> String {
     format!("Tests at {}:\n{}", plural(acid.levels.len() as u64, "level", "levels"), table::words(&rows))
 }
 
+/// The phenomena by levels.
+fn phenomena(acid: &Acid) -> String {
+    let mut head = vec!["phenomenon".to_owned(), "name".to_owned()];
+    head.extend(acid.phenomena.iter().map(|level| level.isolation.clone()));
+    let mut rows = vec![head];
+    for (place, one) in acid.phenomena.first().iter().flat_map(|level| level.phenomena.iter().enumerate()) {
+        let mut row = vec![one.id.clone(), one.name.clone()];
+        let same = |level: &crate::result::acid::Phenomena| level.phenomena.get(place).map(came).unwrap_or_default();
+        row.extend(acid.phenomena.iter().map(same));
+        rows.push(row);
+    }
+    let mut text = format!("Phenomena by isolation levels:\n{}", table::words(&rows));
+    let all = || acid.phenomena.iter().flat_map(|level| &level.phenomena);
+    if all().any(surprising) {
+        text.push_str("!: the definition of the level (Adya, 1999) forbids it\n");
+    }
+    for one in all().filter(|one| one.outcome == Outcome::NotTested) {
+        let _ = writeln!(text, "{} {} was not tested: {}", one.id, one.name, one.found.join("; "));
+    }
+    text.trim_end().to_owned()
+}
+
+/// Whether a level lets through what its definition forbids.
+fn surprising(one: &Phenomenon) -> bool {
+    one.forbidden && one.outcome == Outcome::Allowed
+}
+
+/// What came of a phenomenon: `prevented by waiting`, `allowed`.
+fn came(one: &Phenomenon) -> String {
+    match &one.by {
+        Some(by) => format!("{} by {}", one.outcome.name(), by.name()),
+        None if surprising(one) => format!("{} !", one.outcome.name()),
+        None => one.outcome.name(),
+    }
+}
+
 /// The steps of all tests.
 pub fn transcript(acid: &Acid) -> String {
     let mut text = String::new();
@@ -168,6 +207,16 @@ pub fn transcript(acid: &Acid) -> String {
             let head = format!("{} {} at {}: {}", test.id, test.form, level.isolation, test.state.name());
             let _ = writeln!(text, "{}\n  {}", head, test.title);
             for line in &test.transcript {
+                let _ = writeln!(text, "  {line}");
+            }
+            text.push('\n');
+        }
+    }
+    for level in &acid.phenomena {
+        for one in &level.phenomena {
+            let head = format!("{} {} at {}: {}", one.id, one.name, level.isolation, came(one));
+            let _ = writeln!(text, "{}\n  {}", head, one.title);
+            for line in &one.transcript {
                 let _ = writeln!(text, "  {line}");
             }
             text.push('\n');

@@ -31,6 +31,9 @@ pub struct Acid {
     pub durability: Durability,
     /// The tests, at each isolation level that was tested.
     pub levels: Vec<Level>,
+    /// The phenomena of the literature, at each isolation level at which they were looked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phenomena: Vec<Phenomena>,
     /// Crashes of the server, where it was crashed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub crashes: Vec<Crash>,
@@ -85,6 +88,54 @@ pub struct TestResult {
     pub note: String,
     /// The steps, and what came of each.
     pub transcript: Vec<String>,
+}
+
+/// The phenomena at an isolation level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Phenomena {
+    /// In the standard's words, such as `read committed`.
+    pub isolation: String,
+    /// Them, in the order of their scripts.
+    pub phenomena: Vec<Phenomenon>,
+}
+
+/// What came of a phenomenon that was looked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Phenomenon {
+    /// As the papers have it: `G0`, `G1a`, `P4`, `G-single`. Several scripts may show the same.
+    pub id: String,
+    /// Its name: `dirty write`, `write skew`.
+    pub name: String,
+    /// What the sessions do.
+    pub title: String,
+    /// Whether the definition of the level (Adya, 1999) forbids it.
+    pub forbidden: bool,
+    /// Whether it came about.
+    pub outcome: Recorded<Outcome>,
+    /// By what the database prevented it; none if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Recorded<Means>>,
+    /// What was seen of it; or why nothing is known.
+    pub found: Vec<String>,
+    /// The steps, and what came of each.
+    pub transcript: Vec<String>,
+}
+
+/// Whether a phenomenon came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum Outcome {
+    /// It was not seen, and could have been.
+    #[serde(rename = "prevented")]
+    Prevented,
+    /// It was seen.
+    #[serde(rename = "allowed")]
+    Allowed,
+    /// The steps could not be worked.
+    #[serde(rename = "not tested")]
+    NotTested,
 }
 
 /// What a crash of the server came to: under load it was killed with SIGKILL, recovered, and audited.

@@ -49,6 +49,10 @@ pub enum Via {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
+    /// What others have not committed may be seen: no level for a run, but one at which phenomena are looked for.
+    #[serde(skip)]
+    #[value(skip)]
+    ReadUncommitted,
     /// Row locks and single-statement reads make it enough for clause 3.4; see docs/isolation.md.
     ReadCommitted,
     /// One snapshot a transaction.
@@ -58,9 +62,14 @@ pub enum Isolation {
 }
 
 impl Isolation {
+    /// All levels, from the weakest to the strictest.
+    pub const ALL: [Isolation; 4] =
+        [Isolation::ReadUncommitted, Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable];
+
     /// The standard's words for it, such as `read committed`.
     pub fn words(self) -> &'static str {
         match self {
+            Isolation::ReadUncommitted => "read uncommitted",
             Isolation::ReadCommitted => "read committed",
             Isolation::RepeatableRead => "repeatable read",
             Isolation::Serializable => "serializable",

@@ -48,6 +48,16 @@ fn broken<'a>(acid: &'a Value, isolation: &str) -> Vec<&'a str> {
     broken.map(|test| test["id"].as_str().unwrap()).collect()
 }
 
+/// The phenomena that a level lets through, by their names; all were looked for.
+fn allowed<'a>(acid: &'a Value, isolation: &str) -> Vec<&'a str> {
+    let levels = acid["phenomena"].as_array().unwrap();
+    let level = levels.iter().find(|level| level["isolation"] == isolation).unwrap();
+    let all = level["phenomena"].as_array().unwrap();
+    assert!(all.len() == 12 && all.iter().all(|one| one["outcome"] != "not tested"), "{level}");
+    let allowed = all.iter().filter(|one| one["outcome"] == "allowed");
+    allowed.map(|one| one["name"].as_str().unwrap()).collect()
+}
+
 /// Tests over statements that others take the place of.
 fn planted(place: &Path, url: &str, isolation: &str, statements: &str) -> (Value, Done) {
     fs::write(place.join("planted.sql"), statements).unwrap();
@@ -78,9 +88,18 @@ fn postgres_keeps_the_standard_at_repeatable_read_and_a_run_says_so() {
     for level in ["repeatable read", "serializable"] {
         assert!(broken(&found, level).is_empty(), "{level}: {}", found["levels"]);
     }
+    let skews = ["write skew", "write skew over phantoms"];
+    assert!(allowed(&found, "serializable").is_empty(), "{}", found["phenomena"]);
+    assert_eq!(allowed(&found, "repeatable read"), skews, "{}", found["phenomena"]);
+    for level in ["read uncommitted", "read committed"] {
+        let others = ["dirty write", "aborted read", "intermediate read", "circular information flow"];
+        let allowed = allowed(&found, level);
+        assert!(allowed.len() == 8 && !others.iter().any(|other| allowed.contains(other)), "{level}: {allowed:?}");
+    }
     assert_eq!(found["consistency"]["failed"], Value::from(Vec::<Value>::new()));
     assert_eq!(json_file(&place.join("levels"), "acid.json"), found);
     let transcript = fs::read_to_string(place.join("levels/transcript.txt")).unwrap();
+    assert!(transcript.contains("write skew at serializable: prevented by abort"), "{transcript}");
     assert!(transcript.contains("T2 waits") && transcript.contains("T1 is held open"), "{transcript}");
     let text = succeed(place, &["report", "levels"]).out;
     assert!(text.contains("held by version (case D)") && text.contains("not by waiting: T2.waited = 1"), "{text}");
@@ -128,6 +147,9 @@ fn mariadbs_lost_update_at_repeatable_read_is_found() {
     let tests = ["acid", "tpcc", "--db", &url, "--isolation", "repeatable-read", "--seed", "5", "--json"];
     let sound = succeed(place, &tests).json();
     assert!(broken(&sound, "repeatable read").is_empty(), "{}", sound["levels"]);
+    let lets =
+        ["lost update", "read skew by an update", "write skew", "phantom by an update", "write skew over phantoms"];
+    assert_eq!(allowed(&sound, "repeatable read"), lets, "{}", sound["phenomena"]);
     let (found, done) = planted(place, &url, "repeatable-read", PLANTED_MARIADB);
     let broken = broken(&found, "repeatable read");
     assert!(broken.contains(&"3.4.2.3"), "{broken:?}");
@@ -151,6 +173,15 @@ fn sqlite_keeps_the_standard_by_waiting_and_by_version() {
     let isolation = clause("3.4").unwrap();
     assert!(isolation["state"] == "not tested" && isolation["note"].as_str().unwrap().contains("one warehouse"));
     assert!(fs::read_to_string(place.join("record/report.html")).unwrap().contains("3.4.2.9"));
+    assert!(allowed(&found, "serializable").is_empty(), "{}", found["phenomena"]);
+    // Somebody else's table of the name is left alone.
+    let file = rusqlite::Connection::open(place.join("loaded.db")).unwrap();
+    file.execute_batch("CREATE TABLE graymark_phenomena (theirs TEXT); INSERT INTO graymark_phenomena VALUES ('x')")
+        .unwrap();
+    run(place, &["acid", "--db", "sqlite:loaded.db"]).refused(3, &["cannot create the table graymark_phenomena"]);
+    let theirs: String = file.query_row("SELECT theirs FROM graymark_phenomena", [], |row| row.get(0)).unwrap();
+    assert_eq!(theirs, "x");
+    file.execute_batch("DROP TABLE graymark_phenomena").unwrap();
     // The rows that a test changes for a while are as they were: every item is that of the seed.
     assert_eq!(run(place, &["check", "--db", "sqlite:loaded.db"]).code, Some(0));
     run(place, &["acid", "debitcredit", "--db", "sqlite:loaded.db"]).refused(2, &["no ACID tests of debitcredit"]);

@@ -3,7 +3,7 @@
 mod player;
 
 use crate::acid::held::Held;
-use crate::acid::suite::{Part, Played, Player, Suite};
+use crate::acid::suite::{Part, Played, Player, Plays, Suite};
 use crate::acid::values::Values;
 use crate::engine::dialect::Dialect;
 use crate::engine::sql::tpcc::Statement;
@@ -43,6 +43,27 @@ const KNOWN: [&str; 8] = [
     "delivery_take",
 ];
 
+impl Plays for TpccSuite {
+    fn statement(&self, name: &str) -> Option<usize> {
+        Tpcc::STATEMENTS.iter().position(|statement| *statement == name)
+    }
+
+    fn knows(&self, what: &str) -> bool {
+        KNOWN.contains(&what)
+    }
+
+    fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a> {
+        Box::pin(async move {
+            if what == "delivery_take" {
+                return take(connection, values).await;
+            }
+            let input = input(what, values)?;
+            let output = Tpcc::session(connection, via).execute(&input).await?;
+            Ok(shown(&input, &output))
+        })
+    }
+}
+
 impl Suite for TpccSuite {
     fn workload(&self) -> &'static str {
         Tpcc::NAME
@@ -54,10 +75,6 @@ impl Suite for TpccSuite {
 
     fn commands(&self, dialect: &'static Dialect, via: Via) -> Result<Vec<Option<Command>>, Error> {
         WorkloadSql::of::<Tpcc>(dialect).commands(via)
-    }
-
-    fn statement(&self, name: &str) -> Option<usize> {
-        Tpcc::STATEMENTS.iter().position(|statement| *statement == name)
     }
 
     fn cast(&self, manifest: &Manifest, seed: u64, form: &str) -> Result<Values, String> {
@@ -86,27 +103,12 @@ impl Suite for TpccSuite {
         Ok(cast.into_iter().map(|(name, value)| (name.to_owned(), i64::from(value))).collect())
     }
 
-    fn knows(&self, what: &str) -> bool {
-        KNOWN.contains(&what)
-    }
-
     fn marks(&self) -> Vec<&'static Mark> {
         ORDER_MARKS.to_vec()
     }
 
     fn player(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn Player>, Error> {
         Ok(Box::new(player::Client::new(manifest, seed, number)?))
-    }
-
-    fn play<'a>(&'a self, connection: Held, via: Via, what: &'a str, values: &'a Values) -> Played<'a> {
-        Box::pin(async move {
-            if what == "delivery_take" {
-                return take(connection, values).await;
-            }
-            let input = input(what, values)?;
-            let output = Tpcc::session(connection, via).execute(&input).await?;
-            Ok(shown(&input, &output))
-        })
     }
 }
 

@@ -45,6 +45,7 @@ pub struct Capabilities {
 /// The bit of an isolation level in `SQL_ATTR_TXN_ISOLATION`.
 pub fn isolation_bit(isolation: Isolation) -> u32 {
     match isolation {
+        Isolation::ReadUncommitted => 1,
         Isolation::ReadCommitted => 2,
         Isolation::RepeatableRead => 4,
         Isolation::Serializable => 8,
