@@ -1,9 +1,10 @@
-//! Tests of a database's ACID properties (clause 3 of TPC-C), as a library call. It prints nothing.
+//! Tests of a database's ACID properties (clause 3 of TPC-C, and those of TPC-B), as a library call. It prints nothing.
 //!
 //! Tests are data (`script`): sessions, what each does in which order, what must be seen, and by which ways it may come
 //! about. A `stage` works them: each session is an `actor` on a thread of its own, over a connection on which a
 //! transaction can be `held` open. What is executed are the workload's own transactions, and a few statements of the
-//! tests' `own`. `phenomena` are worked in the same way, on a table of Graymark's own. A `suite` is what a workload brings. A crash `audit` puts a `load` on a private server and kills it.
+//! tests' `own`. `phenomena` are worked in the same way, on a table of Graymark's own. A `suite` is what a workload
+//! brings. A crash `audit` puts a `load` on a private server and kills it.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -11,10 +12,12 @@ mod actor;
 mod audit;
 mod company;
 mod crash;
+mod debitcredit;
 mod held;
 mod load;
 mod own;
 mod phenomena;
+mod player;
 mod reply;
 mod script;
 mod stage;
@@ -39,13 +42,14 @@ use crate::record::{RecordWriter, environment};
 use crate::report;
 use crate::result::acid::{Acid, Crash, Level, Phenomenon, TestResult};
 use crate::result::format::{Status, file};
-use crate::result::summary::{Consistency, Durability, State};
+use crate::result::summary::{Clause, Consistency, Durability, State};
 use crate::result::{Environment, Event, Finding, Isolation, Manifest, Procedures, Step, Via};
 use crate::run::open::Visitor;
 use crate::run::population::{agree, complete};
 use crate::run::requests::{Requests, Timeouts};
 use crate::run::{load as loading, open, random_seed};
 use crate::workload::Workload;
+use crate::workload::debitcredit::DebitCredit;
 use crate::workload::tpcc::Tpcc;
 use company::Company;
 use script::Script;
@@ -53,7 +57,8 @@ use stage::Stage;
 use suite::Suite;
 
 /// The suites there are, by their workloads' names.
-static SUITES: [(&str, &dyn Suite); 1] = [(Tpcc::NAME, &tpcc::TpccSuite)];
+static SUITES: [(&str, &dyn Suite); 2] =
+    [(Tpcc::NAME, &tpcc::TpccSuite), (DebitCredit::NAME, &debitcredit::DebitCreditSuite)];
 
 /// Hears of a crash.
 type OnCrash<'a> = dyn FnMut(&Crash) + 'a;
@@ -329,7 +334,7 @@ impl<W: Workload> Work<'_, W> {
             durability,
             levels,
             phenomena,
-            clauses: [vec![judge::acid::consistency(&consistency)], judge::acid::failures(&crashes)].concat(),
+            clauses: self.clauses(&consistency, &crashes),
             crashes,
             consistency,
             replaced: self.replaced.iter().map(|(_, named)| named.name.to_owned()).collect(),
@@ -341,6 +346,12 @@ impl<W: Workload> Work<'_, W> {
             record: record.directory().display().to_string(),
             engine,
         }))
+    }
+
+    /// What no isolation level bears on.
+    fn clauses(&self, consistency: &Consistency, crashes: &[Crash]) -> Vec<Clause> {
+        let names = self.suite.names();
+        [vec![judge::acid::consistency(names, consistency)], judge::acid::failures(names, crashes)].concat()
     }
 
     /// Puts plan and environment into the record; whether a commit waits for the disk.

@@ -8,6 +8,7 @@ use super::values::Values;
 use crate::engine::dialect::Dialect;
 use crate::engine::sql::{AnyConnection, Command};
 use crate::engine::{Error, Failure};
+use crate::judge::acid::Names;
 use crate::result::{Manifest, Via};
 use crate::workload::trace::{Footprint, Mark, Trace};
 
@@ -61,6 +62,8 @@ pub(super) trait Suite: Plays {
     fn workload(&self) -> &'static str;
     /// Its tests.
     fn parts(&self) -> &'static [Part];
+    /// What its clauses are called that no isolation level bears on.
+    fn names(&self) -> Names;
     /// What its sessions send, by numbers.
     fn commands(&self, dialect: &'static Dialect, via: Via) -> Result<Vec<Option<Command>>, Error>;
     /// Who and what takes part, drawn from a seed, for a form of a test; or why that form cannot be worked.

@@ -104,7 +104,7 @@ enum Command {
     Run(RunArgs),
     /// Test atomicity, consistency, isolation and durability (clause 3), and say by what the database keeps them
     #[command(
-        after_help = "Examples:\n  graymark acid tpcc --db postgres:local -w 2 --all-levels\n  graymark acid tpcc --db postgres://me@dbhost/bench --isolation serializable --json\n  graymark acid tpcc --db mysql:local --crash kill --times 10"
+        after_help = "Examples:\n  graymark acid tpcc --db postgres:local -w 2 --all-levels\n  graymark acid tpcc --db postgres://me@dbhost/bench --isolation serializable --json\n  graymark acid tpcc --db mysql:local --crash kill --times 10\n  graymark acid debitcredit --db sqlite:bank.db -b 2"
     )]
     Acid(AcidArgs),
     /// Repeat a run with one setting varied, and show its effect

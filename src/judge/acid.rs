@@ -35,8 +35,19 @@ pub(crate) fn clause(id: &str, name: &str, tests: &[TestResult]) -> Clause {
     made(id, &format!("the tests of {name}"), format!("{} of {} held", held.len(), tests.len()), "all", state, note)
 }
 
-/// What clause 3.3 comes to.
-pub(crate) fn consistency(consistency: &Consistency) -> Clause {
+/// What the clauses are called that no isolation level bears on: by their numbers, where a standard gives them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Names {
+    /// Consistency: `3.3`.
+    pub(crate) consistency: &'static str,
+    /// Durability: `3.5`.
+    pub(crate) durability: &'static str,
+    /// Of that, the loss of the server's processes: `3.5.3.2`.
+    pub(crate) kill: &'static str,
+}
+
+/// What the clause on consistency comes to.
+pub(crate) fn consistency(names: Names, consistency: &Consistency) -> Clause {
     let value = format!("{} held, {} failed", consistency.held, consistency.failed.len());
     let (state, note) = if !consistency.failed.is_empty() {
         (State::Broken, consistency.failed.join(", "))
@@ -45,16 +56,17 @@ pub(crate) fn consistency(consistency: &Consistency) -> Clause {
     } else {
         (State::Held, String::new())
     };
-    made("3.3", "the consistency conditions hold before and after the tests", value, "0 failed", state, note)
+    let rule = "the consistency conditions hold before and after the tests";
+    made(names.consistency, rule, value, "0 failed", state, note)
 }
 
 /// What crashes say of durability: that commits survive the loss of the server's processes (clause 3.5.3.2), and, as
 /// long as no power was cut, nothing of clause 3.5 as a whole but that it is broken.
-pub(crate) fn failures(crashes: &[Crash]) -> Vec<Clause> {
+pub(crate) fn failures(names: Names, crashes: &[Crash]) -> Vec<Clause> {
     let rule = "committed transactions survive failures";
     if crashes.is_empty() {
         let note = "no failure was caused".to_owned();
-        return vec![made("3.5", rule, "none".to_owned(), "none is lost", State::NotTested, note)];
+        return vec![made(names.durability, rule, "none".to_owned(), "none is lost", State::NotTested, note)];
     }
     let broken: Vec<&Crash> = crashes.iter().filter(|crash| !survived(crash)).collect();
     let of = |count: fn(&Crash) -> u64| crashes.iter().map(count).sum::<u64>();
@@ -65,16 +77,16 @@ pub(crate) fn failures(crashes: &[Crash]) -> Vec<Clause> {
         of(|crash| crash.lost),
         of(|crash| crash.risen)
     );
-    let names: Vec<&str> = broken.iter().map(|crash| crash.success.as_str()).collect();
-    let (state, whole, note) = match names[..] {
+    let not_survived: Vec<&str> = broken.iter().map(|crash| crash.success.as_str()).collect();
+    let (state, whole, note) = match not_survived[..] {
         [] => (State::Held, State::NotTested, String::new()),
-        _ => (State::Broken, State::Broken, format!("not survived: {}", names.join(", "))),
+        _ => (State::Broken, State::Broken, format!("not survived: {}", not_survived.join(", "))),
     };
     let cut = if whole == State::Broken { note.clone() } else { "no power was cut, and no medium was lost".to_owned() };
     vec![
-        made("3.5", rule, value.clone(), "none is lost", whole, cut),
+        made(names.durability, rule, value.clone(), "none is lost", whole, cut),
         made(
-            "3.5.3.2",
+            names.kill,
             "committed transactions survive a kill of the whole server",
             value,
             "none is lost",
@@ -201,6 +213,8 @@ mod tests {
         assert_eq!(clause("3.2", "atomicity", &[test("3.4", State::Held)]).state, State::NotTested);
     }
 
+    const NAMES: Names = Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2" };
+
     #[test]
     fn an_excess_beyond_what_was_in_flight_is_no_crash_that_was_survived() {
         let crash = |excess, in_flight| Crash { excess, in_flight, ..Crash::default() };
@@ -214,11 +228,14 @@ mod tests {
         ];
         for crash in bad {
             assert!(!survived(&crash));
-            let states: Vec<State> =
-                failures(&[Crash::default(), crash]).iter().map(|clause| *clause.state.known().unwrap()).collect();
+            let states: Vec<State> = failures(NAMES, &[Crash::default(), crash])
+                .iter()
+                .map(|clause| *clause.state.known().unwrap())
+                .collect();
             assert_eq!(states, [State::Broken, State::Broken]);
         }
-        let states: Vec<State> = failures(&[crash(1, 1)]).iter().map(|clause| *clause.state.known().unwrap()).collect();
+        let states: Vec<State> =
+            failures(NAMES, &[crash(1, 1)]).iter().map(|clause| *clause.state.known().unwrap()).collect();
         assert_eq!(states, [State::NotTested, State::Held]);
     }
 }

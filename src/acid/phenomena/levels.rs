@@ -18,8 +18,8 @@ use crate::run::requests::Requests;
 use crate::workload::Workload;
 
 impl<W: Workload> Work<'_, W> {
-    /// What came of the phenomena at each level; none if someone asked to stop. They speak no statement of the workload:
-    /// where others took the place of those, and where the server is crashed, nobody looks for them.
+    /// What came of the phenomena at each level; none if someone asked to stop. They speak no statement of the
+    /// workload: where others took the place of those, and where the server is crashed, nobody looks for them.
     pub(in crate::acid) fn phenomena(&mut self, requests: &Requests<W>) -> Result<Option<Vec<acid::Phenomena>>, Error> {
         if self.tests.crashes > 0 || !self.replaced.is_empty() {
             return Ok(Some(Vec::new()));
@@ -58,15 +58,18 @@ impl<W: Workload> Work<'_, W> {
         let (_, command) = Own::of(named, 0);
         let isolation = self.asked();
         requests.ask(async move |engine: &dyn Engine<W>| {
-            let connection = engine.open_connection(&[Some(command)], isolation).await?;
+            let refused = |why: String| {
+                Error::Database(format!(
+                    "cannot {name} the table graymark_phenomena: {why}; if there is one that a killed graymark acid \
+                     left, drop it"
+                ))
+            };
+            // SQLite refuses the statement when it is prepared.
+            let opened = engine.open_connection(&[Some(command)], isolation).await;
+            let connection = opened.map_err(|error| refused(error.to_string()))?;
             let mut connection = connection.ok_or_else(|| not_here(&engine.identity().name))?;
             let done = connection.exchange(&[Call::Statement(0, &[])], &mut |_, _| Ok(())).await;
-            done.map(|_| ()).map_err(|why| {
-                Error::Database(format!(
-                    "cannot {name} the table graymark_phenomena: {why}; if there is one that a killed graymark acid left, \
-                     drop it"
-                ))
-            })
+            done.map(|_| ()).map_err(|why| refused(why.to_string()))
         })
     }
 

@@ -1,14 +1,14 @@
 //! TPC-C's tests: clause 3 of the standard, on the workload's own transactions.
 
-mod player;
-
 use crate::acid::held::Held;
+use crate::acid::player::Client;
 use crate::acid::suite::{Part, Played, Player, Plays, Suite};
 use crate::acid::values::Values;
 use crate::engine::dialect::Dialect;
 use crate::engine::sql::tpcc::Statement;
 use crate::engine::sql::{Arg, Call, Command, Connection, Row, SqlWorkload, WorkloadSql};
 use crate::engine::{Error, Failure, Session};
+use crate::judge::acid::Names;
 use crate::result::{Manifest, Via};
 use crate::workload::Workload;
 use crate::workload::stream::Source;
@@ -73,6 +73,10 @@ impl Suite for TpccSuite {
         &PARTS
     }
 
+    fn names(&self) -> Names {
+        Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2" }
+    }
+
     fn commands(&self, dialect: &'static Dialect, via: Via) -> Result<Vec<Option<Command>>, Error> {
         WorkloadSql::of::<Tpcc>(dialect).commands(via)
     }
@@ -108,7 +112,7 @@ impl Suite for TpccSuite {
     }
 
     fn player(&self, manifest: &Manifest, seed: u64, number: u64) -> Result<Box<dyn Player>, Error> {
-        Ok(Box::new(player::Client::new(manifest, seed, number)?))
+        Ok(Box::new(Client::<Tpcc>::new(manifest, seed, number, self.marks())?))
     }
 }
 

@@ -180,7 +180,7 @@ impl Workload for DebitCredit {
 }
 
 /// A row of HISTORY as the client asked for it.
-static HISTORY: Mark =
+pub(crate) static HISTORY: Mark =
     Mark { table: "history", joined: None, columns: &["branch_id", "teller_id", "account_id"], amount: Some("amount") };
 
 fn traced(input: &Input) -> Option<Trace> {
