@@ -156,6 +156,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         Arc::new(Sqlite::open(SqliteOptions { synchronous, ..SqliteOptions::new(file) })?);
     let terminals = Tpcc::terminals(1, &manifest().parameters, SEED)?;
     let schedule = Schedule {
+        history: 0,
         load: Load::ClosedLoop,
         clients: 1,
         terminals: 1,

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod doctor;
 pub mod drive;
 pub mod engine;
+pub mod history;
 pub mod judge;
 pub mod measure;
 pub mod plan;

@@ -138,6 +138,9 @@ pub struct Plan {
     /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_errors: Option<Share>,
+    /// Keep what transactions read and wrote of this share of keys, and look for anomalies of isolation in it afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Share>,
     /// If the database is away when the run ends, wait this long for it before the report is written without its count,
     /// such as 10m.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
@@ -238,6 +241,7 @@ impl Plan {
             steady: self.steady.or(other.steady),
             timeout: self.timeout.or(other.timeout),
             allow_errors: self.allow_errors.or(other.allow_errors),
+            history: self.history.or(other.history),
             reconnect_for: self.reconnect_for.or(other.reconnect_for),
             measure_recovery: self.measure_recovery || other.measure_recovery,
             jobs: self.jobs.or(other.jobs),

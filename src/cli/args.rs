@@ -204,6 +204,10 @@ pub(super) struct Checks {
     /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001
     #[arg(long, value_name = "SHARE", hide_short_help = true)]
     allow_errors: Option<Share>,
+    /// Keep what transactions read and wrote of this share of keys, such as 10%, and look for lost updates, dirty and stale
+    /// reads and cycles in it afterwards
+    #[arg(long, value_name = "SHARE", hide_short_help = true)]
+    history: Option<Share>,
     /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
     /// database
     #[arg(long, value_name = "TIME", value_parser = parse_interval, hide_short_help = true)]
@@ -263,7 +267,7 @@ group! {
     Steady { steady }
     Stages { stages, stage_duration }
     Sessions { via, isolation }
-    Checks { check, allow_errors, timeout, reconnect_for, measure_recovery }
+    Checks { check, allow_errors, history, timeout, reconnect_for, measure_recovery }
     Maintenance { checkpoint, vacuum, vacuums }
 }
 

@@ -94,6 +94,7 @@ mod tests {
 
     fn schedule(ramp_up: u32, duration: u32) -> Schedule {
         Schedule {
+            history: 0,
             load: Load::Paced,
             clients: 1,
             terminals: 10,

@@ -75,6 +75,8 @@ pub struct Schedule {
     pub shown: Option<u32>,
     /// The seed of what the driver itself draws.
     pub seed: u64,
+    /// Of a million keys, those of which it is kept what transactions read and wrote.
+    pub history: u32,
     /// Driver threads; none lets [`driver_threads`] choose.
     pub threads: Option<u32>,
     /// Keying times as a multiple of the workload's; of no meaning in a closed loop.

@@ -7,6 +7,7 @@ use super::hosts::Counts;
 use super::ledger::Ledger;
 use super::totals::ThreadTotals;
 use super::{Load, Report, Schedule};
+use crate::history::{Head, codec};
 use crate::measure::{Deferred, Interval, Measured, note};
 use crate::result::Event;
 use crate::workload::trace::Trace;
@@ -57,6 +58,8 @@ pub(super) struct ThreadStats<'a> {
     pub(super) totals: ThreadTotals,
     /// Deferred transactions that were committed since the last hand-over.
     deferred: Vec<Deferred>,
+    /// What transactions read and wrote since the last hand-over, if it is kept.
+    history: Vec<u8>,
     failures: u64,
     /// The last commits; when there are as many as are remembered, `oldest` is the place of the next one.
     recent: Vec<(Instant, Trace)>,
@@ -89,6 +92,7 @@ impl<'a> ThreadStats<'a> {
                 ..ThreadTotals::default()
             },
             deferred: room_for_deferred::<W>(schedule.load),
+            history: Vec::new(),
             failures: 0,
             recent: Vec::with_capacity(remembered),
             remembered,
@@ -128,7 +132,30 @@ impl<'a> ThreadStats<'a> {
         let room = self.deferred.capacity().min(DEFERRED_ROOM).max(2 * self.deferred.len());
         let deferred = std::mem::replace(&mut self.deferred, Vec::with_capacity(room));
         let _ = self.reports.send(Report::Measured(self.second, measured, deferred));
+        if !self.history.is_empty() {
+            let room = Vec::with_capacity(self.history.capacity());
+            let kept = std::mem::replace(&mut self.history, room);
+            self.tell(Event::History(kept));
+        }
         self.ledger.copy(&self.totals);
+    }
+
+    /// Whether it is kept what transactions read and wrote.
+    pub(super) fn keeps(&self) -> bool {
+        self.schedule.history > 0
+    }
+
+    /// Keeps what a transaction, sent at `taken`, read and wrote of the chosen keys.
+    pub(super) fn keep<W: Workload>(&mut self, session: u32, input: &W::Input, output: &W::Output, taken: Instant) {
+        let mut accesses = W::accesses(input, output);
+        accesses.retain(|access| chosen(access.key, self.schedule.history));
+        if accesses.is_empty() {
+            return;
+        }
+        let (began, ended) = (micros(self.begin, taken), micros(self.begin, Instant::now()));
+        // Times are cut to whole microseconds: who was answered and who was sent in the same one overlap.
+        let head = Head { session, began, ended: ended + 1, committed: W::outcome(output) != Outcome::RolledBack };
+        codec::encode(&mut self.history, &head, &accesses);
     }
 
     /// Hands over what is left at the end.
@@ -325,6 +352,12 @@ impl<'a> ThreadStats<'a> {
         self.interval.transactions[transaction].retries += 1;
         *self.totals.retries.entry(reason).or_default() += 1;
     }
+}
+
+/// Whether a key is among so many of a million, which are the same in each thread and run.
+fn chosen(key: u64, of_a_million: u32) -> bool {
+    let mixed = (key ^ (key >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed >> 32) * 1_000_000) >> 32 < u64::from(of_a_million)
 }
 
 /// Room for what is deferred in a second; none where nothing is.

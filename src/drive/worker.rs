@@ -29,6 +29,8 @@ pub(super) struct Worker<'a, 'd, W: Workload, E: Sessions<W>> {
     /// The session's place in its thread.
     place: usize,
     number: u32,
+    /// Whether it is kept what transactions read and wrote.
+    keeps: bool,
     session: Option<E::Session>,
     /// When the connection was lost, while there is none.
     lost: Option<Instant>,
@@ -47,7 +49,8 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
     ) -> Self {
         stats.borrow().ledger.opened(place, session.id());
         stats.borrow_mut().totals.hosts.opened(session.host());
-        Worker { engine, stats, stop, end, place, number, session: Some(session), lost: None, given_up: false }
+        let keeps = stats.borrow().keeps();
+        Worker { engine, stats, stop, end, place, number, keeps, session: Some(session), lost: None, given_up: false }
     }
 
     /// Whether it has a session, or may get one again before the run ends.
@@ -78,6 +81,9 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
                 Ok(output) => match W::contradiction(input, &output) {
                     None => {
                         self.stats.borrow_mut().totals.hosts.served(session.host(), asked.transaction);
+                        if self.keeps {
+                            self.stats.borrow_mut().keep::<W>(self.number, input, &output, asked.taken);
+                        }
                         return Some(output);
                     }
                     Some(why) => {

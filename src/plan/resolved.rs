@@ -126,6 +126,8 @@ pub struct Resolved {
     pub patience: u32,
     /// The share of each transaction type that may fail.
     pub allowed_errors: Share,
+    /// The share of keys of which it is kept what transactions read and wrote.
+    pub history: Share,
     /// How long a database that is away at the end is waited for.
     pub reconnect_for: u32,
 }

@@ -8,6 +8,7 @@
 //! | `load.json` | [`crate::result::LoadReport`], if this command loaded |
 //! | `series.csv` | one row a second and transaction type |
 //! | `histograms.hlog` | response and service times in the HdrHistogram log format, two tags a type; of paced runs also [`Waiting`](crate::result::format::Waiting) |
+//! | `history.gz` | what transactions read and wrote of the chosen keys; of runs with `--history` only |
 //! | `deliveries.csv.gz` | one row for each deferred Delivery that was committed; of paced runs of TPC-C only |
 //! | `counters.csv` | counters of database, system and client, as they stood once a second |
 //! | `events.jsonl` | [`Event`](crate::result::Event)s: phases, lost and restored sessions, failures |
@@ -24,6 +25,7 @@ pub mod deliveries;
 pub mod directory;
 pub(crate) mod environment;
 pub mod follow;
+pub(crate) mod history;
 pub(crate) mod price;
 pub mod reader;
 mod summary;

@@ -15,6 +15,7 @@ use crate::measure::counters::Sample;
 use crate::measure::{Interval, note, quantile_ms, strangers};
 use crate::record::appender::Appender;
 use crate::record::deliveries::{self, Results};
+use crate::record::history::HistoryFile;
 use crate::record::{Error, counters};
 use crate::result::Event;
 use crate::result::Phase;
@@ -43,6 +44,7 @@ pub struct RecordWriter {
     histograms: Appender,
     events: Appender,
     results: Option<Results>,
+    history: Option<HistoryFile>,
     log: HistogramLog,
     failures: u64,
     row: String,
@@ -86,6 +88,7 @@ impl RecordWriter {
             histograms: open(file::HISTOGRAMS)?,
             events: open(file::EVENTS)?,
             results: None,
+            history: None,
             log: HistogramLog::new(transactions.len()),
             failures: 0,
             row: String::new(),
@@ -135,6 +138,22 @@ impl RecordWriter {
         Some(deliveries::lines(&self.directory))
     }
 
+    /// Begins the file of what transactions read and wrote.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn begin_history(&mut self) -> Result<(), Error> {
+        self.history = Some(HistoryFile::create(&self.directory)?);
+        Ok(())
+    }
+
+    /// Ends that file. An error is kept for [`RecordWriter::finish`].
+    pub fn end_history(&mut self) {
+        if let Some(Err(error)) = self.history.take().map(|mut history| history.close()) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
     /// Writes what the driver says. Errors are kept for [`RecordWriter::finish`].
     pub fn event(&mut self, event: &Event) {
         match event {
@@ -143,6 +162,12 @@ impl RecordWriter {
             Event::Delivered(rows) => {
                 if let Some(results) = &mut self.results {
                     results.append(rows);
+                }
+                return;
+            }
+            Event::History(bytes) => {
+                if let Some(history) = &mut self.history {
+                    history.append(bytes);
                 }
                 return;
             }
@@ -284,6 +309,7 @@ impl RecordWriter {
             self.line(&Event::FailuresLeftOff { transactions: self.failures - FAILURES_WRITTEN });
         }
         let _ = self.end_results();
+        self.end_history();
         let appended =
             [&mut self.series, &mut self.counters, &mut self.histograms, &mut self.events].map(Appender::close);
         let failed = self.failed.take().or(appended.into_iter().find_map(Result::err));

@@ -1,7 +1,7 @@
 //! What a reader must know before any figure, in words: failed transactions, and times in which the database was away.
 
 use super::format::{count, plain, plural, seconds, significant, transaction};
-use super::{bounds, counts, open_loop};
+use super::{bounds, counts, history, open_loop};
 use crate::judge::incidents::Incidents;
 use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::summary::Summary;
@@ -18,6 +18,7 @@ pub(crate) fn of(summary: &Summary) -> Vec<String> {
     if !summary.consistency.failed.is_empty() {
         alarms.push("The database is inconsistent: see the failed conditions.".to_owned());
     }
+    alarms.extend(summary.history.as_ref().and_then(history::alarm));
     if let Some(lookup) = summary.connections.lookup.as_ref().filter(|lookup| !lookup.unasked.is_empty()) {
         alarms.push(format!("Whether acknowledged commits were lost is not known: {}.", plain(&lookup.unasked)));
     }

@@ -16,6 +16,7 @@ pub(crate) mod explain;
 pub mod first;
 pub mod format;
 pub mod gate;
+mod history;
 mod html;
 pub mod list;
 pub mod model;

@@ -11,6 +11,7 @@ use super::course::{self, Course};
 use super::durability;
 use super::explain::{self, Explained};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
+use super::history;
 use super::open_loop;
 use super::price;
 use super::stages::{self, Stages};
@@ -427,7 +428,8 @@ fn checks(summary: &Summary) -> Vec<Check> {
         consistency(&summary.consistency),
         connections::check(&summary.connections),
     ];
-    usual.into_iter().chain(connections::hosts(&summary.hosts)).collect()
+    let history = summary.history.as_ref().map(history::check);
+    usual.into_iter().chain(connections::hosts(&summary.hosts)).chain(history).collect()
 }
 
 fn consistency(consistency: &Consistency) -> Check {

@@ -163,6 +163,9 @@ pub enum Event {
     /// Deferred Deliveries were committed: those of one driver thread in about a second.
     #[serde(skip)]
     Delivered(Vec<Deferred>),
+    /// What transactions of one driver thread read and wrote in about a second, as bytes of `history.gz`.
+    #[serde(skip)]
+    History(Vec<u8>),
     /// The screen of the terminal that is followed has changed.
     #[serde(skip)]
     Screen {

@@ -142,6 +142,8 @@ pub mod file {
     pub const HISTOGRAMS: &str = "histograms.hlog";
     /// The result file of deferred Deliveries.
     pub const DELIVERIES: &str = "deliveries.csv.gz";
+    /// What transactions read and wrote of the chosen keys.
+    pub const HISTORY: &str = "history.gz";
     /// Phases, lost and restored sessions, failures.
     pub const EVENTS: &str = "events.jsonl";
     /// The price file that the result was priced with.
@@ -159,7 +161,7 @@ pub mod file {
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 16] = [
+    pub const ALL: [&str; 17] = [
         HEADER,
         PLAN,
         ENVIRONMENT,
@@ -168,6 +170,7 @@ pub mod file {
         COUNTERS,
         HISTOGRAMS,
         DELIVERIES,
+        HISTORY,
         EVENTS,
         PRICE,
         SUMMARY,

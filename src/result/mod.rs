@@ -15,6 +15,7 @@ pub mod environment;
 pub mod event;
 pub mod finding;
 pub mod format;
+pub mod history;
 pub mod load;
 pub mod maintenance;
 pub mod phase;

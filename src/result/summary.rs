@@ -15,6 +15,7 @@ use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::bounds::Bounds;
 pub use crate::result::connections::{Acknowledged, Connections, HostSummary, Lookup, UnknownFate};
+use crate::result::history::HistorySummary;
 use crate::result::maintenance::Maintenance;
 pub use crate::result::verdict::{Clause, Consistency, Durability, DurabilityClass, State, Verdict};
 use crate::result::{Arrivals, Identity, Manifest, Recorded, Via};
@@ -144,6 +145,9 @@ pub struct Summary {
     /// What tests of the database's ACID properties came to, where a record of them was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acid: Option<AcidProof>,
+    /// What the history of reads and writes shows of isolation, where one was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<HistorySummary>,
     /// What the result costs, where a price file was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<PriceSummary>,

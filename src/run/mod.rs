@@ -17,6 +17,7 @@
 
 mod accumulate;
 mod count;
+mod history;
 pub(crate) mod load;
 mod lookup;
 pub(crate) mod open;
@@ -190,7 +191,8 @@ impl Outcome {
         let broken = !summary.consistency.failed.is_empty() || summary.database.agrees == Some(false);
         // What a run that was stopped did not come to is no failure.
         let unknown = !summary.database.uncounted.is_empty() || !summary.consistency.unchecked.is_empty();
-        broken || (!summary.interrupted && (unknown || Incidents::of(summary).beyond_allowed))
+        let anomalies = summary.history.as_ref().is_some_and(|history| history.found() > 0);
+        broken || anomalies || (!summary.interrupted && (unknown || Incidents::of(summary).beyond_allowed))
     }
 }
 

@@ -63,6 +63,7 @@ pub(super) fn settle<W: Workload>(
         steady: asked.steady.unwrap_or(defaults.steady),
         patience: asked.timeout.unwrap_or(TIMEOUT),
         allowed_errors: asked.allow_errors.unwrap_or(Share::NONE),
+        history: asked.history.unwrap_or(Share::NONE),
         reconnect_for: asked.reconnect_for.unwrap_or(RECONNECT_FOR),
         asked,
     })
@@ -177,6 +178,7 @@ pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown:
         shown,
         pass: 0,
         seed: plan.seed,
+        history: (plan.history.get() * 1e6) as u32,
         threads: plan.asked.threads,
         keying,
         think,

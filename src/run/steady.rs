@@ -29,8 +29,14 @@ pub(super) fn reach<W: Workload>(
     let mut held = false;
     while !held && windows.len() as u32 * WINDOW < most {
         let pass = windows.len() as u64 + 1;
-        let window =
-            Schedule { ramp_up: 0, duration: WINDOW, pass, seed: schedule.seed.wrapping_add(pass << 32), ..schedule };
+        let window = Schedule {
+            history: 0,
+            ramp_up: 0,
+            duration: WINDOW,
+            pass,
+            seed: schedule.seed.wrapping_add(pass << 32),
+            ..schedule
+        };
         match one(requests, terminals, window)? {
             Some(window) => windows.push(window),
             None => return Ok(None),

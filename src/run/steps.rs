@@ -14,7 +14,7 @@ use super::population::{agree, complete, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
-use super::{Command, Outcome, Run, count, load, lookup, settle, steady};
+use super::{Command, Outcome, Run, count, history, load, lookup, settle, steady};
 use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages};
 use crate::engine::seed::Depth;
 use crate::engine::{DatabaseState, Engine, Error, ServerProcess};
@@ -372,6 +372,9 @@ impl<W: Workload> Steps<'_, W> {
         if schedule.load == Load::Paced && W::DEFERRED.is_some() {
             record.begin_results()?;
         }
+        if schedule.history > 0 {
+            record.begin_history()?;
+        }
         let mut accumulated = Accumulated {
             maintenance: warm_ups.done,
             maintenance_notes: warm_ups.notes,
@@ -401,8 +404,12 @@ impl<W: Workload> Steps<'_, W> {
                 consumer(event);
             })?;
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
+        record.end_history();
+        let share = plan.history.get();
+        let history = (schedule.history > 0).then(|| history::check::<W>(record.directory(), share, &totals));
         Ok(Measured {
             started,
+            history,
             schedule: *schedule,
             accumulated,
             totals,

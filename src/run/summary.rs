@@ -16,6 +16,7 @@ use crate::plan::Pace;
 use crate::plan::resolved::{Cards, Resolved};
 use crate::result::Procedures;
 use crate::result::acid::AcidProof;
+use crate::result::history::HistorySummary;
 use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, HostSummary, LatencySummary, Lookup,
     OpenLoopSummary, PacingSummary, Range, Recovery, ServerCost, Storage, Summary, TransactionSummary, Verdict,
@@ -48,6 +49,8 @@ pub(super) struct Measured {
     pub(super) schedule: Schedule,
     pub(super) accumulated: Accumulated,
     pub(super) totals: Totals,
+    /// What the history of reads and writes shows, where one was kept.
+    pub(super) history: Option<HistorySummary>,
     /// Deliveries in the result file, if there is one.
     pub(super) result_lines: Option<u64>,
     /// Before and after it.
@@ -146,6 +149,7 @@ pub(super) fn summarise<W: Workload>(
         consistency: consistency(&before.findings, after),
         durability: before.durability.clone(),
         acid: None,
+        history: measured.history.clone(),
         price: None,
         stages: accumulated.stages.summaries::<W>(totals.interval_s, &accumulated.timeline),
         verdict: Verdict::default(),

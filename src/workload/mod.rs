@@ -3,6 +3,7 @@
 //! Nothing in here does I/O, knows an engine or needs an async runtime.
 
 pub mod about;
+pub mod access;
 #[cfg(test)]
 pub(crate) mod counter;
 pub mod debitcredit;
@@ -16,6 +17,7 @@ pub mod value;
 use std::collections::BTreeMap;
 
 use about::About;
+use access::{Accesses, Versions};
 use lasting::Lasting;
 use trace::{Footprint, Trace};
 use value::{RowSink, Timestamp, Value};
@@ -261,6 +263,18 @@ pub trait Workload: Clone + Send + Sync + 'static {
     /// What can be looked up of a transaction of which only the input is known.
     fn footprint(_input: &Self::Input) -> Footprint {
         Footprint::NotKnown
+    }
+    /// What its answer shows that a transaction read and wrote of keys whose versions can be told.
+    fn accesses(_input: &Self::Input, _output: &Self::Output) -> Accesses {
+        Accesses::new()
+    }
+    /// How the versions of such a key follow each other.
+    fn versions(_key: u64) -> Versions {
+        Versions::Counter
+    }
+    /// What such a key is, in words.
+    fn key_name(key: u64) -> String {
+        key.to_string()
     }
     /// What the result file says of a completed deferred transaction; none for all others.
     fn delivered(_input: &Self::Input, _output: &Self::Output) -> Option<Delivered> {

@@ -18,6 +18,7 @@ mod experiment;
 mod first_result;
 mod foreign_tables;
 mod grid;
+mod history;
 mod hosts;
 mod interrupt;
 mod library;

@@ -27,7 +27,7 @@ const COMMANDS: [(&[&str], &[&str]); 13] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 64] = [
+const VALUES: [(&str, &[&str], &str); 65] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -55,6 +55,7 @@ const VALUES: [(&str, &[&str], &str); 64] = [
     ("check", &["--check", "none"], "check = \"none\""),
     ("check", &["--check", "after"], "check = \"after\""),
     ("allow_errors", &["--allow-errors", "50%"], "allow_errors = \"0.5\""),
+    ("history", &["--history", "50%"], "history = \"0.5\""),
     ("timeout", &["--timeout", "7s"], "timeout = \"7s\""),
     ("reconnect_for", &["--reconnect-for", "7s"], "reconnect_for = \"7s\""),
     ("measure_recovery", &["--measure-recovery"], "measure_recovery = true"),

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use message::{Input, Output, Transfer};
 use profile::{NAMES, PARAMETER, PROFILES, Profile, TELLERS};
 
+use super::access::{Access, Accesses, Versions};
 use super::lasting::Lasting;
 use super::stream::Source;
 use super::trace::{Footprint, Mark, Trace};
@@ -172,6 +173,24 @@ impl Workload for DebitCredit {
 
     fn footprint(input: &Input) -> Footprint {
         traced(input).map_or(Footprint::NotKnown, Footprint::Row)
+    }
+
+    /// The balance of the account is shown, and what it was before follows from the amount.
+    fn accesses(input: &Input, output: &Output) -> Accesses {
+        let transfer = input.transfer().ok();
+        let known = transfer.zip(output.balance().ok()).zip(transfer.and_then(|of| u64::try_from(of.account).ok()));
+        let access = known.map(|((transfer, balance), account)| {
+            Access::update(account, balance.0.saturating_sub(transfer.amount.0), balance.0)
+        });
+        access.into_iter().collect()
+    }
+
+    fn versions(_: u64) -> Versions {
+        Versions::Value { whole: true }
+    }
+
+    fn key_name(key: u64) -> String {
+        format!("balance of account {key}")
     }
 
     fn count_at_most(_: usize, effects: &mut [u64]) {

@@ -1,5 +1,6 @@
 //! TPC-C, revision 5.11, as pure functions of a seed.
 
+mod accesses;
 mod deck;
 pub mod input;
 pub(crate) mod lasting;
@@ -19,6 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 pub(crate) use traces::ORDER_MARKS;
 
+use super::access::{Accesses, Versions};
 use super::lasting::Lasting;
 use super::trace::{Footprint, Trace};
 use super::value::Timestamp;
@@ -260,6 +262,18 @@ impl Workload for Tpcc {
 
     fn footprint(input: &Self::Input) -> Footprint {
         traces::footprint(input)
+    }
+
+    fn accesses(input: &Self::Input, output: &Self::Output) -> Accesses {
+        accesses::of(input, output)
+    }
+
+    fn versions(key: u64) -> Versions {
+        accesses::versions(key)
+    }
+
+    fn key_name(key: u64) -> String {
+        accesses::name(key)
     }
 
     fn delivered(input: &Self::Input, output: &Self::Output) -> Option<Delivered> {

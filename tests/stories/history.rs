@@ -1,0 +1,93 @@
+//! A user asks a run whether its transactions were kept apart: it keeps what they read and wrote, and looks.
+
+use std::path::Path;
+
+use mysql_async::prelude::Queryable;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::support::command::{Done, json_file, loaded, run, succeed};
+use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server};
+
+/// Order numbers are made from what a statement saw before it waited for its row; nothing refuses a number twice.
+const PLANTED_POSTGRES: &str = "
+CREATE FUNCTION tpcc.stale() RETURNS trigger LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    NEW.d_next_o_id := (SELECT d_next_o_id FROM tpcc.district WHERE d_w_id = NEW.d_w_id AND d_id = NEW.d_id) + 1;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER stale BEFORE UPDATE ON tpcc.district FOR EACH ROW EXECUTE FUNCTION tpcc.stale();
+ALTER TABLE tpcc.orders DROP CONSTRAINT orders_pkey CASCADE;
+ALTER TABLE tpcc.new_order DROP CONSTRAINT new_order_pkey CASCADE;
+ALTER TABLE tpcc.order_line DROP CONSTRAINT order_line_pkey CASCADE;
+";
+
+/// A run of New-Orders, of all keys.
+fn new_orders(place: &Path, url: &str, record: &str) -> Done {
+    let usual = ["run", "--db", url, "--history", "100%", "--mix", "new_order=1", "--clients", "8", "--ramp-up", "0s"];
+    let more = ["--duration", "3s", "--check", "none", "--allow-errors", "100%", "--json", "--out", record];
+    run(place, &[&usual[..], &more].concat())
+}
+
+fn anomalies(done: &Done) -> Value {
+    let history = &done.json()["history"];
+    assert!(history["unchecked"] == "" && history["transactions"].as_u64().unwrap() > 0, "{history}");
+    history["anomalies"].clone()
+}
+
+#[test]
+fn a_run_with_a_history_shows_no_anomaly_and_one_without_has_none() {
+    let place = loaded();
+    let place = place.path();
+    let usual = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "2s", "--check", "none", "--json"];
+    let done = succeed(place, &[&usual[..], &["--out", "kept", "--history", "100%"]].concat());
+    assert_eq!(anomalies(&done), serde_json::json!({}));
+    let all = json_file(&place.join("kept"), "summary.json")["history"].clone();
+    assert!(all["dependencies"].as_u64().unwrap() > 0, "{all}");
+    assert!(place.join("kept/history.gz").exists());
+    let text = succeed(place, &["report", "kept", "--full"]).out;
+    assert!(text.contains("No anomaly in"), "{text}");
+    let done = succeed(place, &[&usual[..], &["--out", "none"]].concat());
+    assert!(done.json().get("history").is_none() && !place.join("none/history.gz").exists());
+}
+
+#[test]
+fn order_numbers_of_a_postgres_that_looks_before_it_waits_are_found() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (url, place) = (server.tcp_url(), place.path());
+    succeed(place, &["load", "--db", &url, "-w", "1", "--seed", "5"]);
+    let sound = new_orders(place, &url, "sound");
+    assert_eq!((sound.code, anomalies(&sound)), (Some(0), serde_json::json!({})), "{sound:?}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async { client(&url).await.batch_execute(PLANTED_POSTGRES).await.unwrap() });
+    let planted = new_orders(place, &url, "planted");
+    assert_eq!(planted.code, Some(1), "{planted:?}");
+    assert!(anomalies(&planted)["lost update"].as_u64().unwrap() > 0, "{planted:?}");
+    let example = &planted.json()["history"]["examples"][0];
+    assert!(example["key"].as_str().unwrap().starts_with("order numbers of district"), "{example}");
+    assert!(example["transactions"].as_array().unwrap().len() > 1, "{example}");
+    let text = succeed(place, &["report", "planted", "--full"]).out;
+    assert!(text.contains("Transactions were not kept apart"), "{text}");
+}
+
+/// A table without transactions does not take back what is rolled back: the numbers of such orders are seen.
+#[test]
+fn order_numbers_of_a_mariadb_without_transactions_are_found() {
+    let Some(()) = require_mariadb() else { return };
+    let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
+    let (url, place) = (server.tcp_url(), place.path());
+    succeed(place, &["load", "--db", &url, "-w", "1", "--seed", "5"]);
+    let sound = new_orders(place, &url, "sound");
+    assert_eq!((sound.code, anomalies(&sound)), (Some(0), serde_json::json!({})), "{sound:?}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        mysql_client(&url, Some("tpcc")).await.query_drop("ALTER TABLE district ENGINE = MyISAM").await.unwrap();
+    });
+    // One New-Order of a hundred is rolled back, and it is seen if another one follows it in its district.
+    let dirty = (0..10).any(|number| {
+        let planted = new_orders(place, &url, &format!("planted-{number}"));
+        anomalies(&planted).get("G1a").is_some() && planted.code == Some(1)
+    });
+    assert!(dirty);
+}
