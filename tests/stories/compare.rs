@@ -30,20 +30,20 @@ fn compare(place: &Path, arguments: &[&str]) -> Value {
 fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    runs(place, &[("a", "20ms"), ("b/1", "20ms"), ("b/2", "20ms"), ("slow", "24ms")]);
+    runs(place, &[("a", "20ms"), ("b/1", "20ms"), ("b/2", "20ms"), ("slow", "60ms")]);
 
     let slower = compare(place, &["a", "slow"]);
     let throughput = &slower["throughput"];
     assert_eq!(throughput["finding"], "slower", "{slower}");
     let percent = throughput["percent"].as_f64().unwrap();
-    // A sixth; timers on a busy machine add to both.
-    assert!((-22.0..-8.0).contains(&percent), "{throughput}");
+    // Two thirds; timers on a busy machine add to both.
+    assert!((-80.0..-40.0).contains(&percent), "{throughput}");
     let [before, after] = [0, 1].map(|side| slower["responses"]["new_order"][side]["p50"].as_f64().unwrap());
-    assert!(before >= 20.0 && after >= 24.0, "{slower}");
+    assert!(before >= 20.0 && after >= 60.0, "{slower}");
 
     // One is told from the other, whichever way round; only the slower one fails.
     assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "5%"]).code, Some(1));
-    assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "60%"]).code, Some(0));
+    assert_eq!(run(place, &["compare", "a", "slow", "--fail-if-slower", "90%"]).code, Some(0));
     let faster = succeed(place, &["compare", "slow", "a", "--fail-if-slower", "5%"]);
     assert!(faster.out.contains("B is faster than A by") && faster.out.contains("new_order p99"), "{faster:?}");
 
@@ -86,7 +86,7 @@ fn runs_that_are_not_alike_are_compared_under_protest() {
 fn runs_that_differ_in_durability_are_ranked_only_if_asked_for() {
     let place = TempDir::new().unwrap();
     let place = place.path();
-    runs(place, &[("a", "24ms"), ("b", "20ms")]);
+    runs(place, &[("a", "60ms"), ("b", "20ms")]);
     assert_eq!(compare(place, &["a", "b"])["throughput"]["finding"], "faster");
     let path = place.join("b/summary.json");
     let mut summary: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
