@@ -28,7 +28,8 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let run = [&run[..], load].concat();
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
-    for what in [Swallowed::Replies, Swallowed::Requests, Swallowed::Replies, Swallowed::Requests] {
+    use Swallowed::{Replies, Requests};
+    for what in [Requests, Replies, Requests, Replies, Requests] {
         wire.wait_for_replies(50);
         wire.swallow(what);
         // Half of the sessions wait for a reply that does not come. The last second before the cut has commits that
