@@ -1,104 +1,17 @@
-//! What differed in the seconds of dips and latency peaks, in lines.
+//! What `graymark explain` prints.
 
-use serde::Serialize;
-
-use super::format::{plain, plural, rate, seconds, significant};
+use super::format::plural;
+use super::moments::{explained, words};
 use super::text::Text;
-use crate::record::Record;
-use crate::study::explain::{Course, Difference, Moment, Why};
+use crate::study::explain::Moment;
 
-/// Moments that a report tells: those in which most was lost. `graymark explain` tells all.
-const TOLD: usize = 12;
-/// Where the text after a cause begins.
-const LABEL: usize = 17;
-
-/// Some seconds, and what differed in them.
-#[derive(Debug, Serialize)]
-pub struct Explained {
-    /// When, and what was done in them.
-    pub title: String,
-    /// Causes, what weighs most first: a name, and what was found.
-    pub causes: Vec<[String; 2]>,
-}
-
-/// The dips and latency peaks of a record.
-pub(super) fn of(record: &Record) -> Vec<Explained> {
-    let Some(course) = Course::of(record) else { return Vec::new() };
-    let mut moments = course.moments();
-    let lost =
-        |moment: &Moment| moment.length_s * (moment.usual_transactions_per_second - moment.transactions_per_second);
-    moments.sort_by(|one, other| lost(other).total_cmp(&lost(one)));
-    moments.truncate(TOLD);
-    moments.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
-    moments.iter().map(explained).collect()
-}
-
-fn explained(moment: &Moment) -> Explained {
-    let causes = moment.differences.iter().map(|difference| [words(difference.cause), told(difference)]);
-    let mut causes: Vec<[String; 2]> = causes.collect();
-    if causes.is_empty() {
-        let nothing = "nothing that is counted differed from the median second";
-        causes.push(["not known".to_owned(), nothing.to_owned()]);
-    }
-    Explained { title: title(moment), causes }
-}
-
-fn title(moment: &Moment) -> String {
-    let why = match moment.why {
-        Why::Dip => "Dip",
-        Why::LatencyPeak => "Latency peak",
-        Why::Asked => "Second",
-    };
-    let length = if moment.length_s > 1.0 { format!(", {} long", seconds(moment.length_s)) } else { String::new() };
-    let p99 = moment
-        .p99_ms
-        .zip(moment.usual_p99_ms)
-        .map(|(is, usual)| format!("; p99 {} ms, of the median second {} ms", significant(is), significant(usual)));
-    format!(
-        "{why} at {:.0} s{length}: {} transactions a second, in the median second {}{}",
-        moment.start_s,
-        rate(moment.transactions_per_second),
-        rate(moment.usual_transactions_per_second),
-        p99.unwrap_or_default()
-    )
-}
-
-/// A key as words: `row_locks` is `row locks`.
-fn words(key: &str) -> String {
-    key.replace('_', " ")
-}
-
-fn told(difference: &Difference) -> String {
-    let words = plain(&difference.words);
-    match difference.found.zip(difference.usual) {
-        Some((found, usual)) => {
-            let unit = difference.unit;
-            format!("{} {unit} instead of {}: {words}", significant(found), significant(usual))
-        }
-        None => words,
-    }
-}
-
-/// Writes them, one below the other.
-pub(super) fn write(text: &mut Text, all: &[Explained]) {
-    for (number, Explained { title, causes }) in all.iter().enumerate() {
-        if number > 0 {
-            text.wrapped("", 0, "");
-        }
-        text.wrapped("", 2, title);
-        for [cause, what] in causes {
-            text.wrapped(&format!("  {cause:<LABEL$}"), LABEL + 2, what);
-        }
-    }
-}
-
-/// What `graymark explain` prints.
+/// Some moments, and what differed in each from the median second.
 pub(crate) fn text(moments: &[Moment]) -> String {
     if moments.is_empty() {
         return "No dips and no latency peaks: ask for a second with --at.".to_owned();
     }
     let mut text = Text::default();
-    write(&mut text, &moments.iter().map(explained).collect::<Vec<_>>());
+    text.explained(&moments.iter().map(explained).collect::<Vec<_>>());
     let mut not_known: Vec<&str> = moments.iter().flat_map(|moment| moment.not_known.iter().copied()).collect();
     not_known.sort_unstable();
     not_known.dedup();

@@ -20,6 +20,7 @@ mod history;
 mod html;
 pub mod list;
 pub mod model;
+mod moments;
 pub(crate) mod open_loop;
 pub mod paper;
 mod price;

@@ -9,9 +9,9 @@ use super::connections;
 use super::counts::{self, Check};
 use super::course::{self, Course};
 use super::durability;
-use super::explain::{self, Explained};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::history;
+use super::moments::{self, Explained};
 use super::open_loop;
 use super::price;
 use super::stages::{self, Stages};
@@ -147,7 +147,7 @@ impl ReportModel {
             stages: stages::of(record),
             accounting: accounting::of(record),
             course: summary.and_then(course::of),
-            explained: explain::of(record),
+            explained: moments::of(record),
             price: summary.map(price::lines).unwrap_or_default(),
             price_list: record.price.as_deref().unwrap_or_default().trim().to_owned(),
             cost: summary.map(cost).unwrap_or_default(),

@@ -3,9 +3,9 @@
 use super::accounting::Accounting;
 use super::counts::Check;
 use super::course::Course;
-use super::explain;
 use super::format::{Line, plain, plural};
 use super::model::{self, ReportModel, TransactionModel};
+use super::moments::Explained;
 use super::table::WIDEST;
 use super::verdict::{Rule, VerdictModel};
 use crate::result::{Finding, LoadReport, RestoreReport};
@@ -16,6 +16,8 @@ pub const WIDTH: usize = 100;
 pub(crate) const ALARM: &str = "! ";
 /// Where the text after a label begins.
 const LABEL: usize = 15;
+/// Where the text after a cause begins.
+const CAUSE: usize = 17;
 /// The most that is told of the name of a transaction type.
 const NAME: usize = 24;
 
@@ -66,7 +68,7 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     if let Some(found) = &model.course {
         text.section("Course of the run", |text| course(text, found));
     }
-    text.section("Dips and latency peaks, and what differed in them", |text| explain::write(text, &model.explained));
+    text.section("Dips and latency peaks, and what differed in them", |text| text.explained(&model.explained));
     text.section("Cost", |text| text.labelled(&model.cost));
     text.section("Price", |text| text.labelled(&model.price));
     text.section("Load", |text| text.labelled(&model.load));
@@ -230,6 +232,19 @@ impl Default for Text {
 }
 
 impl Text {
+    /// Moments and what differed in them, one below the other.
+    pub(super) fn explained(&mut self, all: &[Explained]) {
+        for (number, Explained { title, causes }) in all.iter().enumerate() {
+            if number > 0 {
+                self.wrapped("", 0, "");
+            }
+            self.wrapped("", 2, title);
+            for [cause, what] in causes {
+                self.wrapped(&format!("  {cause:<CAUSE$}"), CAUSE + 2, what);
+            }
+        }
+    }
+
     /// A blank line, unless there is one already.
     fn blank(&mut self) {
         if !self.lines.is_empty() && !self.lines.ends_with("\n\n") {

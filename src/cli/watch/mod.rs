@@ -22,9 +22,9 @@ use crate::record::follow::Follower;
 use crate::result::format::file;
 use crate::workload::known;
 use model::Model;
-use screen::{Key, Screen};
+use screen::Screen;
 pub(super) use tui::Tui;
-use view::Choice;
+use view::{Choice, Key};
 
 /// From one look at keys to the next.
 const PAUSE: Duration = Duration::from_millis(100);

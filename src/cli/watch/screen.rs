@@ -14,18 +14,8 @@ use ratatui::crossterm::terminal::{
 };
 
 use super::model::Model;
-use super::view::{self, Choice};
+use super::view::{self, Choice, Key};
 use crate::engine::Error;
-
-/// A key that means something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
-    Pause,
-    Errors,
-    Quit,
-    /// Ctrl-C.
-    Interrupt,
-}
 
 /// A terminal that is drawn on.
 pub(super) struct Screen {

@@ -10,8 +10,8 @@ use nix::sys::signal::{Signal, raise};
 
 use super::PAUSE;
 use super::model::Model;
-use super::screen::{self, Key, Screen};
-use super::view::Choice;
+use super::screen::{self, Screen};
+use super::view::{Choice, Key};
 use crate::drive::Stop;
 use crate::engine::Error;
 use crate::result::{Event, Step};

@@ -7,8 +7,17 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table};
 
 use super::model::{Did, Model, Second};
-use super::screen::Key;
 use crate::report::format::{count, plural, significant, transaction};
+
+/// A key that means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Pause,
+    Errors,
+    Quit,
+    /// Ctrl-C.
+    Interrupt,
+}
 
 /// What a user has chosen to see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! Where a PostgreSQL is and how to get in: URL, environment, password file, TLS.
 
-use std::error::Error as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, SimpleQueryMessage, config};
 
-use super::failure;
+use super::failure::{self, causes, chain};
 use super::pgpass;
 use super::schema::{self, Schema};
 use super::tls::{self, Mode};
@@ -493,24 +492,9 @@ fn cause<T: std::error::Error + 'static>(error: &tokio_postgres::Error) -> Optio
     causes(error).find_map(|error| error.downcast_ref())
 }
 
-fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
-    let mut next = error.source();
-    std::iter::from_fn(move || {
-        let error = next?;
-        next = error.source();
-        Some(error)
-    })
-}
-
 fn tls_error(error: &tokio_postgres::Error) -> Option<rustls::Error> {
     let io = cause::<io::Error>(error)?;
     io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).cloned()
-}
-
-/// An error with its causes in one line.
-pub fn chain(error: &tokio_postgres::Error) -> String {
-    let causes = causes(error).map(|error| one_line(&error.to_string()));
-    std::iter::once(one_line(&error.to_string())).chain(causes).collect::<Vec<_>>().join(": ")
 }
 
 fn default_host(port: u16) -> Host {

@@ -221,7 +221,7 @@ impl Connection {
                 // A commit behind a failed statement is a rollback, so nothing of it can remain.
                 Failure::Disconnected {
                     ambiguous: false,
-                    detail: format!("{failure}; {}", super::connect::chain(&error)),
+                    detail: format!("{failure}; {}", super::failure::chain(&error)),
                 }
             }
         }

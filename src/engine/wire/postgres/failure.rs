@@ -1,8 +1,9 @@
 //! What PostgreSQL's errors mean to a transaction and to a command.
 
+use std::error::Error as _;
+
 use tokio_postgres::error::{DbError, SqlState};
 
-use super::connect::chain;
 use crate::engine::dialect::Dialect;
 use crate::engine::{Error, Failure, RetryReason};
 use crate::visible::one_line;
@@ -65,4 +66,20 @@ pub fn of_command(what: &str, error: &tokio_postgres::Error) -> Error {
 pub(super) fn told(refusal: &DbError) -> String {
     let detail = refusal.detail().map(|detail| format!(" ({})", one_line(detail))).unwrap_or_default();
     format!("{}{detail} [SQLSTATE {}]", one_line(refusal.message()), refusal.code().code())
+}
+
+/// What caused it, from the nearest on.
+pub(super) fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    let mut next = error.source();
+    std::iter::from_fn(move || {
+        let error = next?;
+        next = error.source();
+        Some(error)
+    })
+}
+
+/// An error with its causes in one line.
+pub(super) fn chain(error: &tokio_postgres::Error) -> String {
+    let causes = causes(error).map(|error| one_line(&error.to_string()));
+    std::iter::once(one_line(&error.to_string())).chain(causes).collect::<Vec<_>>().join(": ")
 }

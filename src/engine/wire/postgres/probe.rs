@@ -8,8 +8,9 @@ use futures_util::SinkExt;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::bulk::CopyRows;
-use super::connect::{Target, chain};
+use super::connect::Target;
 use super::connection::Connection;
+use super::failure::chain;
 use super::failure::{of_command, of_transaction, told};
 use super::schema::Schema;
 use super::{check, local};

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use tokio_postgres::types::{FromSql, Kind, Type};
 
-use super::connect::chain;
+use super::failure::chain;
 use crate::engine::Failure;
 use crate::engine::sql;
 use crate::workload::value::{Money, Rate, Timestamp};
