@@ -316,7 +316,8 @@ fn honest(summary: &Value) {
 /// Everything is in the record, and its page needs nothing from elsewhere.
 fn complete(record: &Path, summary: &Value) {
     // What not every run has.
-    const OTHERS: [&str; 5] = [file::LOAD, file::PRICE, file::DELIVERIES, file::ACID, file::TRANSCRIPT];
+    const OTHERS: [&str; 7] =
+        [file::LOAD, file::PRICE, file::DELIVERIES, file::ACID, file::TRANSCRIPT, file::HISTORY, file::SCAN];
     for name in file::ALL.iter().filter(|name| !OTHERS.contains(name)) {
         assert!(record.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name} in {}", record.display());
     }
