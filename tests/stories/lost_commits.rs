@@ -29,7 +29,7 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     use Swallowed::{Replies, Requests};
-    for what in [Requests, Replies, Requests, Replies, Requests] {
+    for what in [Replies, Requests, Replies, Requests, Requests] {
         wire.wait_for_replies(50);
         wire.swallow(what);
         // Half of the sessions wait for a reply that does not come. The last second before the cut has commits that
