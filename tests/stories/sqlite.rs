@@ -166,7 +166,8 @@ fn kill_load(file: &Path, step: &str, count: usize) {
 fn a_killed_load_goes_on_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let options = SqliteOptions::new(directory.path().join("killed.db"));
-    for (step, count) in [("Phase(\"rows\")", 1), ("resumed: false", 3), ("resumed: false", 10), ("Phase(\"keys\")", 1)]
+    // A load that is killed late has done more: few pieces are asked for, so that enough are left.
+    for (step, count) in [("Phase(\"rows\")", 1), ("resumed: false", 2), ("resumed: false", 3), ("Phase(\"keys\")", 1)]
     {
         kill_load(&options.file, step, count);
         assert_eq!(
