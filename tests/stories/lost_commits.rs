@@ -21,7 +21,7 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     succeed(place.path(), &["load", workload, "--db", url, "--seed", "5"]);
     // A little load leaves the machine free for other tests, and time for the sessions to come back.
     let load: &[&str] = match workload {
-        "tpcc" => &["--pace", "standard*0.01", "--duration", "25s"],
+        "tpcc" => &["--pace", "standard*0.01", "--duration", "40s"],
         _ => &["--duration", "15s"],
     };
     let run = ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--out", "record", "--json"];
@@ -29,8 +29,9 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     use Swallowed::{Replies, Requests};
-    for what in [Replies, Requests, Replies, Requests, Requests] {
-        wire.wait_for_replies(50);
+    for (what, replies) in [(Replies, 50), (Requests, 200), (Replies, 200), (Requests, 200)] {
+        // After a cut there are first the replies by which sessions are set up again; transactions follow.
+        wire.wait_for_replies(replies);
         wire.swallow(what);
         // Half of the sessions wait for a reply that does not come. The last second before the cut has commits that
         // were acknowledged.
