@@ -468,11 +468,12 @@ fn commits_that_a_crash_has_lost_are_found_one_by_one() {
     Server::restart(&server);
     runtime().block_on(async {
         let lose = "BEGIN; LOCK TABLE tpcc.district;
-            CREATE TEMP TABLE gone AS SELECT d_w_id, d_id, d_next_o_id - 1 AS o_id FROM tpcc.district;
+            CREATE TEMP TABLE gone AS SELECT d_w_id, d_id, d_next_o_id - back AS o_id
+              FROM tpcc.district, generate_series(1, 15) AS back;
             DELETE FROM tpcc.new_order USING gone WHERE no_w_id = d_w_id AND no_d_id = d_id AND no_o_id = o_id;
             DELETE FROM tpcc.order_line USING gone WHERE ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id = o_id;
             DELETE FROM tpcc.orders o USING gone WHERE o_w_id = d_w_id AND o_d_id = d_id AND o.o_id = gone.o_id;
-            UPDATE tpcc.district SET d_next_o_id = d_next_o_id - 1; COMMIT";
+            UPDATE tpcc.district SET d_next_o_id = d_next_o_id - 15; COMMIT";
         client(&url).await.batch_execute(lose).await.unwrap();
     });
     let (_, done) = working.end();
@@ -482,7 +483,8 @@ fn commits_that_a_crash_has_lost_are_found_one_by_one() {
     let finding =
         findings.iter().find(|finding| finding["id"] == "acknowledged").unwrap_or_else(|| panic!("{findings:?}"));
     let lost = finding["offending"].as_u64().unwrap();
-    assert!((1..=10).contains(&lost), "{finding}");
+    // Sessions that are back already may have made new orders: enough are removed to reach those of before the crash.
+    assert!((1..=150).contains(&lost), "{finding}");
     assert!(finding["examples"][0].as_str().unwrap().starts_with("o_w_id=1 o_d_id="), "{finding}");
     assert!(
         summary["consistency"]["failed"].as_array().unwrap().contains(&"acknowledged".into()),
