@@ -138,7 +138,8 @@ pub struct Plan {
     /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_errors: Option<Share>,
-    /// Keep what transactions read and wrote of this share of keys, and look for anomalies of isolation in it afterwards.
+    /// Keep what transactions read and wrote of this share of keys, and look for anomalies of isolation in it
+    /// afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<Share>,
     /// If the database is away when the run ends, wait this long for it before the report is written without its count,

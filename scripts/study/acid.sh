@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A hundred kills of the whole server, under load, on private servers: nothing may be lost. The reports stay in the records.
+# A hundred kills of the whole server, under load, on private servers: nothing may be lost. The reports stay in the
+# records.
 #   scripts/study/acid.sh [TIMES] [ENGINE...]      100 by default; engines: postgres mysql
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -204,8 +204,8 @@ pub(super) struct Checks {
     /// Share of each transaction type that may fail before the exit code is 1, such as 0.1% or 0.001
     #[arg(long, value_name = "SHARE", hide_short_help = true)]
     allow_errors: Option<Share>,
-    /// Keep what transactions read and wrote of this share of keys, such as 10%, and look for lost updates, dirty and stale
-    /// reads and cycles in it afterwards
+    /// Keep what transactions read and wrote of this share of keys, such as 10%, and look for lost updates, dirty and
+    /// stale reads and cycles in it afterwards
     #[arg(long, value_name = "SHARE", hide_short_help = true)]
     history: Option<Share>,
     /// How long to wait for transactions in progress after the end of the interval, and for any other answer of the
@@ -216,8 +216,8 @@ pub(super) struct Checks {
     /// such as 10m
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     reconnect_for: Option<u32>,
-    /// After the interval, kill the private server with SIGKILL and measure how long it takes to recover; count and check
-    /// then show whether anything was lost
+    /// After the interval, kill the private server with SIGKILL and measure how long it takes to recover; count and
+    /// check then show whether anything was lost
     #[arg(long, hide_short_help = true)]
     measure_recovery: bool,
 }

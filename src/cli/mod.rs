@@ -16,6 +16,7 @@ mod doctor;
 mod drop;
 mod dry_run;
 mod engines;
+mod examples;
 mod exit;
 mod explain;
 mod gate;
@@ -67,7 +68,8 @@ use crate::workload::Workload;
 /// Puts a known OLTP load on a database and says how fast it is, whether the number is honest, and what would make it
 /// faster.
 #[derive(Debug, Parser)]
-#[command(name = "graymark", version, propagate_version = true, after_help = format!("{EXAMPLES}\n\n{}", exit::codes()))]
+#[command(name = "graymark", version, propagate_version = true)]
+#[command(after_help = format!("{}\n\n{}", examples::GRAYMARK, exit::codes()))]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -75,14 +77,6 @@ pub struct Cli {
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Output")]
     verbose: u8,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  graymark bench                                   load, check, run, check and report, on an embedded database
-  graymark bench --db postgres:local -w 4          the same on a private PostgreSQL that Graymark starts and stops
-  graymark bench debitcredit -b 100                the same with DebitCredit instead of TPC-C
-  graymark load tpcc --db postgres://me@host/db -w 100
-  graymark run tpcc --db postgres://me@host/db --clients 16 --duration 10m";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -93,19 +87,13 @@ enum Command {
     #[command(after_help = "Example: graymark load tpcc --db sqlite:tpcc.db -w 10")]
     Load(LoadArgs),
     /// Check the consistency conditions of a loaded database
-    #[command(
-        after_help = "Examples:\n  graymark check tpcc --db sqlite:tpcc.db\n  graymark check tpcc --deep --db postgres://me@dbhost/bench"
-    )]
+    #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Run on a loaded database, count, check and report
-    #[command(
-        after_help = "Examples:\n  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m\n  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml"
-    )]
+    #[command(after_help = examples::RUN)]
     Run(RunArgs),
     /// Test atomicity, consistency, isolation and durability (clause 3), and say by what the database keeps them
-    #[command(
-        after_help = "Examples:\n  graymark acid tpcc --db postgres:local -w 2 --all-levels\n  graymark acid tpcc --db postgres://me@dbhost/bench --isolation serializable --json\n  graymark acid tpcc --db mysql:local --crash kill --times 10\n  graymark acid debitcredit --db sqlite:bank.db -b 2"
-    )]
+    #[command(after_help = examples::ACID)]
     Acid(AcidArgs),
     /// Repeat a run with one setting varied, and show its effect
     Sweep(sweep::SweepArgs),
@@ -120,9 +108,7 @@ enum Command {
     /// Run a baseline's plan again until a slowdown is excluded or shown
     Gate(gate::GateArgs),
     /// Try everything that Graymark needs on a server, in schemas or databases of its own, and remove them again
-    #[command(
-        after_help = "Examples:\n  graymark doctor --db postgres://me@dbhost/bench > report.txt\n  graymark doctor --db 'mysql://me@dbhost/?dialect=mysql-plain' --json"
-    )]
+    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::DoctorArgs),
     /// List the engines: what can be used, what is found on this machine, and how far each was run
     #[command(after_help = "Example: graymark engines --json")]
@@ -131,9 +117,7 @@ enum Command {
     #[command(after_help = "Example: graymark restore tpcc --db sqlite:tpcc.db")]
     Restore(RestoreArgs),
     /// Repeat the experiments of a published document, and compare its figures with the measured ones
-    #[command(
-        after_help = "Examples:\n  graymark reproduce gray --minutes 5\n  graymark reproduce tsuei --full --out tsuei\n  graymark reproduce tsuei --out tsuei --resume"
-    )]
+    #[command(after_help = examples::REPRODUCE)]
     Reproduce(reproduce::ReproduceArgs),
     /// Read every table sequentially, with cold and with warm caches
     #[command(after_help = "Example: graymark scan tpcc --db postgres:local?data=/srv/bench")]
@@ -142,20 +126,14 @@ enum Command {
     #[command(after_help = "Example: graymark drop tpcc --db sqlite:tpcc.db")]
     Drop(DropArgs),
     /// Show a record and write its report again, or tabulate several records
-    #[command(
-        after_help = "Examples:\n  graymark report                                      the newest record\n  graymark report before --full                        all of the record named before\n  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite\n  graymark report --table graymark-runs/*\n  graymark report before after --html=both.html        a page of both, laid over each other"
-    )]
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
-    /// Say what differed in the seconds of a dip or a latency peak from the median second: who held a lock, a checkpoint,
-    /// the disk, others on the machine
-    #[command(
-        after_help = "Examples:\n  graymark explain                       all dips and latency peaks of the newest record\n  graymark explain before --at 212s\n  graymark explain before --at 3m32s --json"
-    )]
+    /// Say what differed in the seconds of a dip or a latency peak from the median second: who held a lock, a
+    /// checkpoint, the disk, others on the machine
+    #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainArgs),
     /// Watch a run that goes on, on the terminal: throughput, response times, mix, errors, counters, waits
-    #[command(
-        after_help = "Examples:\n  graymark watch                the newest run that goes on in graymark-runs\n  graymark watch nightly        the one of this name\n\nKeys: p pauses the picture, e shows errors, q quits."
-    )]
+    #[command(after_help = examples::WATCH)]
     Watch(watch::WatchArgs),
     /// List the records: when, what, where, the figure, p99, checks, names and tags
     #[command(after_help = "Examples:\n  graymark list\n  graymark list --tag nightly --json")]
@@ -167,9 +145,7 @@ enum Command {
     #[command(after_help = "Example: graymark screens payment")]
     Screens(ScreensArgs),
     /// Print completions of the command line for a shell
-    #[command(
-        after_help = "Examples:\n  graymark completions bash > /etc/bash_completion.d/graymark\n  graymark completions zsh > ~/.zfunc/_graymark\n  graymark completions fish > ~/.config/fish/completions/graymark.fish"
-    )]
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(completions::CompletionsArgs),
     /// Write a manual page of each command into a directory
     #[command(after_help = "Example: graymark man /usr/local/share/man/man1")]
@@ -188,7 +164,8 @@ struct RunArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     label: Labelling,
-    /// Runs, one after the other, each with a record and inputs of its own; their mean and how well it is known come last
+    /// Runs, one after the other, each with a record and inputs of its own; their mean and how well it is known come
+    /// last
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
     /// Print the summary as one JSON object on standard output
@@ -210,8 +187,8 @@ struct RunArgs {
     /// Exit with 1 if others took more than 10 % of the machine's CPU or of the device's time, or if that is not known
     #[arg(long)]
     require_quiet: bool,
-    /// Take clauses 3.2 to 3.5 of the verdict from a record of graymark acid; may be given several times: the newest that
-    /// fits the run counts
+    /// Take clauses 3.2 to 3.5 of the verdict from a record of graymark acid; may be given several times: the newest
+    /// that fits the run counts
     #[arg(long, value_name = "RECORD")]
     acid: Vec<PathBuf>,
     /// Calculate the price of the result from a price file (TOML: see docs/report.md)
@@ -309,8 +286,8 @@ struct AcidArgs {
     /// Test every isolation level that the database has, and print them side by side, with the phenomena by their names
     #[arg(long)]
     all_levels: bool,
-    /// Instead of the other tests: put a load on a private server, kill it at a random moment, recover, and look up every
-    /// commit that a client was told of
+    /// Instead of the other tests: put a load on a private server, kill it at a random moment, recover, and look up
+    /// every commit that a client was told of
     #[arg(long, value_name = "HOW")]
     crash: Option<acid::CrashBy>,
     /// How often to kill it
@@ -395,7 +372,8 @@ struct ReportArgs {
     /// Print a table with a row for each record instead of writing reports
     #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "price")]
     table: Option<TableFormat>,
-    /// Write a page that lays up to five records over each other: throughput, response times, intervals, and what differs
+    /// Write a page that lays up to five records over each other: throughput, response times, intervals, and what
+    /// differs
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "several.html",
           conflicts_with_all = ["table", "price", "acid", "full", "json"])]
     html: Option<PathBuf>,

@@ -1,5 +1,5 @@
-//! The open loop: transactions come at a rate of their own, whether or not the database keeps up, and sessions take them
-//! in the order in which they were due.
+//! The open loop: transactions come at a rate of their own, whether or not the database keeps up, and sessions take
+//! them in the order in which they were due.
 //!
 //! A thread of its own lets sessions know of each transaction when it is due; it waits for nothing but the clock. What
 //! no session is free for waits, and its response time began when it was due. So a stall is in the response times of

@@ -1,5 +1,6 @@
-//! Looks at what sessions are at, about twenty times a second, on a thread and a connection of its own. Neither sessions
-//! nor the driver's threads do anything for it: which transaction is in progress stands in their ledgers anyway.
+//! Looks at what sessions are at, about twenty times a second, on a thread and a connection of its own. Neither
+//! sessions nor the driver's threads do anything for it: which transaction is in progress stands in their ledgers
+//! anyway.
 
 use std::collections::HashMap;
 use std::sync::mpsc;

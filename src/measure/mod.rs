@@ -254,8 +254,8 @@ impl Interval {
         self.pacing.get_or_insert_with(|| Box::new(Pacing::new(transactions)))
     }
 
-    /// How many transactions of a type the database completed; `deferred` is the type that is only queued while its user
-    /// waits. Of that, [`Measured::completed`] counts what was queued.
+    /// How many transactions of a type the database completed; `deferred` is the type that is only queued while its
+    /// user waits. Of that, [`Measured::completed`] counts what was queued.
     pub fn ended(&self, deferred: Option<usize>, transaction: usize) -> u64 {
         match &self.pacing {
             Some(pacing) if deferred == Some(transaction) => pacing.deferred_done,

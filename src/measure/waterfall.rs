@@ -3,7 +3,8 @@
 //!
 //! Looks at the sessions say what share of a type's time went where; the type's mean response time, which is exact,
 //! makes times of the shares. How long the processes ran, and waited for a CPU, comes from the scheduler's own clocks
-//! instead. So the parts add up to the mean response time by construction; what no source explains is a part of its own.
+//! instead. So the parts add up to the mean response time by construction; what no source explains is a part of its
+//! own.
 
 use std::collections::BTreeMap;
 

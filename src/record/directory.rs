@@ -1,4 +1,5 @@
-//! The directory that holds records where no other is named: finding them by name, by age, and by the link to the latest.
+//! The directory that holds records where no other is named: finding them by name, by age, and by the link to the
+//! latest.
 
 use std::fs;
 use std::io;

@@ -90,7 +90,8 @@ fn notes(waterfall: &Waterfall) -> Vec<String> {
     std::iter::once(looks).chain(waterfall.sources.iter().map(|source| super::format::plain(source))).collect()
 }
 
-/// Colours of the parts, in the order of [`Part::ALL`]: those of client, server, log, locks, pages, and of what is left.
+/// Colours of the parts, in the order of [`Part::ALL`]: those of client, server, log, locks, pages, and of what is
+/// left.
 const COLOURS: [&str; 12] = [
     "#999999", "#56B4E9", "#A6D8F5", "#CFE3EE", "#0072B2", "#5B8DB8", "#009E73", "#D55E00", "#E69F00", "#CC79A7",
     "#B8A26B", "#777777",

@@ -1,8 +1,8 @@
 //! A run as a library call: from a plan to a summary.
 //!
 //! [`Run::start`] loads if asked to, checks, warms up, offers the load, counts, checks again, looks up what a lost
-//! connection makes doubtful, judges and records. It prints nothing and knows no terminal. What happens is told once, as
-//! a stream of [`Event`]s.
+//! connection makes doubtful, judges and records. It prints nothing and knows no terminal. What happens is told once,
+//! as a stream of [`Event`]s.
 //!
 //! ```no_run
 //! use graymark::plan::Plan;

@@ -1,5 +1,5 @@
-//! Requests to a database. Each is made on a thread of its own, so that none keeps the program from ending: not a server
-//! that says nothing any more, not a lock that nobody gives back, not a call that blocks its thread.
+//! Requests to a database. Each is made on a thread of its own, so that none keeps the program from ending: not a
+//! server that says nothing any more, not a lock that nobody gives back, not a call that blocks its thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -66,8 +66,8 @@ pub(crate) mod index {
 }
 
 impl Layout {
-    /// PostgreSQL: heaps and B-trees of the schema in `engine/dialect/postgres/tpcc`, as `schema.sql` and `keys.sql` declare
-    /// them.
+    /// PostgreSQL: heaps and B-trees of the schema in `engine/dialect/postgres/tpcc`, as `schema.sql` and `keys.sql`
+    /// declare them.
     ///
     /// A row has a header of 24 bytes and a pointer of 4, an entry has 8 and 4; both are padded to 8 bytes. The means
     /// come from the lengths of the columns, and agree within 3 % with the pages that a load of five warehouses takes

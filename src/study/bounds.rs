@@ -1,6 +1,6 @@
-//! What bounds a run: the utilisation law, asymptotic bounds and Little's law, after Denning and Buzen, "The Operational
-//! Analysis of Queueing Network Models" (ACM Computing Surveys 10, 1978). They hold for any arrivals and any service:
-//! they need measured demands, and no assumption about distributions.
+//! What bounds a run: the utilisation law, asymptotic bounds and Little's law, after Denning and Buzen, "The
+//! Operational Analysis of Queueing Network Models" (ACM Computing Surveys 10, 1978). They hold for any arrivals and
+//! any service: they need measured demands, and no assumption about distributions.
 //!
 //! - Utilisation law: a resource that each transaction needs for `D` seconds works `X * D` of each second.
 //! - So no more than `m / D` transactions a second pass a resource of `m` servers.
@@ -236,7 +236,8 @@ fn little(summary: &Summary) -> Option<Little> {
         return None;
     }
     let off_percent = 100.0 * (found / clients - 1.0);
-    // Where others take the CPU, a client is often stopped between two transactions: that is no fault of the measurement.
+    // Where others take the CPU, a client is often stopped between two transactions: that is no fault of the
+    // measurement.
     if off_percent < 0.0 && taken_percent(summary) > STRANGERS {
         return None;
     }
@@ -298,7 +299,8 @@ mod tests {
         let parts = [(Part::ServerCpu, 400.0), (Part::Log, 6_000.0), (Part::Network, 1_600.0)];
         let found = of(&summary(&parts, 0.5, Some(0.0))).unwrap();
         let of_name = |name: &str| found.resources.iter().find(|resource| resource.name == name).unwrap();
-        // Half a CPU second a second for 1,000 transactions: 500 us each, a quarter of two CPUs, 4,000 a second at most.
+        // Half a CPU second a second for 1,000 transactions: 500 us each, a quarter of two CPUs, 4,000 a second at
+        // most.
         let cpu = of_name("CPU");
         near(cpu.demand_us, 500.0);
         near(cpu.utilisation_percent, 25.0);

@@ -3,8 +3,8 @@
 use super::Workload;
 use super::about::About;
 
-/// Hands the list of workloads to another macro. This is the only one: a workload is a line here. The first is the usual
-/// one.
+/// Hands the list of workloads to another macro. This is the only one: a workload is a line here. The first is the
+/// usual one.
 macro_rules! workloads {
     ($then:ident) => {
         $then! {

@@ -262,7 +262,8 @@ fn column(name: &str) -> Vec<u8> {
     payload
 }
 
-/// Places of a statement's columns of arguments: those of its document, or what a question about procedures has to be answered with.
+/// Places of a statement's columns of arguments: those of its document, or what a question about procedures has to be
+/// answered with.
 fn places(sql: &str, execute: &[u8]) -> usize {
     let told = String::from_utf8_lossy(execute);
     if sql.contains("information_schema.parameters") {

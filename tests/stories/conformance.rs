@@ -151,7 +151,8 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
     });
 }
 
-/// A dialect without procedures: loaded, run, checked, run side by side, restored, run again, compared with the seed, and dropped.
+/// A dialect without procedures: loaded, run, checked, run side by side, restored, run again, compared with the seed,
+/// and dropped.
 async fn plain_conforms<E: Sessions<Tpcc>>(
     engine: &E,
     dump: impl AsyncFnMut(&Table, &mut dyn RowSink),

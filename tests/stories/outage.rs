@@ -116,8 +116,8 @@ fn a_crash(server: &impl Server, via: &str, more: &[&str]) {
     let told = succeed(place.path(), &["report", "record", "--full"]);
     assert!(told.out.to_lowercase().contains("outage"), "{}", told.out);
 
-    // Each of its users waited for the database to come back, and it is told where one looks. Whoever was in the middle of
-    // a transaction asked a little after the last commit of all: on a slow machine a good part of a second.
+    // Each of its users waited for the database to come back, and it is told where one looks. Whoever was in the middle
+    // of a transaction asked a little after the last commit of all: on a slow machine a good part of a second.
     let longest =
         summary["transactions"].as_object().unwrap().values().map(|of| of["response_ms"]["max"].as_f64().unwrap());
     assert!(longest.fold(0.0, f64::max) >= 500.0 * outage, "{outage} s: {}", summary["transactions"]);

@@ -536,6 +536,20 @@ fn at_the_limits_all_is_well() {
 }
 
 #[test]
+fn a_single_stall_of_a_rare_type_is_no_fault() {
+    let judged = |completed| {
+        let mut summary = valid();
+        skewed("stock_level")(&mut summary);
+        transaction("stock_level", move |level| level.completed = completed)(&mut summary);
+        let rule = judge::judge(&summary).clauses.into_iter();
+        rule.filter(|clause| clause.id == "5.2.5.6" && clause.rule.contains("Stock-Level")).next_back().unwrap()
+    };
+    let (few, enough) = (judged(99), judged(100));
+    assert!(few.state == State::Broken && few.because.contains("too small"), "{few:?}");
+    assert!(enough.state == State::Broken && enough.because.is_empty(), "{enough:?}");
+}
+
+#[test]
 fn what_was_not_looked_at_is_not_tested_and_not_valid() {
     let unread = change(|summary| summary.procedures = Some(Procedures::Unread(vec!["payment".to_owned()]).into()));
     let cases: [(Told, Change); 11] = [

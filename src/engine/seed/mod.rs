@@ -32,7 +32,8 @@ pub enum Depth {
     Deep,
 }
 
-/// Runs the workload's conditions, and holds the rows against the seed. `told` hears of each condition, before and after.
+/// Runs the workload's conditions, and holds the rows against the seed. `told` hears of each condition, before and
+/// after.
 ///
 /// # Errors
 /// If the database cannot be asked.

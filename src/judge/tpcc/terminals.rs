@@ -1,6 +1,7 @@
 //! Clauses 5.2.5, 5.3, 2.7.2 and 6.6.2: keying and think times, response times, and the driver itself.
 
-use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, because_of_pace, noted, worked};
+use super::{DEFERRED_LIMIT_S, LIMITS, Limits, NO_TRANSACTION, Rule, because, because_of_pace, noted, worked};
+use crate::judge::SMALL_SAMPLE;
 use crate::judge::incidents::Incidents;
 use crate::result::summary::{Clause, PacingSummary, Summary};
 
@@ -10,6 +11,8 @@ const MENU_S: f64 = 2.0;
 const EQUAL_S: f64 = 0.1;
 /// Draws below which a mean says nothing.
 const FEW: u64 = 30;
+/// Response times below which a single stall lifts their mean above their 90th percentile.
+const FEW_RESPONSES: u64 = 100;
 /// A lost session must be back within so many seconds (clause 6.6.2).
 const AWAY_S: f64 = 90.0;
 const UNPACED: &str = "without pace nobody keys in, thinks or sees a menu";
@@ -101,11 +104,12 @@ fn skew(limits: &Limits, summary: &Summary) -> Clause {
         format!("90th percentile of {} not below its mean", limits.name),
         "90th percentile >= mean",
     );
-    match worked(summary, limits.transaction).map(|transaction| transaction.response_ms) {
-        Some(times) => {
-            let (p90, mean) = (times.p90 / 1e3, times.mean / 1e3);
+    match worked(summary, limits.transaction) {
+        Some(transaction) => {
+            let (p90, mean) = (transaction.response_ms.p90 / 1e3, transaction.response_ms.mean / 1e3);
             let clause = rule.is(mean - p90 < EQUAL_S, format!("{}, mean {}", seconds(p90), seconds(mean)));
-            if mean > p90 { noted(clause, "a difference below 0.1 s counts as none") } else { clause }
+            let clause = if mean > p90 { noted(clause, "a difference below 0.1 s counts as none") } else { clause };
+            if transaction.completed < FEW_RESPONSES { because(clause, SMALL_SAMPLE) } else { clause }
         }
         None => rule.not_tested(NO_TRANSACTION),
     }

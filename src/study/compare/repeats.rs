@@ -6,7 +6,8 @@ use super::CONFIDENCE;
 use super::means::student;
 use crate::result::summary::Summary;
 
-/// Several runs of the same plan. The runs themselves are the units: they differ by all that differs from start to start.
+/// Several runs of the same plan. The runs themselves are the units: they differ by all that differs from start to
+/// start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Repeats {
     /// What the figure is called.

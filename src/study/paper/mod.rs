@@ -68,8 +68,8 @@ pub struct Step {
     /// One run of the command for each of these, which `{each}` stands for.
     #[serde(default)]
     pub each: Vec<String>,
-    /// The database, if it is not the usual one: a simulated one, or `{server}`, private servers that the command starts
-    /// itself.
+    /// The database, if it is not the usual one: a simulated one, or `{server}`, private servers that the command
+    /// starts itself.
     #[serde(default)]
     pub db: Option<String>,
     /// Whether the command leaves a directory, and is given `--out`.

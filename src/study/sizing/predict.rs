@@ -44,8 +44,9 @@ impl<'a> Predictor<'a> {
         self.model.hit_rate_of
     }
 
-    /// For so many CPUs; where none are given, for the most that the model was measured with. Where Equation 2 was not measured with them, its
-    /// throughput at the nearest number is multiplied by the ratio of a law: `law`, or the model's first one.
+    /// For so many CPUs; where none are given, for the most that the model was measured with. Where Equation 2 was not
+    /// measured with them, its throughput at the nearest number is multiplied by the ratio of a law: `law`, or the
+    /// model's first one.
     ///
     /// # Errors
     /// If the model does not tell, in one line that says what would help.
@@ -139,8 +140,8 @@ impl<'a> Predictor<'a> {
 }
 
 impl Point {
-    /// Why this is no prediction to build on, in a sentence that names what was measured; none if it is one. What cannot
-    /// be is none even where one asks to `extrapolate`.
+    /// Why this is no prediction to build on, in a sentence that names what was measured; none if it is one. What
+    /// cannot be is none even where one asks to `extrapolate`.
     pub fn refusal(&self, extrapolate: bool) -> Option<String> {
         let rate = self.throughput.map(|throughput| throughput.value);
         let impossible = rate.filter(|rate| *rate <= 0.0).map(|rate| {

@@ -1,5 +1,5 @@
-//! CockroachDB, by its documentation: statements only, at SERIALIZABLE, with primary keys from the beginning, because the
-//! rows are kept in their order, and integers of 32 bits.
+//! CockroachDB, by its documentation: statements only, at SERIALIZABLE, with primary keys from the beginning, because
+//! the rows are kept in their order, and integers of 32 bits.
 
 use crate::engine::dialect::{Dialect, Guard, USUAL, Wire};
 use crate::result::Isolation;

@@ -1,5 +1,5 @@
-//! YugabyteDB (YSQL), by its documentation: by procedures and by statements, at SERIALIZABLE, with primary keys from the
-//! beginning. Rows are spread by the hash of the first column of their key, the warehouse.
+//! YugabyteDB (YSQL), by its documentation: by procedures and by statements, at SERIALIZABLE, with primary keys from
+//! the beginning. Rows are spread by the hash of the first column of their key, the warehouse.
 
 use crate::engine::dialect::{Dialect, Guard, USUAL, Wire};
 use crate::result::Isolation;

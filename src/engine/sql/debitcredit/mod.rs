@@ -25,8 +25,8 @@ pub enum Statement {
 /// The names of the statements in the order of their numbers.
 pub const NAMES: [&str; 4] = ["teller", "account", "history", "branch"];
 
-/// The names of the calls in the order of their numbers, which follow on the statements'. Both are given branch, teller,
-/// account and amount, and answer with the new balance of the account.
+/// The names of the calls in the order of their numbers, which follow on the statements'. Both are given branch,
+/// teller, account and amount, and answer with the new balance of the account.
 pub const CALLS: [&str; 2] = ["debit_credit", "tpc"];
 
 const TELLER_FIRST: usize = NAMES.len();

@@ -1,4 +1,5 @@
-//! The URL of a private server: `mysql:local[?data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&dialect=NAME&NAME=VALUE…]`.
+//! The URL of a private server:
+//! `mysql:local[?data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&dialect=NAME&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 

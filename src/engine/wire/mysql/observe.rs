@@ -19,8 +19,8 @@ use crate::measure::waits::{BesideLook, SessionLook};
 /// Status variables of the server under Graymark's names.
 ///
 /// Commits are COMMIT statements, those within procedures included: `Handler_commit` counts every statement. Statements
-/// that are a transaction of their own are not among them. The place in the log is exact at any moment; what it grows by
-/// is bytes of log.
+/// that are a transaction of their own are not among them. The place in the log is exact at any moment; what it grows
+/// by is bytes of log.
 const NAMED: [(Counter, &str); 6] = [
     (Counter::Commits, "Com_commit"),
     (Counter::BlockReads, "Innodb_pages_read"),

@@ -1,4 +1,5 @@
-//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and nothing that hangs on them.
+//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and nothing that hangs on
+//! them.
 
 use mysql_async::prelude::Queryable;
 

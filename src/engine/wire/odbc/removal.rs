@@ -1,4 +1,5 @@
-//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and nothing that hangs on them.
+//! Removing the workload's tables: only those that the manifest proves to be Graymark's, and nothing that hangs on
+//! them.
 
 use super::catalog::{TABLES, ask, database_state, failed, there};
 use super::dialect::Dialect;

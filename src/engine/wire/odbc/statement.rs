@@ -1,7 +1,7 @@
 //! A prepared statement: parameters that are bound once and filled again and again, arrays of them, and rows.
 //!
-//! All columns of a row are read as text, which every driver gives and none gives wrong; [`OdbcRow`] makes values of it.
-//! Numbers go in as the C types that the driver has (see `Quirks`), exact decimals as text.
+//! All columns of a row are read as text, which every driver gives and none gives wrong; [`OdbcRow`] makes values of
+//! it. Numbers go in as the C types that the driver has (see `Quirks`), exact decimals as text.
 
 use std::rc::Rc;
 

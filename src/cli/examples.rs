@@ -1,0 +1,64 @@
+//! Examples at the end of `--help`: by command, those that need more than a line.
+
+pub(super) const GRAYMARK: &str = "\
+Examples:
+  graymark bench                                   load, check, run, check and report, on an embedded database
+  graymark bench --db postgres:local -w 4          the same on a private PostgreSQL that Graymark starts and stops
+  graymark bench debitcredit -b 100                the same with DebitCredit instead of TPC-C
+  graymark load tpcc --db postgres://me@host/db -w 100
+  graymark run tpcc --db postgres://me@host/db --clients 16 --duration 10m";
+
+pub(super) const CHECK: &str = "\
+Examples:
+  graymark check tpcc --db sqlite:tpcc.db
+  graymark check tpcc --deep --db postgres://me@dbhost/bench";
+
+pub(super) const RUN: &str = "\
+Examples:
+  graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m
+  graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml";
+
+pub(super) const ACID: &str = "\
+Examples:
+  graymark acid tpcc --db postgres:local -w 2 --all-levels
+  graymark acid tpcc --db postgres://me@dbhost/bench --isolation serializable --json
+  graymark acid tpcc --db mysql:local --crash kill --times 10
+  graymark acid debitcredit --db sqlite:bank.db -b 2";
+
+pub(super) const DOCTOR: &str = "\
+Examples:
+  graymark doctor --db postgres://me@dbhost/bench > report.txt
+  graymark doctor --db 'mysql://me@dbhost/?dialect=mysql-plain' --json";
+
+pub(super) const REPRODUCE: &str = "\
+Examples:
+  graymark reproduce gray --minutes 5
+  graymark reproduce tsuei --full --out tsuei
+  graymark reproduce tsuei --out tsuei --resume";
+
+pub(super) const REPORT: &str = "\
+Examples:
+  graymark report                                      the newest record
+  graymark report before --full                        all of the record named before
+  graymark report graymark-runs/20260131T120000Z-tpcc-sqlite
+  graymark report --table graymark-runs/*
+  graymark report before after --html=both.html        a page of both, laid over each other";
+
+pub(super) const EXPLAIN: &str = "\
+Examples:
+  graymark explain                       all dips and latency peaks of the newest record
+  graymark explain before --at 212s
+  graymark explain before --at 3m32s --json";
+
+pub(super) const WATCH: &str = "\
+Examples:
+  graymark watch                the newest run that goes on in graymark-runs
+  graymark watch nightly        the one of this name
+
+Keys: p pauses the picture, e shows errors, q quits.";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  graymark completions bash > /etc/bash_completion.d/graymark
+  graymark completions zsh > ~/.zfunc/_graymark
+  graymark completions fish > ~/.config/fish/completions/graymark.fish";
