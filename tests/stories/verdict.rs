@@ -541,8 +541,8 @@ fn a_single_stall_of_a_rare_type_is_no_fault() {
         let mut summary = valid();
         skewed("stock_level")(&mut summary);
         transaction("stock_level", move |level| level.completed = completed)(&mut summary);
-        let rule = judge::judge(&summary).clauses.into_iter();
-        rule.filter(|clause| clause.id == "5.2.5.6" && clause.rule.contains("Stock-Level")).next_back().unwrap()
+        let mut rules = judge::judge(&summary).clauses.into_iter();
+        rules.rfind(|clause| clause.id == "5.2.5.6" && clause.rule.contains("Stock-Level")).unwrap()
     };
     let (few, enough) = (judged(99), judged(100));
     assert!(few.state == State::Broken && few.because.contains("too small"), "{few:?}");
