@@ -1,8 +1,9 @@
 //! A SQLite database is loaded, found again, refused with a reason, and emptied.
 
-use std::io::{BufRead, BufReader};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
@@ -139,34 +140,37 @@ fn what_is_loaded_is_not_loaded_over() {
     assert!(std::fs::metadata(&options.file).unwrap().len() < 100_000, "the space is given back");
 }
 
-/// Runs in a process of its own, which the next test kills.
+/// Runs in a process of its own, which dies once it has told a step so many times.
 #[test]
-#[ignore = "the body of a process that another test starts and kills"]
+#[ignore = "the body of a process that another test starts and that is killed"]
 fn a_load_to_be_killed() {
-    let file = std::env::var("GRAYMARK_TEST_FILE").expect("the test that starts this one names a file");
-    load(&open(&SqliteOptions::new(file)), &manifest(false), &|step| println!("told {step:?}")).unwrap();
+    let given = |name| std::env::var(name).expect("the test that starts this one says where, and when");
+    let (file, step, count) = (given("GRAYMARK_TEST_FILE"), given("GRAYMARK_TEST_STEP"), given("GRAYMARK_TEST_COUNT"));
+    let left = AtomicUsize::new(count.parse().unwrap());
+    let tell = |told: LoadStep| {
+        if format!("{told:?}").contains(&step) && left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            nix::sys::signal::raise(nix::sys::signal::Signal::SIGKILL).unwrap();
+        }
+    };
+    load(&open(&SqliteOptions::new(file)), &manifest(false), &tell).unwrap();
 }
 
-/// Starts a load and kills it once it has told `step` `count` times.
+/// Starts a load that is killed at the moment at which it has told `step` `count` times.
 fn kill_load(file: &Path, step: &str, count: usize) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "--nocapture", "sqlite::a_load_to_be_killed"])
+    let ended = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "sqlite::a_load_to_be_killed"])
         .env("GRAYMARK_TEST_FILE", file)
-        .stdout(Stdio::piped())
-        .spawn()
+        .env("GRAYMARK_TEST_STEP", step)
+        .env("GRAYMARK_TEST_COUNT", count.to_string())
+        .output()
         .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let told = lines.filter(|line| line.contains(step)).take(count).count();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert_eq!(told, count, "the load told `{step}`");
+    assert_eq!(ended.status.signal(), Some(nix::libc::SIGKILL), "the load told `{step}`: {ended:?}");
 }
 
 #[test]
 fn a_killed_load_goes_on_where_it_was() {
     let directory = tempfile::tempdir().unwrap();
     let options = SqliteOptions::new(directory.path().join("killed.db"));
-    // A load that is killed late has done more: few pieces are asked for, so that enough are left.
     for (step, count) in [("Phase(\"rows\")", 1), ("resumed: false", 2), ("resumed: false", 3), ("Phase(\"keys\")", 1)]
     {
         kill_load(&options.file, step, count);

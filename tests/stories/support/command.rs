@@ -1,11 +1,10 @@
 //! Drives the real binary, as a user or a script does.
 
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Once, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -28,12 +27,20 @@ pub fn program(binary: &Path, directory: &Path, arguments: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    // The tests may run under nohup, whose children ignore SIGHUP: what they start hears it all the same.
-    // SAFETY: signal() may be called between fork and exec.
-    unsafe {
-        command.pre_exec(|| Ok(signal(Signal::SIGHUP, SigHandler::SigDfl).map(drop)?));
-    }
+    hear_sighup();
     command
+}
+
+/// The tests may run under nohup, whose children ignore SIGHUP: what they start hears it all the same, since a signal
+/// that is caught has its default again after exec. Told to the system once, and not between fork and exec: without
+/// that, a process is started without a copy of the page tables of this one, which are large.
+fn hear_sighup() {
+    extern "C" fn nothing(_: i32) {}
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handler does nothing.
+        unsafe { signal(Signal::SIGHUP, SigHandler::Handler(nothing)) }.expect("a handler of SIGHUP");
+    });
 }
 
 /// How the program ended and what it said.

@@ -1,6 +1,7 @@
 //! The reference model: TPC-C in memory, by the letter of clause 2, one transaction after the other. It knows no SQL.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use arrayvec::ArrayString;
 use graymark::workload::tpcc::input::{self, Input};
@@ -101,18 +102,19 @@ pub struct Stock {
     pub data: ArrayString<50>,
 }
 
-/// The nine tables. Keys are in the order of the primary keys: warehouse, district, then the rest.
+/// The nine tables. Keys are in the order of the primary keys: warehouse, district, then the rest. Large rows are shared
+/// among clones until one changes them: many tests have a model each, at the same time.
 #[derive(Clone, Default)]
 pub struct Model {
     pub warehouse: BTreeMap<i32, Warehouse>,
     pub district: BTreeMap<(i32, i32), District>,
-    pub customer: BTreeMap<(i32, i32, i32), Customer>,
+    pub customer: BTreeMap<(i32, i32, i32), Arc<Customer>>,
     pub history: Vec<History>,
     pub new_order: BTreeSet<(i32, i32, i32)>,
     pub orders: BTreeMap<(i32, i32, i32), Order>,
-    pub order_line: BTreeMap<(i32, i32, i32, i32), OrderLine>,
-    pub item: BTreeMap<i32, Item>,
-    pub stock: BTreeMap<(i32, i32), Stock>,
+    pub order_line: BTreeMap<(i32, i32, i32, i32), Arc<OrderLine>>,
+    pub item: Arc<BTreeMap<i32, Item>>,
+    pub stock: BTreeMap<(i32, i32), Arc<Stock>>,
 }
 
 impl Model {
@@ -159,7 +161,8 @@ impl Model {
         let mut sum = Money(0);
         for (number, line) in (1..).zip(&input.lines) {
             let item = &self.item[&line.i_id];
-            let stock = self.stock.get_mut(&(line.supply_w_id, line.i_id)).expect("every item has a stock");
+            let stock =
+                self.stock.get_mut(&(line.supply_w_id, line.i_id)).map(Arc::make_mut).expect("every item has a stock");
             if stock.quantity - line.quantity >= 10 {
                 stock.quantity -= line.quantity;
             } else {
@@ -188,7 +191,7 @@ impl Model {
                 amount,
                 dist_info: stock.dist[d as usize - 1],
             };
-            self.order_line.insert((w, d, o_id, number), row);
+            self.order_line.insert((w, d, o_id, number), Arc::new(row));
         }
         let c_discount = customer.discount;
         let total = output::total_amount(sum, c_discount, w_tax, d_tax);
@@ -203,7 +206,7 @@ impl Model {
         let c_id = self.find(input.c_w_id, input.c_d_id, &input.customer)?;
         let warehouse = self.warehouse.get_mut(&input.w_id).ok_or(Refused)?;
         let district = self.district.get_mut(&(input.w_id, input.d_id)).ok_or(Refused)?;
-        let customer = self.customer.get_mut(&(input.c_w_id, input.c_d_id, c_id)).ok_or(Refused)?;
+        let customer = self.customer.get_mut(&(input.c_w_id, input.c_d_id, c_id)).map(Arc::make_mut).ok_or(Refused)?;
         warehouse.ytd += input.h_amount;
         district.ytd += input.h_amount;
         customer.balance -= input.h_amount;
@@ -298,10 +301,12 @@ impl Model {
             order.carrier_id = Some(input.o_carrier_id);
             let mut sum = Money(0);
             for (_, line) in self.order_line.range_mut((w, d, o_id, 0)..=(w, d, o_id, i32::MAX)) {
+                let line = Arc::make_mut(line);
                 line.delivery_d = Some(NOW);
                 sum += line.amount;
             }
-            let customer = self.customer.get_mut(&(w, d, order.c_id)).expect("an order has a customer");
+            let customer =
+                self.customer.get_mut(&(w, d, order.c_id)).map(Arc::make_mut).expect("an order has a customer");
             customer.balance += sum;
             customer.delivery_cnt += 1;
         }
@@ -534,7 +539,7 @@ impl RowSink for Filling {
                     delivery_cnt: row.int(),
                     data: row.string(),
                 };
-                model.customer.insert((w, d, c), it).is_none()
+                model.customer.insert((w, d, c), Arc::new(it)).is_none()
             }
             schema::HISTORY => {
                 model.history.push(History {
@@ -574,12 +579,12 @@ impl RowSink for Filling {
                     amount: row.money(),
                     dist_info: row.text(),
                 };
-                model.order_line.insert((w, d, o, n), it).is_none()
+                model.order_line.insert((w, d, o, n), Arc::new(it)).is_none()
             }
             schema::ITEM => {
                 let i = row.int();
                 let it = Item { im_id: row.int(), name: row.text(), price: row.money(), data: row.text() };
-                model.item.insert(i, it).is_none()
+                Arc::make_mut(&mut model.item).insert(i, it).is_none()
             }
             schema::STOCK => {
                 let (i, w) = (row.int(), row.int());
@@ -591,7 +596,7 @@ impl RowSink for Filling {
                     remote_cnt: row.int(),
                     data: row.text(),
                 };
-                model.stock.insert((w, i), it).is_none()
+                model.stock.insert((w, i), Arc::new(it)).is_none()
             }
             table => panic!("there is no table {table}"),
         };
