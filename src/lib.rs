@@ -10,6 +10,7 @@ pub mod history;
 pub mod judge;
 pub mod measure;
 pub mod plan;
+pub mod powercut;
 pub mod record;
 pub mod report;
 pub mod result;

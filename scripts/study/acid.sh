@@ -1,15 +1,46 @@
 #!/usr/bin/env bash
-# A hundred kills of the whole server, under load, on private servers: nothing may be lost. The reports stay in the
-# records.
-#   scripts/study/acid.sh [TIMES] [ENGINE...]      100 by default; engines: postgres mysql
+# Long series of crashes under load, on private servers. The reports stay in the records, below graymark-runs.
+#   scripts/study/acid.sh kill [TIMES]     kills of the whole server: 100 of PostgreSQL and of MariaDB by default
+#   scripts/study/acid.sh power [TIMES]    cuts of the power: 100 of each engine with settings that wait for the disk,
+#                                          and a fifth of that with each that does not (docs/durability.md). Linux, root
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-times=${1:-100}
-shift || true
-engines=("$@")
-[ ${#engines[@]} -gt 0 ] || engines=(postgres mysql)
-cargo build --release
-for engine in "${engines[@]}"; do
-    record="graymark-runs/acid-crash-$engine-$(date -u +%Y%m%dT%H%M%SZ)"
-    target/release/graymark acid tpcc --db "$engine:local" -w 2 --crash kill --times "$times" --out "$record"
-done
+what=${1:-kill}
+times=${2:-100}
+cargo build --release --features powercut
+
+series() { # NAME TIMES DB [OPTION...]
+    local record="graymark-runs/acid-$what-$1-$(date -u +%Y%m%dT%H%M%SZ)" exit=0
+    echo "== $1: $record"
+    target/release/graymark acid tpcc --crash "$what" --times "$2" --db "$3" --out "$record" "${@:4}" || exit=$?
+    # 1 is what a lossy setting comes to.
+    [ "$exit" -le 1 ] || exit "$exit"
+}
+
+case $what in
+kill)
+    series postgres "$times" postgres:local -w 2
+    series mariadb "$times" mysql:local -w 2
+    ;;
+power)
+    few=$(((times + 4) / 5))
+    series postgres "$times" postgres:local -w 1
+    series mariadb "$times" mysql:local -w 1
+    series sqlite "$times" sqlite:study.db -w 1
+    series postgres-fsync-off "$few" postgres:local -w 1 --set fsync=off
+    series postgres-fsync-off-small "$few" postgres:local -w 1 --set fsync=off --set shared_buffers=2MB
+    series postgres-commit-off "$few" postgres:local -w 1 --set synchronous_commit=off
+    series mariadb-flush-2 "$few" mysql:local -w 1 --set innodb_flush_log_at_trx_commit=2
+    series mariadb-flush-0 "$few" mysql:local -w 1 --set innodb_flush_log_at_trx_commit=0
+    series sqlite-normal "$few" 'sqlite:study.db?synchronous=normal' -w 1
+    series sqlite-off "$few" 'sqlite:study.db?synchronous=off' -w 1
+    series sqlite-delete "$few" 'sqlite:study.db?journal=delete' -w 1
+    series postgres-lie "$few" postgres:local -w 1 --lying-disk
+    series mariadb-lie "$few" mysql:local -w 1 --lying-disk
+    series sqlite-lie "$few" sqlite:study.db -w 1 --lying-disk
+    ;;
+*)
+    echo "give kill or power" >&2
+    exit 2
+    ;;
+esac

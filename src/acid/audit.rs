@@ -1,12 +1,14 @@
-//! One crash after the other: load, kill, recovery, audit.
+//! One crash after the other: load, kill or power cut, recovery, audit.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Work;
 use super::company::{Equipment, opening};
-use super::crash::{Audit, EXAMPLES, Success, success_file, times, until_the_kill};
+use super::crash::{Audit, BEFORE_CUT, BEFORE_KILL, EXAMPLES, Success, first, success_file, times, until_the_crash};
 use super::load::Clients;
+use super::power::Cut;
 use crate::drive::LoadTarget;
 use crate::engine::seed::Depth;
 use crate::engine::{Engine, Error};
@@ -19,8 +21,28 @@ use crate::workload::Workload;
 use crate::workload::stream::Source;
 use crate::workload::trace::Trace;
 
-/// Of the random numbers by which the moment of a kill is drawn.
+/// Of the random numbers by which the moment of a crash is drawn, and what a power cut takes.
 const TOPIC: u64 = 0xdead;
+
+/// What the audit of a crash found in the database.
+#[derive(Default)]
+struct Found {
+    audit: Audit,
+    /// New-Orders that the database counts beyond those from before the load.
+    grown: i64,
+    /// Conditions that failed.
+    failed: Vec<String>,
+}
+
+/// How the server went away and came back.
+struct Down {
+    /// When it was crashed, since the load began.
+    at: Duration,
+    /// How long it was away.
+    away: Duration,
+    /// What a power cut took; none if the server was killed.
+    cut: Option<Cut>,
+}
 
 impl<W: Workload> Work<'_, W> {
     /// Crashes the server once under load, and audits it; none if someone asked to stop.
@@ -32,70 +54,129 @@ impl<W: Workload> Work<'_, W> {
         number: u32,
     ) -> Result<Option<Crash>, Error> {
         let mut draw = Source::new(seed, TOPIC).stream(number.into());
-        let Some(before) = requests.ask(async |engine: &dyn Engine<W>| engine.effects().await)? else {
+        let power = self.tests.power.is_some();
+        if power {
+            super::power::settle(&self.engine)?;
+        }
+        let Some(before) = effects(requests)? else { return Ok(None) };
+        let (path, clients) = self.load(record, seed, number)?;
+        let stop = self.tests.stop.clone();
+        let stopped = || stop.requested();
+        let span = if power { BEFORE_CUT } else { BEFORE_KILL };
+        if !until_the_crash(&clients, span, f64::from(draw.within(0, 1_000)) / 1e3, &stopped) {
+            clients.end()?;
             return Ok(None);
+        }
+        let mut down = if power {
+            let (at, began) = (clients.shared.elapsed(), Instant::now());
+            let cut = super::power::cut(&self.engine, &clients, seed, number)?;
+            Down { at, away: began.elapsed(), cut: Some(cut) }
+        } else {
+            kill(&self.engine, &clients)?
         };
+        let (first_s, level_s) = match &down.cut {
+            None => times(&clients, down.at, &stopped),
+            Some(cut) if cut.unusable.is_empty() => (first(&clients, down.at, &stopped), None),
+            Some(_) => (None, None),
+        };
+        let shared = clients.end()?;
+        let success = Success::read(&path, &self.suite.marks())?;
+        let found = match &mut down.cut {
+            None => self.look(requests, &success, before)?,
+            Some(cut) if cut.unusable.is_empty() => match self.look(requests, &success, before) {
+                // A database that cannot be read any more is a finding here.
+                Err(error) => {
+                    cut.unusable = error.to_string();
+                    Some(Found::default())
+                }
+                found => found?,
+            },
+            Some(_) => Some(Found::default()),
+        };
+        let Some(found) = found else { return Ok(None) };
+        if let Some(cut) = &mut down.cut {
+            cut.take_back_if_broken(&self.engine, !found.failed.is_empty())?;
+        }
+        let marks = self.suite.marks();
+        let unknown = shared.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_flight = unknown.iter().filter(|trace| marks.contains(&trace.mark)).count() as u64;
+        let fault = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+        Ok(Some(told(&path, &down, &success, found, (first_s, level_s), in_flight, fault)))
+    }
+
+    /// Begins the load, and its success file.
+    fn load(&self, record: &RecordWriter, seed: u64, number: u32) -> Result<(std::path::PathBuf, Clients), Error> {
         let (path, success) = success_file(record.directory(), number)?;
         let isolation = self.levels().first().copied().unwrap_or(Isolation::ReadCommitted);
         let Equipment { opening, .. } = opening(self.suite, self.dialect, self.engine.via(), isolation, &[])?;
         let (suite, manifest) = (self.suite, &self.manifest);
         let pass = seed.wrapping_add(u64::from(number));
         let player = |client: u64| suite.player(manifest, pass, client);
-        let clients_of_load = self.tests.plan.clients.unwrap_or(Defaults::ACID.clients);
-        let clients = Clients::start(&self.engine, &opening, clients_of_load, &player, success)?;
-        let stop = self.tests.stop.clone();
-        let stopped = || stop.requested();
-        let killed = if until_the_kill(&clients, f64::from(draw.within(0, 1_000)) / 1e3, &stopped) {
-            Some(kill(&self.engine, &clients)?)
-        } else {
-            None
-        };
-        let Some((at, recovered)) = killed else {
-            clients.end()?;
-            return Ok(None);
-        };
-        let (first_s, level_s) = times(&clients, at, &stopped);
-        let shared = clients.end()?;
-        let success = Success::read(&path, &self.suite.marks())?;
+        let sessions = self.tests.plan.clients.unwrap_or(Defaults::ACID.clients);
+        Clients::start(&self.engine, &opening, sessions, &player, success).map(|clients| (path, clients))
+    }
+
+    /// Looks for all that clients were told of, and checks the conditions; none if someone asked to stop.
+    fn look(&self, requests: &Requests<W>, success: &Success, before: i64) -> Result<Option<Found>, Error> {
         let sought: Vec<Trace> = success.committed.iter().chain(&success.rolled_back).copied().collect();
         let Some(rows) = requests.ask(async move |engine: &dyn Engine<W>| engine.rows_of(&sought).await)? else {
             return Ok(None);
         };
         let rows = rows.ok_or_else(|| Error::Usage("rows cannot be looked up in this database".to_owned()))?;
-        let audit = Audit::of(&success, &rows);
-        let Some(after) = requests.ask(async |engine: &dyn Engine<W>| engine.effects().await)? else { return Ok(None) };
+        let Some(after) = effects(requests)? else { return Ok(None) };
         let Some(findings) = requests.check(&self.manifest, Depth::Usual, &mut |_| {})? else { return Ok(None) };
-        let grown = after.first().copied().unwrap_or_default() - before.first().copied().unwrap_or_default();
-        let marks = self.suite.marks();
-        let unknown = shared.unknown.lock().unwrap_or_else(PoisonError::into_inner);
-        let unknown = unknown.iter().filter(|trace| marks.contains(&trace.mark)).count() as u64;
-        let told = success.committed.len() as i64;
-        let fault = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        Ok(Some(Crash {
-            after_s: at.as_secs_f64(),
-            committed: success.committed.len() as u64,
-            rolled_back: success.rolled_back.len() as u64,
-            lost: audit.lost.len() as u64,
-            risen: audit.risen.len() as u64,
-            excess: grown - told,
-            in_flight: unknown,
-            failed: findings.iter().filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect(),
-            fault,
-            recovered_s: recovered.as_secs_f64(),
-            first_s,
-            level_s,
-            examples: audit.lost.into_iter().chain(audit.risen).take(EXAMPLES).collect(),
-            success: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        }))
+        let failed = findings.iter().filter(|finding| !finding.held()).map(|finding| finding.id.clone()).collect();
+        Ok(Some(Found { audit: Audit::of(success, &rows), grown: after - before, failed }))
     }
 }
 
-/// Kills the server and starts it again: when, since the load began, and how long it took.
-fn kill<W: Workload>(engine: &Arc<dyn LoadTarget<W>>, clients: &Clients) -> Result<(Duration, Duration), Error> {
+/// New-Orders that the database counts; none if someone asked to stop.
+fn effects<W: Workload>(requests: &Requests<W>) -> Result<Option<i64>, Error> {
+    let effects = requests.ask(async |engine: &dyn Engine<W>| engine.effects().await)?;
+    Ok(effects.map(|effects| effects.first().copied().unwrap_or_default()))
+}
+
+/// What is told of a crash.
+fn told(
+    path: &Path,
+    down: &Down,
+    success: &Success,
+    found: Found,
+    (first_s, level_s): (Option<f64>, Option<f64>),
+    in_flight: u64,
+    fault: String,
+) -> Crash {
+    let Found { audit, grown, failed } = found;
+    let committed = success.committed.len() as u64;
+    // Of a database that cannot be used, nothing can be looked up.
+    let usable = down.cut.as_ref().is_none_or(|cut| cut.unusable.is_empty());
+    let (lost, excess) = if usable { (audit.lost.len() as u64, grown - committed as i64) } else { (committed, 0) };
+    let first_lost = if usable { audit.first_lost_us } else { success.told_us.iter().copied().flatten().min() };
+    Crash {
+        after_s: down.at.as_secs_f64(),
+        committed,
+        rolled_back: success.rolled_back.len() as u64,
+        lost,
+        risen: audit.risen.len() as u64,
+        excess,
+        in_flight,
+        failed,
+        fault,
+        recovered_s: down.away.as_secs_f64(),
+        first_s,
+        level_s,
+        power: down.cut.as_ref().map(|cut| cut.told(first_lost.map(|us| down.at.as_secs_f64() - us as f64 / 1e6))),
+        examples: audit.lost.into_iter().chain(audit.risen).take(EXAMPLES).collect(),
+        success: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    }
+}
+
+/// Kills the server and starts it again.
+fn kill<W: Workload>(engine: &Arc<dyn LoadTarget<W>>, clients: &Clients) -> Result<Down, Error> {
     let server =
         engine.private_server().ok_or_else(|| Error::Usage("there is no private server to kill".to_owned()))?;
     let (at, began) = (clients.shared.elapsed(), Instant::now());
     server.crash()?;
     server.start_again()?;
-    Ok((at, began.elapsed()))
+    Ok(Down { at, away: began.elapsed(), cut: None })
 }

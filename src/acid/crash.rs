@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::load::{Clients, PIECE, SuccessFile};
@@ -11,7 +12,11 @@ use crate::workload::trace::{MOST_COLUMNS, Mark, Trace};
 use crate::workload::value::Money;
 
 /// The shortest time of load before a kill, and how much longer it may be.
-const BEFORE: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(4));
+pub(super) const BEFORE_KILL: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(4));
+/// The same before a power cut: nothing of what was before it is measured.
+pub(super) const BEFORE_CUT: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(1));
+/// How long the first commit is waited for.
+const LONGEST: Duration = Duration::from_secs(60);
 /// The level before a kill is that of so long before it.
 const LEVEL: Duration = Duration::from_secs(2);
 /// How long the level is waited for after recovery.
@@ -27,6 +32,8 @@ pub(super) const EXAMPLES: usize = 5;
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Success {
     pub(super) committed: Vec<Trace>,
+    /// When a client was told of each of them, in microseconds since the load began, where the file says it.
+    pub(super) told_us: Vec<Option<u64>>,
     pub(super) rolled_back: Vec<Trace>,
 }
 
@@ -38,8 +45,14 @@ impl Success {
     pub(super) fn parse(text: &str, marks: &[&'static Mark]) -> Result<Success, String> {
         let mut success = Success::default();
         for (number, line) in text.lines().enumerate() {
-            let (committed, trace) = parse(line, marks).ok_or_else(|| format!("line {} is damaged", number + 1))?;
-            if committed { success.committed.push(trace) } else { success.rolled_back.push(trace) }
+            let (committed, trace, told) =
+                parse(line, marks).ok_or_else(|| format!("line {} is damaged", number + 1))?;
+            if committed {
+                success.committed.push(trace);
+                success.told_us.push(told);
+            } else {
+                success.rolled_back.push(trace);
+            }
         }
         Ok(success)
     }
@@ -52,7 +65,7 @@ impl Success {
     }
 }
 
-fn parse(line: &str, marks: &[&'static Mark]) -> Option<(bool, Trace)> {
+fn parse(line: &str, marks: &[&'static Mark]) -> Option<(bool, Trace, Option<u64>)> {
     let mut words = line.split(' ');
     let committed = match words.next()? {
         "C" => true,
@@ -66,8 +79,9 @@ fn parse(line: &str, marks: &[&'static Mark]) -> Option<(bool, Trace)> {
         *value = given.next()?.parse().ok()?;
     }
     let amount = Money(words.next()?.parse().ok()?);
+    let told = words.next().map(str::parse).transpose().ok()?;
     let ends = given.next().is_none() && words.next().is_none();
-    ends.then_some((committed, Trace { mark, values, amount }))
+    ends.then_some((committed, Trace { mark, values, amount }, told))
 }
 
 /// What an audit found.
@@ -75,6 +89,8 @@ fn parse(line: &str, marks: &[&'static Mark]) -> Option<(bool, Trace)> {
 pub(super) struct Audit {
     /// Commits that are not there.
     pub(super) lost: Vec<String>,
+    /// When a client was told of the first of them, in microseconds since the load began.
+    pub(super) first_lost_us: Option<u64>,
     /// Rolled-back transactions that are.
     pub(super) risen: Vec<String>,
 }
@@ -86,11 +102,13 @@ impl Audit {
         let (of_committed, of_rolled_back) = rows.split_at_checked(success.committed.len()).unwrap_or((rows, &[]));
         let mut due: HashMap<&Trace, i64> = HashMap::new();
         let mut audit = Audit::default();
-        for (trace, rows) in success.committed.iter().zip(of_committed) {
+        let told = success.told_us.iter().copied().chain(std::iter::repeat(None));
+        for ((trace, rows), told) in success.committed.iter().zip(of_committed).zip(told) {
             let due = due.entry(trace).or_default();
             *due += 1;
             if *rows < *due {
                 audit.lost.push(trace.to_string());
+                audit.first_lost_us = audit.first_lost_us.into_iter().chain(told).min();
             }
         }
         let risen = success.rolled_back.iter().zip(of_rolled_back).filter(|(_, rows)| **rows > 0);
@@ -99,16 +117,38 @@ impl Audit {
     }
 }
 
-/// Waits until the moment of the kill, which `draw` chooses from 0 to 1; false if someone asked to stop.
-pub(super) fn until_the_kill(clients: &Clients, draw: f64, stopped: &dyn Fn() -> bool) -> bool {
-    let moment = BEFORE.0 + BEFORE.1.mul_f64(draw);
-    while clients.shared.elapsed() < moment {
+/// Waits until the moment of the crash, which `draw` chooses from 0 to 1; false if someone asked to stop.
+pub(super) fn until_the_crash(
+    clients: &Clients,
+    before: (Duration, Duration),
+    draw: f64,
+    stopped: &dyn Fn() -> bool,
+) -> bool {
+    let moment = before.0 + before.1.mul_f64(draw);
+    let success = &clients.shared.success;
+    // On a busy machine the load may need longer to come to its first commit, without which there is nothing to lose.
+    let begun = || success.committed.load(Ordering::Relaxed) > 0 || clients.shared.elapsed() > LONGEST;
+    while clients.shared.elapsed() < moment || !begun() {
         if stopped() {
             return false;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
     true
+}
+
+/// Seconds from the crash to the first transaction after the server is back; none where it did not come in time.
+pub(super) fn first(clients: &Clients, crashed: Duration, stopped: &dyn Fn() -> bool) -> Option<f64> {
+    let shared = &clients.shared;
+    let (from, end) = (crashed + 2 * PIECE, Instant::now() + BACK);
+    while Instant::now() < end && !stopped() {
+        let now = shared.elapsed();
+        if shared.completed(from, now + PIECE) > 0 {
+            return Some((now - crashed).as_secs_f64());
+        }
+        std::thread::sleep(PIECE / 4);
+    }
+    None
 }
 
 /// After the server is back: seconds from the kill to the first transaction, and to the level before; none where that
@@ -151,15 +191,21 @@ mod tests {
 
     #[test]
     fn what_is_lost_and_what_has_risen_is_found_and_nothing_else() {
-        let text =
-            "C 0 1,1,3001,0,0,0,0,0 0\nC 0 1,1,3002,0,0,0,0,0 0\nR 0 1,2,3001,0,0,0,0,0 0\nC 0 1,1,3002,0,0,0,0,0 0\n";
-        let success = Success::parse(text, &[&ORDER]).unwrap();
+        let text = [
+            "C 0 1,1,3001,0,0,0,0,0 0 1500",
+            "C 0 1,1,3002,0,0,0,0,0 0 700",
+            "R 0 1,2,3001,0,0,0,0,0 0",
+            "C 0 1,1,3002,0,0,0,0,0 0",
+        ]
+        .join("\n");
+        let success = Success::parse(&text, &[&ORDER]).unwrap();
         assert_eq!((success.committed.len(), success.rolled_back.len()), (3, 1));
         assert_eq!(Audit::of(&success, &[1, 2, 2, 0]), Audit::default());
         let audit = Audit::of(&success, &[0, 1, 1, 1]);
         // Two were told of 3002, and one is there.
         assert_eq!(audit.lost, ["w=1 d=1 o=3001", "w=1 d=1 o=3002"]);
         assert_eq!(audit.risen, ["w=1 d=2 o=3001"]);
+        assert_eq!(audit.first_lost_us, Some(1_500));
         for damaged in
             ["C 0 1,1 0", "X 0 1,1,3001,0,0,0,0,0 0", "C 1 1,1,3001,0,0,0,0,0 0", "C 0 1,1,3001,0,0,0,0,0", "C"]
         {

@@ -22,6 +22,8 @@ use crate::workload::trace::{Footprint, Trace};
 const RECONNECT: Duration = Duration::from_millis(20);
 /// Of what length the pieces of time are in which completed transactions are counted.
 pub(super) const PIECE: Duration = Duration::from_millis(100);
+/// How long clients have to come to the end of what they do.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How many pieces are counted: beyond them nobody looks.
 const PIECES: usize = 6_000;
 
@@ -41,10 +43,11 @@ impl SuccessFile {
         Ok(SuccessFile { file: Mutex::new((file, None)), committed: AtomicU64::new(0), rolled_back: AtomicU64::new(0) })
     }
 
-    /// A line is in the file, whose machine is not the one that fails, before it counts.
-    fn line(&self, kind: char, mark: usize, trace: &Trace, counter: &AtomicU64) {
+    /// A line is in the file, whose machine is not the one that fails, before it counts. It ends with the microseconds
+    /// since the load began.
+    fn line(&self, kind: char, mark: usize, trace: &Trace, at: Duration, counter: &AtomicU64) {
         let values: Vec<String> = trace.values.iter().map(ToString::to_string).collect();
-        let line = format!("{kind} {mark} {} {}\n", values.join(","), trace.amount.0);
+        let line = format!("{kind} {mark} {} {} {}\n", values.join(","), trace.amount.0, at.as_micros());
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         match file.0.write_all(line.as_bytes()) {
             Ok(()) => {
@@ -69,6 +72,10 @@ pub(super) struct Shared {
     pub(super) success: SuccessFile,
     began: Instant,
     over: AtomicBool,
+    /// Whether nobody is to connect.
+    paused: AtomicBool,
+    /// Clients that have a connection, or are about to.
+    connected: AtomicU64,
     /// Transactions completed by pieces of time.
     pieces: Vec<AtomicU64>,
     /// What transactions leave if they are committed whose connection was lost before they were answered.
@@ -96,6 +103,8 @@ impl Clients {
             success,
             began: Instant::now(),
             over: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
+            connected: AtomicU64::new(0),
             pieces: (0..PIECES).map(|_| AtomicU64::new(0)).collect(),
             unknown: Mutex::default(),
             failed: Mutex::default(),
@@ -115,9 +124,33 @@ impl Clients {
         Ok(Clients { shared, threads })
     }
 
+    /// Lets nobody connect any more; those that lose their connections wait.
+    pub(super) fn pause(&self) {
+        self.shared.paused.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until all connections are gone: what is left of them must not meet those that come after.
+    pub(super) fn wait_until_gone(&self) -> Result<(), Error> {
+        let end = Instant::now() + PATIENCE;
+        while self.shared.connected.load(Ordering::SeqCst) > 0 {
+            if Instant::now() > end {
+                let seconds = PATIENCE.as_secs();
+                return Err(Error::Database(format!(
+                    "a client did not notice within {seconds} s that the power is off"
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(())
+    }
+
+    /// Lets clients connect again.
+    pub(super) fn go_on(&self) {
+        self.shared.paused.store(false, Ordering::SeqCst);
+    }
+
     /// Ends the load; transactions under way come to their end, or are given up after a while.
     pub(super) fn end(self) -> Result<Arc<Shared>, Error> {
-        const PATIENCE: Duration = Duration::from_secs(30);
         self.shared.over.store(true, Ordering::Relaxed);
         let end = Instant::now() + PATIENCE;
         while self.threads.iter().any(|thread| !thread.is_finished()) {
@@ -163,6 +196,22 @@ impl Shared {
     }
 }
 
+/// A client that has a connection, or is about to.
+struct Connected<'a>(&'a Shared);
+
+impl Connected<'_> {
+    fn of(shared: &Shared) -> Connected<'_> {
+        shared.connected.fetch_add(1, Ordering::SeqCst);
+        Connected(shared)
+    }
+}
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        self.0.connected.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Works until the load is over, with one connection after the other.
 async fn client<W: Workload>(
     engine: &dyn LoadTarget<W>,
@@ -171,6 +220,15 @@ async fn client<W: Workload>(
     player: &mut dyn super::suite::Player,
 ) {
     while !shared.is_over() {
+        if shared.paused.load(Ordering::SeqCst) {
+            tokio::time::sleep(RECONNECT).await;
+            continue;
+        }
+        // Counted before it looks again, so that who waits until all are gone misses nobody.
+        let _connected = Connected::of(shared);
+        if shared.paused.load(Ordering::SeqCst) {
+            continue;
+        }
         let connection = match guarded(engine.open_connection(&opening.commands, opening.isolation)).await {
             Ok(Some(connection)) => connection,
             Ok(None) => return shared.fail(not_here(&engine.identity().name).to_string()),
@@ -185,17 +243,19 @@ async fn client<W: Workload>(
             match player.next().await {
                 Told::Committed(row) => {
                     if let Some((mark, trace)) = row {
-                        shared.success.line('C', mark, &trace, &shared.success.committed);
+                        shared.success.line('C', mark, &trace, shared.elapsed(), &shared.success.committed);
                     }
                     shared.count();
                 }
                 Told::RolledBack(row) => {
                     if let Some((mark, trace)) = row {
-                        shared.success.line('R', mark, &trace, &shared.success.rolled_back);
+                        shared.success.line('R', mark, &trace, shared.elapsed(), &shared.success.rolled_back);
                     }
                     shared.count();
                 }
                 Told::Failed(Failure::Retry { .. }, _) => {}
+                // A session whose disk is off may take what it cannot read for damage.
+                Told::Failed(Failure::Invalid(_), _) if shared.paused.load(Ordering::SeqCst) => break,
                 Told::Failed(Failure::Invalid(why), _) => {
                     shared.fail(why);
                     tokio::time::sleep(RECONNECT).await;

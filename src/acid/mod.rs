@@ -4,7 +4,7 @@
 //! about. A `stage` works them: each session is an `actor` on a thread of its own, over a connection on which a
 //! transaction can be `held` open. What is executed are the workload's own transactions, and a few statements of the
 //! tests' `own`. `phenomena` are worked in the same way, on a table of Graymark's own. A `suite` is what a workload
-//! brings. A crash `audit` puts a `load` on a private server and kills it.
+//! brings. A crash `audit` puts a `load` on a private server and kills it, or cuts its `power`.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -18,6 +18,7 @@ mod load;
 mod own;
 mod phenomena;
 mod player;
+mod power;
 mod reply;
 mod script;
 mod stage;
@@ -35,9 +36,10 @@ use crate::drive::{LoadTarget, Stop};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Depth;
 use crate::engine::sql::script::{Named, statements};
-use crate::engine::{DatabaseState, Engine, Error};
+use crate::engine::{ConnectOptions, DatabaseState, Engine, Error};
 use crate::judge;
 use crate::plan::{ACID_SCALE, ISOLATION, Plan, default_record};
+use crate::powercut::DiskOptions;
 use crate::record::{RecordWriter, environment};
 use crate::report;
 use crate::result::acid::{Acid, Crash, Level, Phenomenon, TestResult};
@@ -74,6 +76,7 @@ pub struct AcidTests<'a> {
     all_levels: bool,
     statements: Option<String>,
     crashes: u32,
+    power: Option<DiskOptions>,
     stop: Stop,
     on_crash: Box<OnCrash<'a>>,
     on_event: Box<dyn FnMut(&Event) + 'a>,
@@ -102,6 +105,7 @@ impl AcidTests<'static> {
             all_levels: false,
             statements: None,
             crashes: 0,
+            power: None,
             stop: Stop::new(),
             on_crash: Box::new(|_| {}),
             on_event: Box::new(|_| {}),
@@ -131,6 +135,11 @@ impl<'a> AcidTests<'a> {
     /// Instead of the other tests: puts a load on a private server, kills it so many times, and audits it each time.
     pub fn crashes(self, times: u32) -> Self {
         AcidTests { crashes: times, ..self }
+    }
+
+    /// Cuts the power instead of killing the server: its data are on such a disk, in a temporary directory.
+    pub fn power(self, disk: DiskOptions) -> Self {
+        AcidTests { power: Some(disk), ..self }
     }
 
     /// Who hears of each crash when it is audited.
@@ -185,7 +194,8 @@ impl<'a> AcidTests<'a> {
             }
             self.plan.via = Some(Via::Statements);
         }
-        open::open(workload, open::options(workload, &self.plan), self)
+        let options = ConnectOptions { disk: self.power.clone(), ..open::options(workload, &self.plan) };
+        open::open(workload, options, self)
     }
 }
 
@@ -197,6 +207,9 @@ impl Visitor for AcidTests<'_> {
         let suite = suite.ok_or_else(|| Error::Usage(format!("there are no ACID tests of {} yet", W::NAME)))?;
         let dialect = engine.dialect().ok_or_else(|| actor::not_here(&engine.identity().name))?;
         let replaced = replacements(suite, self.statements.as_deref())?;
+        if self.power.is_some() && engine.private_server().is_none_or(|server| server.disk().is_none()) {
+            return Err(power::not_here());
+        }
         if self.crashes > 0 && engine.private_server().is_none() {
             return Err(Error::Usage(
                 "--crash kills the server: give a private one that Graymark starts, postgres:local or mysql:local"

@@ -18,6 +18,17 @@ use crate::result::acid::{Crash, Phenomenon, TestResult};
 pub(super) enum CrashBy {
     /// All of its processes are killed with SIGKILL
     Kill,
+    /// The same, and its disk loses what was not synced, in turn: all of it, some pages, parts of pages (Linux)
+    Power,
+}
+
+impl CrashBy {
+    fn name(self) -> &'static str {
+        match self {
+            CrashBy::Kill => "kill",
+            CrashBy::Power => "power",
+        }
+    }
 }
 
 /// The command.
@@ -31,6 +42,7 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
         statements,
         crash,
         times,
+        lying_disk,
         clients,
         database,
         scale,
@@ -50,8 +62,9 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
             ("out", out.as_deref().map(path)),
             ("statements", statements.as_deref().map(path)),
             switch("all_levels", all_levels),
-            ("crash", crash.map(|_| "\"kill\"".to_owned())),
+            ("crash", crash.map(|by| format!("\"{}\"", by.name()))),
             ("times", crash.map(|_| times.to_string())),
+            switch("lying_disk", lying_disk),
         ]);
         return DryRun { path: &["acid"], defaults: Defaults::ACID, more, varied: &[] }.show(plan);
     }
@@ -59,8 +72,14 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
     if let Some(out) = out {
         tests = tests.out(out);
     }
-    if let Some(CrashBy::Kill) = crash {
+    if lying_disk && crash != Some(CrashBy::Power) {
+        return Err(Error::Usage("--lying-disk is for --crash power".to_owned()));
+    }
+    if let Some(by) = crash {
         tests = tests.crashes(times);
+        if by == CrashBy::Power {
+            tests = tests.power(super::disk::wanted(lying_disk)?);
+        }
     }
     if all_levels {
         tests = tests.all_levels();
@@ -109,7 +128,16 @@ fn came(isolation: &str, one: &Phenomenon) {
 /// A line for each crash.
 fn crashed(crash: &Crash) {
     let Crash { after_s, committed, lost, risen, recovered_s, .. } = crash;
+    let how = match &crash.power {
+        None => "killed".to_owned(),
+        Some(power) if !power.unusable.is_empty() => {
+            let why = &power.unusable;
+            tell!("acid: power cut ({}) after {after_s:.1} s: the database cannot be used any more: {why}", power.loss);
+            return;
+        }
+        Some(power) => format!("power cut ({})", power.loss),
+    };
     tell!(
-        "acid: killed after {after_s:.1} s: {committed} commits, {lost} lost, {risen} risen; back in {recovered_s:.1} s"
+        "acid: {how} after {after_s:.1} s: {committed} commits, {lost} lost, {risen} risen; back in {recovered_s:.1} s"
     );
 }

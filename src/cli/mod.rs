@@ -12,6 +12,7 @@ mod bench;
 mod check;
 mod compare;
 mod completions;
+mod disk;
 mod doctor;
 mod drop;
 mod dry_run;
@@ -286,14 +287,17 @@ struct AcidArgs {
     /// Test every isolation level that the database has, and print them side by side, with the phenomena by their names
     #[arg(long)]
     all_levels: bool,
-    /// Instead of the other tests: put a load on a private server, kill it at a random moment, recover, and look up
-    /// every commit that a client was told of
+    /// Instead of the other tests: put a load on a private server, kill it or cut its power at a random moment, recover,
+    /// and look up every commit that a client was told of
     #[arg(long, value_name = "HOW")]
     crash: Option<acid::CrashBy>,
-    /// How often to kill it
+    /// How often to crash it
     #[arg(long, value_name = "N", default_value = "1", requires = "crash", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     times: u32,
-    /// Sessions of the load before a kill
+    /// With --crash power: the disk says that something is durable which is not, to see that the audit finds it
+    #[arg(long, requires = "crash")]
+    lying_disk: bool,
+    /// Sessions of the load before a crash
     #[arg(long, value_name = "N", requires = "crash", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: Option<u32>,
     /// Speak the named statements of a file instead of the workload's of the same names, to see whether isolation would
@@ -467,6 +471,10 @@ enum Ended {
 pub fn main() -> ExitCode {
     // A driver's panic may quote a server's answer, which a terminal must not obey.
     std::panic::set_hook(Box::new(|panic| tell!("graymark: fault in the program: {panic}")));
+    let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if let Some(ended) = disk::served(&arguments) {
+        return ended;
+    }
     let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => return refuse(&error),

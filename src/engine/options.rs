@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Error;
+use crate::powercut::DiskOptions;
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
 
@@ -21,6 +22,9 @@ pub struct ConnectOptions {
     pub isolation: Isolation,
     /// Settings of a private server.
     pub settings: BTreeMap<String, String>,
+    /// The disk of a private server or of a database in a file, if its power is to be cut. Other engines have no use for
+    /// it.
+    pub disk: Option<DiskOptions>,
 }
 
 /// The settings that a private server is given, all of which have to be such that it can be given.

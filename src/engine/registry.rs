@@ -131,7 +131,9 @@ fn engines<W: SqlWorkload, A: AnyEngine<W>>() -> [Entry<A>; 6] {
             schemes: &["sqlite"],
             examples: &["sqlite:FILE"],
             wire: Some(Wire::Sqlite),
-            open: |_, options| Sqlite::open(SqliteOptions::parse(options.url.reveal())?).map(A::of),
+            open: |_, options| {
+                Sqlite::on(options.disk.as_ref(), SqliteOptions::parse(options.url.reveal())?).map(A::of)
+            },
         },
         Entry {
             schemes: &["postgres", "postgresql"],

@@ -267,6 +267,7 @@ mod tests {
 
     fn open(url: &str) -> Result<Simulated, Error> {
         let options = ConnectOptions {
+            disk: None,
             url: url.into(),
             via: None,
             scale: None,

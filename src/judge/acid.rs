@@ -44,6 +44,8 @@ pub(crate) struct Names {
     pub(crate) durability: &'static str,
     /// Of that, the loss of the server's processes: `3.5.3.2`.
     pub(crate) kill: &'static str,
+    /// Of that, the loss of its power: `3.5.3.4`.
+    pub(crate) power: &'static str,
 }
 
 /// What the clause on consistency comes to.
@@ -60,47 +62,58 @@ pub(crate) fn consistency(names: Names, consistency: &Consistency) -> Clause {
     made(names.consistency, rule, value, "0 failed", state, note)
 }
 
-/// What crashes say of durability: that commits survive the loss of the server's processes (clause 3.5.3.2), and, as
-/// long as no power was cut, nothing of clause 3.5 as a whole but that it is broken.
+/// What crashes say of durability: that commits survive the loss of the server's processes (clause 3.5.3.2) or of its
+/// power (3.5.3.4), and, as long as no medium was lost, nothing of clause 3.5 as a whole but that it is broken.
 pub(crate) fn failures(names: Names, crashes: &[Crash]) -> Vec<Clause> {
     let rule = "committed transactions survive failures";
     if crashes.is_empty() {
         let note = "no failure was caused".to_owned();
         return vec![made(names.durability, rule, "none".to_owned(), "none is lost", State::NotTested, note)];
     }
-    let broken: Vec<&Crash> = crashes.iter().filter(|crash| !survived(crash)).collect();
-    let of = |count: fn(&Crash) -> u64| crashes.iter().map(count).sum::<u64>();
-    let value = format!(
-        "{} kills, {} commits, {} lost, {} risen",
-        crashes.len(),
-        of(|crash| crash.committed),
-        of(|crash| crash.lost),
-        of(|crash| crash.risen)
-    );
-    let not_survived: Vec<&str> = broken.iter().map(|crash| crash.success.as_str()).collect();
-    let (state, whole, note) = match not_survived[..] {
-        [] => (State::Held, State::NotTested, String::new()),
-        _ => (State::Broken, State::Broken, format!("not survived: {}", not_survived.join(", "))),
+    let (cuts, kills): (Vec<&Crash>, Vec<&Crash>) = crashes.iter().partition(|crash| crash.power.is_some());
+    let all: Vec<&Crash> = crashes.iter().collect();
+    let (state, note) = outcome(&all);
+    let whole = match state {
+        State::Broken => (State::Broken, note),
+        _ if cuts.is_empty() => (State::NotTested, "no power was cut, and no medium was lost".to_owned()),
+        _ => (State::NotTested, "no medium was lost".to_owned()),
     };
-    let cut = if whole == State::Broken { note.clone() } else { "no power was cut, and no medium was lost".to_owned() };
-    vec![
-        made(names.durability, rule, value.clone(), "none is lost", whole, cut),
-        made(
-            names.kill,
-            "committed transactions survive a kill of the whole server",
-            value,
-            "none is lost",
-            state,
-            note,
-        ),
-    ]
+    let mut clauses = vec![made(names.durability, rule, sums(&all), "none is lost", whole.0, whole.1)];
+    for (id, rule, crashes) in [
+        (names.kill, "committed transactions survive a kill of the whole server", kills),
+        (names.power, "committed transactions survive a loss of power", cuts),
+    ] {
+        if !crashes.is_empty() {
+            let (state, note) = outcome(&crashes);
+            clauses.push(made(id, rule, sums(&crashes), "none is lost", state, note));
+        }
+    }
+    clauses
+}
+
+/// How often what was lost: `100 kills, 5000 commits, 0 lost, 0 risen`.
+fn sums(crashes: &[&Crash]) -> String {
+    let of = |count: fn(&Crash) -> u64| crashes.iter().map(|crash| count(crash)).sum::<u64>();
+    let what = if crashes.iter().all(|crash| crash.power.is_some()) { "power cuts" } else { "kills" };
+    let (committed, lost) = (of(|crash| crash.committed), of(|crash| crash.lost));
+    format!("{} {what}, {committed} commits, {lost} lost, {} risen", crashes.len(), of(|crash| crash.risen))
+}
+
+/// Whether all crashes were survived, or which were not.
+fn outcome(crashes: &[&Crash]) -> (State, String) {
+    let broken = crashes.iter().filter(|crash| !survived(crash));
+    match broken.map(|crash| crash.success.as_str()).collect::<Vec<_>>()[..] {
+        [] => (State::Held, String::new()),
+        ref broken => (State::Broken, format!("not survived: {}", broken.join(", "))),
+    }
 }
 
 /// Whether nothing was lost, nothing came back that was rolled back, no more was counted than was under way, and the
 /// database is consistent.
 pub(crate) fn survived(crash: &Crash) -> bool {
     let excess = u64::try_from(crash.excess).is_ok_and(|excess| excess <= crash.in_flight);
-    crash.lost == 0 && crash.risen == 0 && excess && crash.failed.is_empty() && crash.fault.is_empty()
+    let usable = crash.power.as_ref().is_none_or(|power| power.unusable.is_empty());
+    usable && crash.lost == 0 && crash.risen == 0 && excess && crash.failed.is_empty() && crash.fault.is_empty()
 }
 
 fn made(id: &str, rule: &str, value: String, limit: &str, state: State, note: String) -> Clause {
@@ -181,6 +194,7 @@ pub(crate) fn choose(proofs: &[AcidProof], summary: &Summary) -> Option<AcidProo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::acid::PowerCut;
 
     fn test(clause: &str, state: State) -> TestResult {
         TestResult {
@@ -213,7 +227,7 @@ mod tests {
         assert_eq!(clause("3.2", "atomicity", &[test("3.4", State::Held)]).state, State::NotTested);
     }
 
-    const NAMES: Names = Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2" };
+    const NAMES: Names = Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2", power: "3.5.3.4" };
 
     #[test]
     fn an_excess_beyond_what_was_in_flight_is_no_crash_that_was_survived() {
@@ -237,5 +251,16 @@ mod tests {
         let states: Vec<State> =
             failures(NAMES, &[crash(1, 1)]).iter().map(|clause| *clause.state.known().unwrap()).collect();
         assert_eq!(states, [State::NotTested, State::Held]);
+        // Kills and cuts are clauses of their own, and one that breaks the database breaks its own and the whole.
+        let cut = |unusable: &str| Crash {
+            power: Some(PowerCut { unusable: unusable.to_owned(), ..PowerCut::default() }),
+            ..Crash::default()
+        };
+        let told = |crashes: &[Crash]| -> Vec<String> {
+            failures(NAMES, crashes).iter().map(|clause| format!("{} {}", clause.id, clause.state.name())).collect()
+        };
+        assert_eq!(told(&[cut("")]), ["3.5 not tested", "3.5.3.4 held"]);
+        let both = told(&[Crash::default(), cut("it does not start")]);
+        assert_eq!(both, ["3.5 broken", "3.5.3.2 held", "3.5.3.4 broken"]);
     }
 }

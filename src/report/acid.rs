@@ -1,5 +1,7 @@
 //! What tests of ACID properties came to, as text and as a page.
 
+mod power;
+
 use std::fmt::Write as _;
 
 use minijinja::context;
@@ -41,8 +43,12 @@ pub fn text(acid: &Acid) -> String {
     if !acid.phenomena.is_empty() {
         let _ = writeln!(text, "{}\n", phenomena(acid));
     }
-    if !acid.crashes.is_empty() {
-        let _ = writeln!(text, "{}", crashes(&acid.crashes));
+    let (cuts, kills): (Vec<&Crash>, Vec<&Crash>) = acid.crashes.iter().partition(|crash| crash.power.is_some());
+    if !kills.is_empty() {
+        let _ = writeln!(text, "{}", crashes(&kills));
+    }
+    if !cuts.is_empty() {
+        let _ = writeln!(text, "{}", power::cuts(&cuts));
     }
     if !acid.left.is_empty() {
         let _ = writeln!(text, "{}", acid.left);
@@ -87,7 +93,7 @@ fn by(test: &TestResult) -> String {
 }
 
 /// Crashes one by one, and how long the database was away.
-fn crashes(all: &[Crash]) -> String {
+fn crashes(all: &[&Crash]) -> String {
     let head = [
         "kill",
         "after",
@@ -111,26 +117,43 @@ fn crashes(all: &[Crash]) -> String {
         row
     }));
     let mut text = format!("Kills of the whole server:\n{}\n", table::plain_text(&rows));
-    let mut rows =
-        vec![["seconds from the kill", "min", "median", "p90", "max", "not in time"].map(str::to_owned).to_vec()];
-    type Time = fn(&Crash) -> Option<f64>;
     let times: [(&str, Time); 3] = [
         ("to a server that takes connections", |crash| Some(crash.recovered_s)),
         ("to the first transaction", |crash| crash.first_s),
         ("to 90 % of the level before", |crash| crash.level_s),
     ];
+    text.push_str(&distributions("seconds from the kill", all, &times));
+    text.push_str(&not_survived(all));
+    text
+}
+
+/// A time of a crash.
+type Time = fn(&Crash) -> Option<f64>;
+
+/// How times of crashes are spread.
+fn distributions(head: &str, all: &[&Crash], times: &[(&str, Time)]) -> String {
+    let mut rows = vec![[head, "min", "median", "p90", "max", "not in time"].map(str::to_owned).to_vec()];
     for (name, time) in times {
-        let mut known: Vec<f64> = all.iter().filter_map(time).collect();
+        let mut known: Vec<f64> = all.iter().filter_map(|crash| time(crash)).collect();
         known.sort_by(f64::total_cmp);
         let at = |part: f64| {
             let place = (part * known.len().saturating_sub(1) as f64).round() as usize;
             known.get(place).map_or("none".to_owned(), |seconds| format!("{seconds:.2}"))
         };
-        rows.push(vec![name.to_owned(), at(0.0), at(0.5), at(0.9), at(1.0), (all.len() - known.len()).to_string()]);
+        let missing = (all.len() - known.len()).to_string();
+        rows.push(vec![(*name).to_owned(), at(0.0), at(0.5), at(0.9), at(1.0), missing]);
     }
-    text.push_str(&table::plain_text(&rows));
+    table::plain_text(&rows)
+}
+
+/// What was wrong with crashes that were not survived.
+fn not_survived(all: &[&Crash]) -> String {
+    let mut text = String::new();
     for crash in all.iter().filter(|crash| !survived(crash)) {
         let _ = writeln!(text, "\n{}: not survived", crash.success);
+        if let Some(power) = crash.power.as_ref().filter(|power| !power.unusable.is_empty()) {
+            let _ = writeln!(text, "  the database cannot be used any more: {}", power.unusable);
+        }
         if !crash.failed.is_empty() {
             let _ = writeln!(text, "  conditions failed: {}", crash.failed.join(", "));
         }

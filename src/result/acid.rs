@@ -138,21 +138,22 @@ pub enum Outcome {
     NotTested,
 }
 
-/// What a crash of the server came to: under load it was killed with SIGKILL, recovered, and audited.
+/// What a crash of the server came to: under load it was killed with SIGKILL, or its power cut; it recovered, and was
+/// audited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Crash {
-    /// Seconds of load before the kill.
+    /// Seconds of load before the crash.
     pub after_s: f64,
     /// Commits that clients were told of, over the whole load.
     pub committed: u64,
     /// Rollbacks that clients were told of.
     pub rolled_back: u64,
-    /// Commits that are not there.
+    /// Commits that are not there; all of them if the database cannot be used after a power cut.
     pub lost: u64,
     /// Rolled-back transactions that are there.
     pub risen: u64,
-    /// How many more the database counts than clients were told of.
+    /// How many more the database counts than clients were told of; 0 if it cannot be used after a power cut.
     pub excess: i64,
     /// Transactions that could have been committed without their clients being told.
     pub in_flight: u64,
@@ -160,16 +161,42 @@ pub struct Crash {
     pub failed: Vec<String>,
     /// The first failure of a transaction that no lost connection explains; empty if there was none.
     pub fault: String,
-    /// Seconds from the kill until the server took connections again.
+    /// Seconds from the crash until the server took connections again.
     pub recovered_s: f64,
-    /// Seconds from the kill to the first transaction; none if none came in time.
+    /// Seconds from the crash to the first transaction; none if none came in time.
     pub first_s: Option<f64>,
-    /// Seconds from the kill to 90 % of the level before; none if it did not come in time.
+    /// Seconds from the kill to 90 % of the level before; none if it did not come in time, and after a power cut, where
+    /// it is not measured.
     pub level_s: Option<f64>,
+    /// What the power cut took; none if the server was killed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerCut>,
     /// The first rows that were lost or had risen.
     pub examples: Vec<String>,
     /// The file of what clients were told, in the record.
     pub success: String,
+}
+
+/// What a cut of the power took, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PowerCut {
+    /// How much of what was not synced: `whole` (all), `pages` (some pages), `torn` (some pages, and parts of others).
+    pub loss: String,
+    /// Pages of 4,096 bytes that no `fsync` had made durable.
+    pub unsynced_pages: u64,
+    /// Of these, such that reached the disk all the same, whole or in part.
+    pub kept_pages: u64,
+    /// Of these, such of which only the first sectors did.
+    pub torn_pages: u64,
+    /// Changes to directories that were lost: names made, removed or exchanged.
+    pub lost_names: u64,
+    /// Why the database could not be opened or read afterwards; empty if it could.
+    pub unusable: String,
+    /// Seconds before the cut at which a client was told of the oldest lost commit; none if none was lost.
+    pub oldest_lost_s: Option<f64>,
+    /// Whether the database was then taken back to where it was before the load: it was broken.
+    pub taken_back: bool,
 }
 
 /// By what a database keeps transactions apart.

@@ -24,6 +24,7 @@ pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
         profile: plan.profile.clone(),
         isolation: plan.isolation.unwrap_or(ISOLATION),
         settings: plan.settings(),
+        disk: None,
     }
 }
 

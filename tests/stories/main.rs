@@ -32,6 +32,7 @@ mod open_loop;
 mod options;
 mod outage;
 mod postgres;
+mod powercut;
 mod predict;
 mod records;
 mod repeats;

@@ -27,7 +27,7 @@ const COMMANDS: [(&[&str], &[&str]); 13] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 65] = [
+const VALUES: [(&str, &[&str], &str); 66] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -77,6 +77,7 @@ const VALUES: [(&str, &[&str], &str); 65] = [
     ("deep", &["--deep"], "deep = true"),
     ("crash", &["--crash", "kill", "--db", "postgres:local"], "crash = \"kill\""),
     ("times", &["--times", "3", "--crash", "kill"], "times = 3"),
+    ("lying_disk", &["--lying-disk", "--crash", "power"], "lying_disk = true"),
     ("all_levels", &["--all-levels"], "all_levels = true"),
     ("statements", &["--statements", "some.sql"], "statements = \"some.sql\""),
     ("acid", &["--acid", "tests"], "acid = \"tests\""),

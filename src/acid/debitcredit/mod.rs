@@ -63,7 +63,12 @@ impl Suite for DebitCreditSuite {
     }
 
     fn names(&self) -> Names {
-        Names { consistency: "consistency", durability: "durability", kill: "durability: kill" }
+        Names {
+            consistency: "consistency",
+            durability: "durability",
+            kill: "durability: kill",
+            power: "durability: power",
+        }
     }
 
     fn commands(&self, dialect: &'static Dialect, via: Via) -> Result<Vec<Option<Command>>, Error> {

@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 
 use super::directory::{self, Directory};
 use super::owner::{self, Owner};
-use super::place::Place;
+use super::place::{DATA, Place};
 use super::process::{die_with_parent, failed, name};
 use crate::engine::Error;
+use crate::powercut::{Disk, DiskOptions};
 
 /// The longest path of a Unix socket is 107 bytes, of which its name takes up to 15.
 const LONGEST_SOCKET_DIRECTORY: usize = 90;
@@ -19,6 +20,8 @@ pub(super) const LOG: &str = "graymark.log";
 /// The directories of a private server.
 #[derive(Debug)]
 pub struct Home {
+    /// What its data directory is on, if its power can be cut. Unmounted before its place is removed.
+    pub(super) disk: Option<Disk>,
     /// The server's own: sockets, temporary files, and the data directory if it is temporary.
     pub(super) place: Place,
     pub(super) data: PathBuf,
@@ -32,7 +35,29 @@ impl Home {
     pub(super) fn new(what: &str, data: Option<&Path>, owner: Option<Owner>) -> Result<Home, Error> {
         let kept = data.map(|data| directory::resolved(data, owner.is_some())).transpose()?;
         let place = Place::new(what, owner)?;
-        Ok(Home { kept: kept.is_some(), data: kept.unwrap_or_else(|| place.inside().join("data")), place, owner })
+        let disk = None;
+        Ok(Home { disk, kept: kept.is_some(), data: kept.unwrap_or_else(|| place.inside().join(DATA)), place, owner })
+    }
+
+    /// The same, on a disk whose power can be cut if one is asked for.
+    pub(super) fn on(
+        disk: Option<&DiskOptions>,
+        what: &str,
+        data: Option<&Path>,
+        owner: Option<Owner>,
+    ) -> Result<Home, Error> {
+        let mut home = Home::new(what, data, owner)?;
+        if let Some(options) = disk {
+            if home.kept {
+                return Err(Error::Usage(
+                    "a data directory whose power is cut is a temporary one: leave data= out of the URL".to_owned(),
+                ));
+            }
+            directory::make(&home.data).map_err(|error| failed("cannot make a data directory", &error))?;
+            let disk = Disk::mount(options, &home.place.outside().join("disk"), &home.data);
+            home.disk = Some(disk.map_err(Error::Database)?);
+        }
+        Ok(home)
     }
 
     /// The server's own directory.

@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use super::process::Process;
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
+use crate::powercut::DiskOptions;
 use crate::result::engines::Found;
 use crate::url::Password;
 
@@ -35,6 +36,8 @@ pub struct MariadbServerOptions {
     pub tcp: bool,
     /// System variables over the defaults, as MariaDB names them.
     pub settings: Vec<(String, String)>,
+    /// The disk of its data directory, if its power is to be cut.
+    pub disk: Option<DiskOptions>,
 }
 
 /// What a private server of MariaDB has of its own.
@@ -59,7 +62,7 @@ impl Server {
         let programs = find_programs()?;
         let data = options.data.as_deref();
         let owner = owner::find(MariaDb::NAME, data, &["mysql", "mariadb"], owner::Otherwise::Nobody)?;
-        let home = Home::new("mariadb", data, owner)?;
+        let home = Home::on(options.disk.as_ref(), "mariadb", data, owner)?;
         home.reachable(options.tcp)?;
         if is_data_directory(&home.data) {
             home.close_data()?;

@@ -4,6 +4,7 @@
 pub mod affinity;
 pub mod cpu;
 mod directory;
+pub mod file;
 mod home;
 pub mod io;
 pub mod mariadb;
@@ -31,6 +32,7 @@ use process::{Process, failed};
 
 use super::{Error, files};
 use crate::measure::memory::BoundedMemory;
+use crate::powercut::Disk;
 use crate::url::Password;
 
 /// Processes of a killed server can hold its memory for a moment, and one that was told to stop writes a checkpoint
@@ -78,6 +80,10 @@ pub trait PrivateServer: Send + Sync {
     /// # Errors
     /// If it does not start.
     fn start_again(&self) -> Result<(), Error>;
+    /// What its data are on, if their power can be cut.
+    fn disk(&self) -> Option<&Disk> {
+        None
+    }
 }
 
 impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
@@ -87,6 +93,10 @@ impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
 
     fn start_again(&self) -> Result<(), Error> {
         self.restart()
+    }
+
+    fn disk(&self) -> Option<&Disk> {
+        self.home.disk.as_ref()
     }
 }
 

@@ -15,6 +15,7 @@ use super::directory::{self, Directory};
 use super::owner::Owner;
 use super::process::{Process, failed};
 use crate::engine::Error;
+use crate::powercut;
 
 /// How all names of such directories begin.
 const PREFIX: &str = "graymark-";
@@ -24,6 +25,8 @@ const LOCK: &str = "owner.lock";
 const UNLOCKED: &str = "owner.new";
 /// What the server's user owns of it.
 const INSIDE: &str = "run";
+/// A data directory that is thrown away.
+pub(super) const DATA: &str = "data";
 /// How long a process that ends at once may take to leave nothing behind.
 const PATIENCE: Duration = Duration::from_secs(3);
 
@@ -71,6 +74,11 @@ impl Place {
         Directory::open(&inside, owner)?.close()?;
         ours().push(Ours { path: made.keep(), server: None });
         Ok(Place { path, inside, _lock: lock })
+    }
+
+    /// The directory that stays Graymark's own.
+    pub(super) fn outside(&self) -> &Path {
+        &self.path
     }
 
     /// The directory of the server.
@@ -142,6 +150,7 @@ fn orphaned(path: &Path) -> Option<File> {
 /// Removes a directory, links not followed; the lock last, so that the rest is removed another time if it cannot be
 /// now.
 fn remove(path: &Path) {
+    powercut::unmount(&path.join(INSIDE).join(DATA));
     let gone = |path: &Path| !path.exists() || fs::remove_dir_all(path).is_ok();
     if gone(&path.join(INSIDE)) {
         gone(path);

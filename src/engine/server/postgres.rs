@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use super::process::Process;
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::Error;
+use crate::powercut::DiskOptions;
 use crate::result::engines::Found;
 use crate::url::Password;
 
@@ -38,6 +39,8 @@ pub struct PostgresServerOptions {
     pub tcp: bool,
     /// Settings over the defaults, as PostgreSQL names them.
     pub settings: Vec<(String, String)>,
+    /// The disk of its data directory, if its power is to be cut.
+    pub disk: Option<DiskOptions>,
 }
 
 /// What a private server of PostgreSQL has of its own.
@@ -71,7 +74,7 @@ impl Server {
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
         let data = options.data.as_deref();
         let owner = owner::find(Postgres::NAME, data, &["postgres"], owner::Otherwise::Nobody)?;
-        let home = Home::new("postgres", data, owner)?;
+        let home = Home::on(options.disk.as_ref(), "postgres", data, owner)?;
         home.reachable(options.tcp)?;
         let made = kept_version.is_some();
         if made {

@@ -49,6 +49,7 @@ pub fn found<T>(what: Result<T, String>) -> Option<T> {
 /// ConnectOptions for a URL, all else by default.
 pub fn options(url: &str, via: Via) -> ConnectOptions {
     ConnectOptions {
+        disk: None,
         url: url.into(),
         via: Some(via),
         isolation: Isolation::ReadCommitted,

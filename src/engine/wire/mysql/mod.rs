@@ -71,6 +71,7 @@ impl Mysql {
         let (server, shown, url, asked) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
+                wanted.options.disk = options.disk;
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::mariadb::Server::start(&wanted.options)?;
                 let url = DatabaseUrl::from(server.url());

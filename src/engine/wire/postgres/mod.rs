@@ -69,6 +69,7 @@ impl Postgres {
         let (server, shown, url, schema, asked) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
+                wanted.options.disk = options.disk;
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::postgres::Server::start(&wanted.options)?;
                 let url = DatabaseUrl::from(server.url());

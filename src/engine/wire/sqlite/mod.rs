@@ -25,8 +25,11 @@ pub use connection::{Connection, Writer};
 
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Reading;
+use crate::engine::server::PrivateServer;
+use crate::engine::server::file::FilePlace;
 use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
+use crate::powercut::DiskOptions;
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::{CheckStep, Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, RestoreReport, Via};
@@ -41,6 +44,8 @@ pub struct Sqlite {
     identity: Identity,
     writer: Writer,
     dialect: &'static Dialect,
+    /// Where the file is, if its power can be cut.
+    place: Option<FilePlace>,
 }
 
 impl Sqlite {
@@ -54,7 +59,19 @@ impl Sqlite {
         let identity =
             Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
         let dialect = Dialect::choose(Wire::Sqlite, None)?;
-        Ok(Sqlite { options, identity, writer: Writer::default(), dialect })
+        Ok(Sqlite { options, identity, writer: Writer::default(), dialect, place: None })
+    }
+
+    /// The same, in a temporary place on a disk whose power can be cut if one is asked for: then the file that the
+    /// options name is left alone, and its name is that of another one.
+    pub fn on(disk: Option<&DiskOptions>, options: SqliteOptions) -> Result<Sqlite, Error> {
+        let Some(disk) = disk else { return Sqlite::open(options) };
+        let place = FilePlace::new(disk)?;
+        let name = options.file.file_name().unwrap_or_else(|| "graymark.db".as_ref());
+        let inside = SqliteOptions { file: place.path().join(name), ..options.clone() };
+        let mut sqlite = Sqlite::open(inside)?;
+        sqlite.identity.url = options.url();
+        Ok(Sqlite { place: Some(place), ..sqlite })
     }
 
     /// The workload's SQL.
@@ -243,6 +260,10 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
 
     async fn table_bytes(&self) -> Result<BTreeMap<String, u64>, Error> {
         scan::table_bytes(&self.sql::<W>(), &self.connect()?).map_err(|error| self.explain(error))
+    }
+
+    fn private_server(&self) -> Option<&dyn PrivateServer> {
+        self.place.as_ref().map(|place| place as &dyn PrivateServer)
     }
 
     fn dialect(&self) -> Option<&'static Dialect> {

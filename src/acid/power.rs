@@ -1,0 +1,99 @@
+//! The power cut of a crash audit: the server's processes are killed, its disk loses what was not synced, and the
+//! server starts again on what is left. A database in Graymark's own process has none to be killed: there, all that its
+//! sessions ask of the disk fails from the moment of the cut.
+
+use std::sync::Arc;
+
+use super::load::Clients;
+use crate::drive::LoadTarget;
+use crate::engine::Error;
+use crate::engine::server::PrivateServer;
+use crate::powercut::{Disk, Loss, Losses};
+use crate::result::acid::PowerCut;
+use crate::workload::Workload;
+
+/// What a cut took, and what came of it.
+pub(super) struct Cut {
+    loss: Loss,
+    losses: Losses,
+    /// Why the database cannot be used any more; empty if it can.
+    pub(super) unusable: String,
+    taken_back: bool,
+}
+
+/// The server and its disk.
+fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateServer, &Disk), Error> {
+    let server = engine.private_server().and_then(|server| Some((server, server.disk()?)));
+    server.ok_or_else(not_here)
+}
+
+/// There is nothing whose power could be cut.
+pub(super) fn not_here() -> Error {
+    Error::Usage(
+        "--crash power cuts the power of a database that Graymark starts itself: give postgres:local, mysql:local or \
+         sqlite:FILE"
+            .to_owned(),
+    )
+}
+
+/// Makes all that there is durable before the load begins: what made the database is not on trial. A database that a
+/// cut breaks is taken back to here.
+pub(super) fn settle<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
+    server(engine)?.1.settle().map_err(Error::Database)
+}
+
+/// Cuts the power under load, and gives it back. Cuts take in turn all that was not synced, some pages of it, and parts
+/// of pages.
+pub(super) fn cut<W: Workload>(
+    engine: &Arc<dyn LoadTarget<W>>,
+    clients: &Clients,
+    seed: u64,
+    number: u32,
+) -> Result<Cut, Error> {
+    let (server, disk) = server(engine)?;
+    let loss = Loss::ALL[number.wrapping_sub(1) as usize % Loss::ALL.len()];
+    clients.pause();
+    server.crash()?;
+    let losses = disk.cut(seed.wrapping_add(u64::from(number)), loss).map_err(Error::Database)?;
+    clients.wait_until_gone()?;
+    disk.on().map_err(Error::Database)?;
+    let unusable = server.start_again().err().map(|error| error.to_string()).unwrap_or_default();
+    if unusable.is_empty() {
+        clients.go_on();
+    }
+    Ok(Cut { loss, losses, unusable, taken_back: false })
+}
+
+impl Cut {
+    /// Takes a database that cannot be used any more, or whose conditions failed, back to where it was before the load,
+    /// so that the next cut finds a sound one.
+    pub(super) fn take_back_if_broken<W: Workload>(
+        &mut self,
+        engine: &Arc<dyn LoadTarget<W>>,
+        failed: bool,
+    ) -> Result<(), Error> {
+        if self.unusable.is_empty() && !failed {
+            return Ok(());
+        }
+        let (server, disk) = server(engine)?;
+        server.crash()?;
+        disk.back().map_err(Error::Database)?;
+        self.taken_back = true;
+        server.start_again()
+    }
+
+    /// What is told of it; the oldest lost commit was acknowledged so many seconds before the cut.
+    pub(super) fn told(&self, oldest_lost_s: Option<f64>) -> PowerCut {
+        PowerCut {
+            loss: self.loss.name().to_owned(),
+            unsynced_pages: self.losses.unsynced,
+            kept_pages: self.losses.kept,
+            torn_pages: self.losses.torn,
+            lost_names: self.losses.names,
+            unusable: self.unusable.clone(),
+            // One that was told of while the server was being killed was told of at the cut.
+            oldest_lost_s: oldest_lost_s.map(|seconds| seconds.max(0.0)),
+            taken_back: self.taken_back,
+        }
+    }
+}
