@@ -38,6 +38,7 @@ mod run;
 mod scan;
 mod screens;
 mod sweep;
+mod tune;
 mod turns;
 mod verbose;
 mod watch;
@@ -106,6 +107,8 @@ enum Command {
     Ab(ab::AbArgs),
     /// Change one thing at a time, in short runs in turns, and say what each would bring: measured, beside its bound
     Why(why::WhyArgs),
+    /// Try settings of a private server in short runs in turns, and find those that make it faster, if any do
+    Tune(tune::TuneArgs),
     /// Run a baseline's plan again until a slowdown is excluded or shown
     Gate(gate::GateArgs),
     /// Try everything that Graymark needs on a server, in schemas or databases of its own, and remove them again
@@ -491,6 +494,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(&args),
         Command::Ab(args) => ab::ab(args),
         Command::Why(args) => why::why(args),
+        Command::Tune(args) => tune::tune(args),
         Command::Gate(args) => gate::gate(&args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Engines(args) => engines::engines(&args),

@@ -73,6 +73,14 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         }
         return Ok(Ended::Held);
     }
+    if let (None, Some(tuned)) = (&record.summary, &record.tuned) {
+        if args.json {
+            answer!("{}", serde_json::json!(tuned));
+        } else {
+            say::report(report::tune::text(tuned).trim_end());
+        }
+        return Ok(Ended::Held);
+    }
     if let (None, Some(acid)) = (&record.summary, &record.acid) {
         if args.json {
             answer!("{}", serde_json::json!(acid));

@@ -21,6 +21,7 @@ use crate::result::acid::Acid;
 use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
 use crate::result::scan::Scan;
 use crate::result::summary::Summary;
+use crate::result::tune::Tuned;
 use crate::result::{Phase, Recorded};
 
 /// More bytes than any histogram of 64-bit values takes up at three significant digits.
@@ -48,6 +49,8 @@ pub struct Record {
     pub acid: Option<Acid>,
     /// What a serial read came to; only `graymark scan` leaves it.
     pub scan: Option<Scan>,
+    /// What a search for better settings came to; only `graymark tune` leaves it.
+    pub tuned: Option<Tuned>,
     /// What each second came to, in order.
     pub series: Vec<SeriesRow>,
     /// Counters as they stood about once a second, in order; empty in records of earlier versions.
@@ -68,6 +71,8 @@ pub struct Brief {
     pub environment: Option<Environment>,
     /// The summary; none if the run was killed before it was made.
     pub summary: Option<Summary>,
+    /// What a search for better settings came to; only `graymark tune` leaves it.
+    pub tuned: Option<Tuned>,
 }
 
 impl Brief {
@@ -81,6 +86,7 @@ impl Brief {
             header: files.header()?,
             environment: files.json(file::ENVIRONMENT)?,
             summary: files.json(file::SUMMARY)?,
+            tuned: files.json(file::TUNE)?,
             directory: directory.to_owned(),
         })
     }
@@ -139,6 +145,7 @@ impl Record {
             load: files.json(file::LOAD)?,
             acid: files.json(file::ACID)?,
             scan: files.json(file::SCAN)?,
+            tuned: files.json(file::TUNE)?,
             summary: files.json(file::SUMMARY)?,
             series: files.series(whole, &header.transactions)?,
             counters: files.counters(whole)?,

@@ -34,6 +34,7 @@ pub mod sweep;
 pub mod systems;
 pub(crate) mod table;
 pub mod text;
+pub mod tune;
 mod verdict;
 pub(crate) mod waterfall;
 
@@ -66,6 +67,10 @@ pub fn write(directory: &Path) -> Result<Paths, Error> {
     if let (None, Some(scan)) = (&record.summary, &record.scan) {
         let page = scan::page(scan).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
         return write_both(directory, &scan::text(scan), &page);
+    }
+    if let (None, Some(tuned)) = (&record.summary, &record.tuned) {
+        let page = tune::page(tuned).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
+        return write_both(directory, &tune::text(tuned), &page);
     }
     let model = ReportModel::of(&record);
     let text = text::render(&model, Some(&directory.join(file::REPORT_HTML).display().to_string()));

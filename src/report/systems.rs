@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::alarms;
 use super::format::{bytes, count, plain, plural, rate, seconds, significant};
-use super::table;
+use super::{table, tune};
 use crate::judge::incidents::Incidents;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
@@ -79,6 +79,7 @@ impl Row {
         match (summary, &record.scan) {
             (Some(summary), _) => row.add(summary),
             (None, Some(scan)) => row.read(scan),
+            (None, None) if record.tuned.is_some() => row.notes.extend(record.tuned.as_ref().map(tune::brief)),
             (None, None) => row.notes.push("no result".to_owned()),
         }
         row

@@ -156,12 +156,16 @@ pub mod file {
     pub const TRANSCRIPT: &str = "transcript.txt";
     /// What a serial read of all tables came to: [`Scan`](crate::result::scan::Scan).
     pub const SCAN: &str = "scan.json";
+    /// What a search for better settings came to: [`Tuned`](crate::result::tune::Tuned).
+    pub const TUNE: &str = "tune.json";
+    /// The settings of its winner, to paste.
+    pub const TUNED: &str = "tuned.conf";
     /// The report as text.
     pub const REPORT_TEXT: &str = "report.txt";
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 17] = [
+    pub const ALL: [&str; 19] = [
         HEADER,
         PLAN,
         ENVIRONMENT,
@@ -177,6 +181,8 @@ pub mod file {
         ACID,
         TRANSCRIPT,
         SCAN,
+        TUNE,
+        TUNED,
         REPORT_TEXT,
         REPORT_HTML,
     ];

@@ -26,6 +26,7 @@ pub mod scan;
 mod schema;
 pub mod step;
 pub mod summary;
+pub mod tune;
 pub mod verdict;
 
 pub use arrivals::Arrivals;

@@ -12,11 +12,12 @@ use super::acid::Acid;
 use super::doctor::Diagnosis;
 use super::format::{Header, SERIES_COLUMNS, file};
 use super::scan::Scan;
+use super::tune::Tuned;
 use super::{Environment, Event, LoadReport, Summary};
 use crate::measure::counters::Counter;
 
 /// The files of a record, and other outputs, that have a schema, each with the title of what it holds.
-fn all() -> [(&'static str, &'static str, Schema); 8] {
+fn all() -> [(&'static str, &'static str, Schema); 9] {
     [
         (file::HEADER, "What identifies a record of Graymark", schema::<Header>()),
         (file::ENVIRONMENT, "Where a run took place", schema::<Environment>()),
@@ -24,6 +25,7 @@ fn all() -> [(&'static str, &'static str, Schema); 8] {
         (file::EVENTS, "One line of events.jsonl: something that happened in a run", schema::<Event>()),
         (file::ACID, "What graymark acid found, also printed by --json", schema::<Acid>()),
         (file::SCAN, "What graymark scan found, also printed by --json", schema::<Scan>()),
+        (file::TUNE, "What graymark tune found, also printed by --json", schema::<Tuned>()),
         ("doctor.json", "What graymark doctor --json prints", schema::<Diagnosis>()),
         (file::SUMMARY, "The summary of a run, also printed by --json", schema::<Summary>()),
     ]

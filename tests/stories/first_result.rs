@@ -317,8 +317,17 @@ fn honest(summary: &Value) {
 /// Everything is in the record, and its page needs nothing from elsewhere.
 fn complete(record: &Path, summary: &Value) {
     // What not every run has.
-    const OTHERS: [&str; 7] =
-        [file::LOAD, file::PRICE, file::DELIVERIES, file::ACID, file::TRANSCRIPT, file::HISTORY, file::SCAN];
+    const OTHERS: [&str; 9] = [
+        file::LOAD,
+        file::PRICE,
+        file::DELIVERIES,
+        file::ACID,
+        file::TRANSCRIPT,
+        file::HISTORY,
+        file::SCAN,
+        file::TUNE,
+        file::TUNED,
+    ];
     for name in file::ALL.iter().filter(|name| !OTHERS.contains(name)) {
         assert!(record.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name} in {}", record.display());
     }

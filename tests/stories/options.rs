@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::support::command::{Done, run, succeed};
 
 /// Commands that do work, each with what it cannot do without.
-const COMMANDS: [(&[&str], &[&str]); 13] = [
+const COMMANDS: [(&[&str], &[&str]); 14] = [
     (&["bench"], &[]),
     (&["run"], &[]),
     (&["load"], &[]),
@@ -24,10 +24,11 @@ const COMMANDS: [(&[&str], &[&str]); 13] = [
     (&["sweep", "max"], &["--of", "warehouses", "--to", "4", "--until", "errors<=0"]),
     (&["sweep", "max"], &["--of", "clients", "--to", "4", "--until", "errors<=0"]),
     (&["sweep", "grid"], &["buffers=64MB", "--db", "postgres:local"]),
+    (&["tune"], &[]),
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 66] = [
+const VALUES: [(&str, &[&str], &str); 71] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -93,6 +94,11 @@ const VALUES: [(&str, &[&str], &str); 66] = [
     ("replace", &["--replace"], "replace = true"),
     ("repeats", &["--repeats", "3"], "repeats = 3"),
     ("bound_memory", &["--bound-memory=1GB"], "bound_memory = \"1GB\""),
+    ("budget", &["--budget", "31m"], "budget = \"1860s\""),
+    ("only", &["--only", "cache-64"], "only = [\"cache-64\"]"),
+    ("candidates", &["--candidates", "candidates.toml"], "candidates = \"candidates.toml\""),
+    ("pairs", &["--pairs", "5"], "pairs = 5"),
+    ("allow_loss", &["--allow-loss"], "allow_loss = true"),
     ("dimensions", &["clients=3,5"], "clients = [3, 5]"),
 ];
 
@@ -131,6 +137,9 @@ fn every_option_is_used_or_refused_with_a_reason() {
     let place = place.path();
     fs::write(place.join("plan.toml"), "threads = 9\n").unwrap();
     fs::write(place.join("price.toml"), include_str!("../../examples/price.toml")).unwrap();
+    let list =
+        "[[candidate]]\nname = \"a\"\nsettings = { cache = \"8\" }\nreason = \"r\"\nsource = \"s\"\nrestart = true\n";
+    fs::write(place.join("candidates.toml"), list).unwrap();
     for (path, needed) in COMMANDS {
         let command = [path, needed].concat();
         let before = dry(place, &command, &[]);
@@ -169,7 +178,7 @@ fn every_option_is_used_or_refused_with_a_reason() {
         }
     }
     let left: Vec<_> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 2, "a dry run does nothing: {left:?}");
+    assert_eq!(left.len(), 3, "a dry run does nothing: {left:?}");
 }
 
 /// Whether a value of a plan is what help says: the same words, number, or time.

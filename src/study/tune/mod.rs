@@ -1,0 +1,386 @@
+//! Which settings are faster? A race of candidates by successive halving (Jamieson and Talwalkar, "Non-stochastic Best
+//! Arm Identification and Hyperparameter Optimization", AISTATS 2016), and then fresh runs of the start and of what came
+//! first in it, in pairs.
+//!
+//! The race chooses, and decides nothing: of many candidates without any effect, one always looks best. What is decided
+//! rests on the fresh runs alone, which had no part in the choice. Their number is fixed before the first of them, and
+//! they are one test. So a winner is declared by chance once in forty searches at most, however many candidates there
+//! are.
+
+pub mod candidates;
+pub mod outcome;
+
+use std::collections::BTreeMap;
+
+use super::compare::CONFIDENCE;
+use super::compare::means::student;
+use crate::result::Recorded;
+use crate::result::tune::{Candidate, Confirmation, Decision, Fate, Gain};
+
+/// What the start is called.
+pub const START: &str = "start";
+/// What the settings of several candidates are called.
+pub const TOGETHER: &str = "together";
+/// So many candidates run in the last rung, and what is best of them together.
+const LAST: usize = 3;
+/// Rounds of a rung: the first tells the worst half apart, the others tell more.
+const ROUNDS: [u32; 2] = [1, 2];
+/// A candidate whose own gain is smaller is not put together with others, in percent.
+const WORTH: f64 = 1.0;
+/// Fresh pairs at least: fewer give an interval of no use.
+pub const FEWEST_PAIRS: u32 = 4;
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ran {
+    /// Transactions a second.
+    Figure(f64),
+    /// These settings are no good: why.
+    Failed(String),
+    /// Someone asked to stop.
+    Stopped,
+}
+
+/// Settings to be run, under a name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Its name: that of a candidate, [`START`] or [`TOGETHER`].
+    pub name: String,
+    /// Its settings over those of the start.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Whoever makes runs.
+pub trait Runs {
+    /// Why a run could not be made whatever its settings are.
+    type Error;
+
+    /// Makes a run. No arm has two runs of the same round. A run of the start cannot fail: it is an error.
+    ///
+    /// # Errors
+    /// If no run can be made.
+    fn run(&mut self, arm: &Arm, round: u32) -> Result<Ran, Self::Error>;
+
+    /// How many pairs of fresh runs there is time for. Asked once, before the first of them.
+    fn pairs(&mut self) -> u32;
+
+    /// Is told what is known so far, after each round.
+    fn known(&mut self, race: &Race);
+}
+
+/// A search for better settings, as far as it has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Race {
+    /// The candidates.
+    pub candidates: Vec<Candidate>,
+    /// Fresh runs; none if nothing was faster in the race, or not yet.
+    pub confirmation: Option<Confirmation>,
+    /// What is decided.
+    pub decision: Decision,
+    /// Why there is no winner.
+    pub why: String,
+    /// Figures of the start in the race.
+    pub starts: Vec<f64>,
+    /// The rung that is run, from 1; the last one is followed by the confirmation.
+    pub rung: usize,
+    /// Logarithms of the gain in each round, by candidate.
+    gains: Vec<Vec<f64>>,
+    rounds: u32,
+    stopped: bool,
+}
+
+/// How many candidates run in each rung, the last one included, and how many rounds it has.
+pub fn rungs(mut candidates: usize) -> Vec<(usize, u32)> {
+    let mut rungs = Vec::new();
+    let rounds = |rung: usize| *ROUNDS.get(rung).or(ROUNDS.last()).unwrap_or(&1);
+    while candidates > LAST {
+        rungs.push((candidates, rounds(rungs.len())));
+        candidates = half(candidates);
+    }
+    rungs.push((candidates, ROUNDS[1]));
+    rungs
+}
+
+/// How many go on.
+fn half(candidates: usize) -> usize {
+    candidates.div_ceil(2).max(LAST)
+}
+
+/// Runs of the race at most, with those of the start.
+pub fn runs_of_race(candidates: usize) -> u32 {
+    let rungs = rungs(candidates);
+    let last = rungs.len();
+    let runs = rungs.into_iter().enumerate().map(|(number, (arms, rounds))| {
+        let together = usize::from(number + 1 == last && arms > 1);
+        (arms + together + 1) as u32 * rounds
+    });
+    runs.sum()
+}
+
+impl Race {
+    /// Of these candidates. Those that are not in the race stay out of it.
+    pub fn new(candidates: Vec<Candidate>) -> Race {
+        Race {
+            gains: vec![Vec::new(); candidates.len()],
+            candidates,
+            confirmation: None,
+            decision: Decision::Undecided,
+            why: String::new(),
+            starts: Vec::new(),
+            rung: 0,
+            rounds: 0,
+            stopped: false,
+        }
+    }
+
+    /// Runs it to its end, or until someone asks to stop.
+    ///
+    /// # Errors
+    /// If a run cannot be made.
+    pub fn run<R: Runs>(&mut self, runs: &mut R) -> Result<(), R::Error> {
+        for (arms, rounds) in rungs(self.live().len()) {
+            self.rung += 1;
+            if arms <= LAST {
+                break;
+            }
+            for _ in 0..rounds {
+                self.round(runs, None)?;
+                if self.stopped {
+                    return Ok(());
+                }
+            }
+            self.drop_all_but(half(arms));
+        }
+        let Some(finalist) = self.last_rung(runs)? else { return Ok(()) };
+        self.confirm(runs, finalist)
+    }
+
+    /// Indices of candidates in the race.
+    fn live(&self) -> Vec<usize> {
+        let all = self.candidates.iter().enumerate();
+        all.filter(|(_, candidate)| candidate.fate == Fate::InTheRace).map(|(at, _)| at).collect()
+    }
+
+    fn mean(&self, at: usize) -> f64 {
+        let gains = self.gains.get(at).map(Vec::as_slice).unwrap_or_default();
+        gains.iter().sum::<f64>() / gains.len().max(1) as f64
+    }
+
+    /// A run of the start and of each candidate in the race, every other time backwards; and of `more`, whose gain is
+    /// returned if it has one.
+    fn round<R: Runs>(&mut self, runs: &mut R, more: Option<&Arm>) -> Result<Option<Ran>, R::Error> {
+        self.rounds += 1;
+        let start = Arm { name: START.to_owned(), settings: BTreeMap::new() };
+        let mut order: Vec<(Option<usize>, Arm)> = vec![(None, start)];
+        order.extend(self.live().into_iter().filter_map(|at| Some((Some(at), self.arm(at)?))));
+        order.extend(more.map(|arm| (None, arm.clone())));
+        if self.rounds.is_multiple_of(2) {
+            order.reverse();
+        }
+        let (mut of_start, mut of_more, mut figures) = (None, None, Vec::new());
+        for (at, arm) in order {
+            match (runs.run(&arm, self.rounds)?, at) {
+                (Ran::Stopped, _) => {
+                    self.stopped = true;
+                    return Ok(None);
+                }
+                (Ran::Failed(why), Some(at)) => self.end(at, Fate::Failed, why),
+                (Ran::Figure(figure), Some(at)) => figures.push((at, figure)),
+                (Ran::Figure(figure), None) if arm.name == START => of_start = Some(figure),
+                (ran, None) => of_more = Some(ran),
+            }
+        }
+        let start = of_start.unwrap_or_default();
+        self.starts.push(start);
+        for (at, figure) in figures {
+            if let Some(gains) = self.gains.get_mut(at) {
+                gains.push((figure / start).ln());
+            }
+            if let Some(candidate) = self.candidates.get_mut(at) {
+                candidate.runs += 1;
+                candidate.gain = self.gains.get(at).and_then(|gains| gain(gains));
+            }
+        }
+        runs.known(self);
+        Ok(of_more.map(|ran| match ran {
+            Ran::Figure(figure) => Ran::Figure((figure / start).ln()),
+            other => other,
+        }))
+    }
+
+    fn arm(&self, at: usize) -> Option<Arm> {
+        let candidate = self.candidates.get(at)?;
+        Some(Arm { name: candidate.name.clone(), settings: candidate.settings.clone() })
+    }
+
+    fn end(&mut self, at: usize, fate: Fate, why: String) {
+        if let Some(candidate) = self.candidates.get_mut(at) {
+            (candidate.fate, candidate.why) = (Recorded::Known(fate), why);
+        }
+    }
+
+    /// Candidates in the race, the best first.
+    fn ordered(&self) -> Vec<usize> {
+        let mut live = self.live();
+        live.sort_by(|one, other| self.mean(*other).total_cmp(&self.mean(*one)));
+        live
+    }
+
+    fn drop_all_but(&mut self, number: usize) {
+        for at in self.ordered().into_iter().skip(number) {
+            self.end(at, Fate::Dropped, format!("others were faster in rung {} of the race", self.rung));
+        }
+    }
+
+    /// The candidates that are left, and what is best of them together; what came first, if it was faster than the
+    /// start.
+    fn last_rung<R: Runs>(&mut self, runs: &mut R) -> Result<Option<Vec<usize>>, R::Error> {
+        let mut together = self.together();
+        let mut gains: BTreeMap<usize, f64> = BTreeMap::new();
+        let (mut of_together, mut fails_together) = (0.0, false);
+        for _ in 0..ROUNDS[1] {
+            if self.live().is_empty() {
+                break;
+            }
+            // Without an earlier rung, which are worth it shows only in the first round.
+            if together.is_empty() && !fails_together {
+                together = self.together();
+            }
+            let arm = (together.len() > 1).then(|| self.arm_of(TOGETHER, &together));
+            let before: BTreeMap<usize, usize> = self.live().into_iter().map(|at| (at, self.gains_of(at))).collect();
+            let more = self.round(runs, arm.as_ref())?;
+            if self.stopped {
+                return Ok(None);
+            }
+            for (at, before) in before {
+                let new: f64 = self.gains.get(at).map(|gains| gains.iter().skip(before).sum()).unwrap_or_default();
+                *gains.entry(at).or_default() += new;
+            }
+            match more {
+                Some(Ran::Figure(figure)) => of_together += figure,
+                Some(_) => {
+                    together.clear();
+                    fails_together = true;
+                }
+                // It ran in one round less: as if it had been equal to the best candidate there.
+                None => of_together += gains.values().copied().fold(0.0, f64::max),
+            }
+        }
+        let live = self.live();
+        let best = live.iter().map(|at| (gains.get(at).copied().unwrap_or_default(), vec![*at]));
+        let of_together = (together.len() > 1 && together.iter().all(|at| live.contains(at)))
+            .then(|| (of_together, together.clone()));
+        let best = best.chain(of_together).max_by(|(one, _), (other, _)| one.total_cmp(other));
+        match best {
+            Some((gain, arms)) if gain > 0.0 => Ok(Some(arms)),
+            _ => {
+                let why = if live.is_empty() { "no candidate was left" } else { "nothing was faster in the race" };
+                self.drop_all_but(0);
+                self.lose(why.to_owned());
+                Ok(None)
+            }
+        }
+    }
+
+    fn gains_of(&self, at: usize) -> usize {
+        self.gains.get(at).map_or(0, Vec::len)
+    }
+
+    /// The candidates of the race that are worth it, the best first, and of those that set the same only the best.
+    fn together(&self) -> Vec<usize> {
+        let mut set: Vec<&String> = Vec::new();
+        let mut together = Vec::new();
+        let worth = (1.0 + WORTH / 100.0).ln();
+        for at in self.ordered().into_iter().filter(|at| self.gains_of(*at) > 0 && self.mean(*at) > worth) {
+            let Some(candidate) = self.candidates.get(at) else { continue };
+            if candidate.settings.keys().all(|name| !set.contains(&name)) {
+                set.extend(candidate.settings.keys());
+                together.push(at);
+            }
+        }
+        together
+    }
+
+    fn arm_of(&self, name: &str, candidates: &[usize]) -> Arm {
+        let all = candidates.iter().filter_map(|at| self.candidates.get(*at));
+        let settings = all.flat_map(|candidate| candidate.settings.clone()).collect();
+        Arm { name: name.to_owned(), settings }
+    }
+
+    fn lose(&mut self, why: String) {
+        (self.decision, self.why) = (Decision::NoWinner, why);
+    }
+
+    /// Fresh runs of the start and of what came first, in pairs, and what they decide.
+    fn confirm<R: Runs>(&mut self, runs: &mut R, finalist: Vec<usize>) -> Result<(), R::Error> {
+        let names = finalist.iter().filter_map(|at| self.candidates.get(*at)).map(|one| one.name.clone()).collect();
+        for at in self.live() {
+            match finalist.contains(&at) {
+                true => self.end(at, Fate::Confirmed, String::new()),
+                false => self.end(at, Fate::Dropped, "others were faster in the last rung of the race".to_owned()),
+            }
+        }
+        let arm = match finalist.as_slice() {
+            [one] => self.arm(*one).unwrap_or_else(|| self.arm_of(TOGETHER, &finalist)),
+            several => self.arm_of(TOGETHER, several),
+        };
+        let start = Arm { name: START.to_owned(), settings: BTreeMap::new() };
+        self.confirmation =
+            Some(Confirmation { candidates: names, settings: arm.settings.clone(), pairs: Vec::new(), gain: None });
+        self.rung += 1;
+        // Fixed now: whoever stops when the figures please would see a winner more often.
+        for pair in 0..runs.pairs().max(1) {
+            self.rounds += 1;
+            let mut figures = [0.0; 2];
+            let order = if pair.is_multiple_of(2) { [0, 1] } else { [1, 0] };
+            for side in order {
+                let which = if side == 0 { &start } else { &arm };
+                match runs.run(which, self.rounds)? {
+                    Ran::Stopped => {
+                        runs.known(self);
+                        return Ok(());
+                    }
+                    Ran::Failed(why) => {
+                        self.lose(format!("a fresh run failed: {why}"));
+                        return Ok(());
+                    }
+                    Ran::Figure(figure) => figures[side] = figure,
+                }
+            }
+            if let Some(confirmation) = &mut self.confirmation {
+                confirmation.pairs.push(figures);
+                let logs: Vec<f64> = confirmation.pairs.iter().map(|[start, arm]| (arm / start).ln()).collect();
+                confirmation.gain = gain(&logs);
+            }
+            runs.known(self);
+        }
+        let gain = self.confirmation.as_ref().and_then(|confirmation| confirmation.gain);
+        match gain.and_then(|gain| gain.low_percent) {
+            Some(low) if low > 0.0 => self.decision = Decision::Winner,
+            _ => self.lose("what came first in the race is not shown to be faster in fresh runs".to_owned()),
+        }
+        Ok(())
+    }
+}
+
+/// The gain of pairs of runs, from the logarithms of their ratios, with its interval by Student's t. None of none.
+pub(crate) fn gain(logs: &[f64]) -> Option<Gain> {
+    if logs.is_empty() || logs.iter().any(|log| !log.is_finite()) {
+        return None;
+    }
+    let count = logs.len() as f64;
+    let mean = logs.iter().sum::<f64>() / count;
+    let percent = |log: f64| 100.0 * log.exp_m1();
+    let margin = (logs.len() > 1).then(|| {
+        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1.0);
+        student(count - 1.0, 1.0 - CONFIDENCE / 100.0) * (variance / count).sqrt()
+    });
+    Some(Gain {
+        percent: percent(mean),
+        low_percent: margin.map(|margin| percent(mean - margin)),
+        high_percent: margin.map(|margin| percent(mean + margin)),
+    })
+}
+
+#[cfg(test)]
+mod tests;

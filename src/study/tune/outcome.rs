@@ -1,0 +1,129 @@
+//! What a search came to, as it is kept and told.
+
+use std::collections::BTreeMap;
+
+use super::Race;
+use crate::result::Identity;
+use crate::result::format::file;
+use crate::result::summary::{Durability, Summary};
+use crate::result::tune::{Candidate, Decision, Gain, Tuned};
+
+/// What a search was about, beside its candidates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The workload's name.
+    pub workload: String,
+    /// The scheme of the URL.
+    pub scheme: String,
+    /// Warehouses, branches.
+    pub scale: u32,
+    /// Seconds of a run's measurement interval.
+    pub interval_s: u32,
+    /// Whether candidates that may lose committed data were allowed.
+    pub allow_loss: bool,
+    /// The database, and the number of sessions; none before a run came to its end.
+    pub run: Option<(Identity, u32)>,
+}
+
+/// A search as far as it has come, after so many minutes.
+pub fn of(race: &Race, facts: &Facts, minutes: f64) -> Tuned {
+    let settings = match (&race.confirmation, race.decision) {
+        (Some(confirmation), Decision::Winner) => confirmation.settings.clone(),
+        _ => BTreeMap::new(),
+    };
+    let mut candidates = race.candidates.clone();
+    candidates.sort_by(|one, other| percent(other).total_cmp(&percent(one)));
+    let fresh = race.confirmation.iter().flat_map(|confirmation| &confirmation.pairs).map(|[start, _]| *start);
+    let starts: Vec<f64> = race.starts.iter().copied().chain(fresh).collect();
+    Tuned {
+        workload: facts.workload.clone(),
+        engine: facts.run.as_ref().map(|(engine, _)| engine.clone()),
+        scheme: facts.scheme.clone(),
+        scale: facts.scale,
+        clients: facts.run.as_ref().map(|(_, clients)| *clients),
+        interval_s: facts.interval_s,
+        decision: race.decision.into(),
+        sentence: sentence(race),
+        file: (!settings.is_empty()).then(|| file::TUNED.to_owned()),
+        settings,
+        confirmation: race.confirmation.clone(),
+        start_per_second: (!starts.is_empty()).then(|| starts.iter().sum::<f64>() / starts.len() as f64),
+        candidates,
+        allow_loss: facts.allow_loss,
+        minutes,
+        interrupted: race.decision == Decision::Undecided,
+    }
+}
+
+/// Those without a figure come last.
+fn percent(candidate: &Candidate) -> f64 {
+    candidate.gain.map_or(f64::NEG_INFINITY, |gain| gain.percent)
+}
+
+/// What is decided, and what it rests on.
+fn sentence(race: &Race) -> String {
+    let fresh = race.confirmation.as_ref().and_then(|confirmation| {
+        let pairs = confirmation.pairs.len();
+        Some((confirmation.candidates.join(" and "), told(&confirmation.gain?, pairs)))
+    });
+    match (race.decision, fresh) {
+        (Decision::Winner, Some((names, told))) => format!("Winner: {names}, {told}."),
+        (Decision::NoWinner, Some((names, told))) => format!("No winner: {} ({names}, {told}).", race.why),
+        (Decision::Undecided, Some((names, told))) => {
+            format!("Not decided: ended before all fresh runs were made ({names}, so far {told}).")
+        }
+        (Decision::Undecided, None) => "Not decided: ended before the fresh runs that decide.".to_owned(),
+        (_, None) => format!("No winner: {}.", race.why),
+    }
+}
+
+fn told(gain: &Gain, pairs: usize) -> String {
+    let runs = if pairs == 1 { "1 fresh pair of runs".to_owned() } else { format!("{pairs} fresh pairs of runs") };
+    match (gain.low_percent, gain.high_percent) {
+        (Some(low), Some(high)) => {
+            format!("{:+.1} % (95 % interval {low:+.1} to {high:+.1} %) in {runs}", gain.percent)
+        }
+        _ => format!("{:+.1} % in {runs}", gain.percent),
+    }
+}
+
+/// How a run may lose commits that the start does not, whatever its candidate says of itself; none if it does not.
+pub fn new_risk(start: &Summary, run: &Summary) -> Option<String> {
+    let (start, run) = (&start.durability, &run.durability);
+    let name = |risk: &str| risk.split(':').next().unwrap_or_default().to_owned();
+    let has = |of: &Durability, risk: &str| of.risks.iter().any(|other| name(other) == name(risk));
+    let new: Vec<&str> = run.risks.iter().filter(|risk| !has(start, risk)).map(String::as_str).collect();
+    match new.is_empty() {
+        false => Some(new.join("; ")),
+        true if start.class != run.class => {
+            Some(format!("of commits, {} instead of {}", run.class.name(), start.class.name()))
+        }
+        true => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::summary::DurabilityClass;
+    use crate::study::tests::summary;
+
+    #[test]
+    fn settings_that_lose_commits_are_found_whatever_their_list_says() {
+        let of = |class: DurabilityClass, risks: &[&str]| {
+            let mut run = summary("none", 1, 100.0, 1.0);
+            run.durability.class = class.into();
+            run.durability.risks = risks.iter().map(|risk| (*risk).to_owned()).collect();
+            run
+        };
+        let safe = of(DurabilityClass::WaitsForTheDisk, &[]);
+        let off = of(DurabilityClass::MayLoseCommits, &["synchronous_commit=off: answered early"]);
+        let worse =
+            of(DurabilityClass::MayLoseCommits, &["synchronous_commit=off: answered early", "fsync=off: never"]);
+        assert_eq!(new_risk(&safe, &safe), None);
+        assert!(new_risk(&safe, &off).unwrap().contains("synchronous_commit"));
+        assert_eq!(new_risk(&off, &off), None);
+        assert_eq!(new_risk(&off, &worse).as_deref(), Some("fsync=off: never"));
+        assert!(new_risk(&safe, &of(DurabilityClass::NotKnown, &[])).is_some());
+    }
+}
