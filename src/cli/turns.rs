@@ -94,10 +94,15 @@ impl Turns {
 
     /// Makes a run on a copy of the database, and removes the copy.
     pub(super) fn run(&self, side: &Side, repeat: u32) -> Result<Turn, Error> {
+        if self.interrupt.stop.requested() {
+            return Ok(Turn::Stopped);
+        }
+        // A copy that someone asks to stop is waited for and removed, as a run is.
+        self.interrupt.running(true);
         let working = self.origin.working(self.command, &side.options);
-        self.origin.copy_to(&working)?;
-        let ran = self.one(side, repeat, working.url());
+        let ran = self.origin.copy_to(&working).and_then(|()| self.one(side, repeat, working.url()));
         working.remove()?;
+        self.interrupt.running(false);
         ran
     }
 
@@ -119,7 +124,6 @@ impl Turns {
         let Some(outcome) = start(Run::bench(plan).out(record), &self.interrupt)? else { return Ok(Turn::Stopped) };
         tell_alarms(&outcome);
         tell_report(&outcome);
-        self.interrupt.running(false);
         let failed = outcome.failed();
         outcome.report?;
         Ok(if outcome.summary.interrupted { Turn::Stopped } else { Turn::Done { failed } })

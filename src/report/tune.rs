@@ -13,6 +13,14 @@ pub fn text(tuned: &Tuned) -> String {
     let mut text = Text::default();
     text.wrapped("", 0, &plain(&tuned.sentence));
     text.wrapped("", 0, &about(tuned));
+    if tuned.disturbed_runs > 0 {
+        let (disturbed, runs) = (tuned.disturbed_runs, plural(tuned.runs.into(), "run", "runs"));
+        text.wrapped(
+            super::text::ALARM,
+            2,
+            &format!("Others on the machine disturbed {disturbed} of {runs}: figures scatter, so that only large gains can be shown."),
+        );
+    }
     if !tuned.settings.is_empty() {
         let file = tuned.file.as_deref().map(plain).unwrap_or_default();
         text.lines.push_str(&format!("\nSettings ({file} in the record, to paste):\n"));
@@ -206,6 +214,8 @@ mod tests {
                 candidate("lossy", Fate::LeftOut, 0, "it loses commits"),
             ],
             allow_loss: false,
+            runs: 49,
+            disturbed_runs: 3,
             minutes: 19.6,
             interrupted: false,
         }
@@ -240,6 +250,7 @@ mod tests {
             "+8.0 to +16.0 %",
             "others were faster in rung 1",
             "Not tried: lossy (a=1): it loses commits",
+            "! Others on the machine disturbed 3 of 49 runs",
         ] {
             assert!(text.contains(told), "{told}: {text}");
         }

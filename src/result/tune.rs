@@ -134,6 +134,10 @@ pub struct Tuned {
     pub candidates: Vec<Candidate>,
     /// Whether candidates that may lose committed data were allowed.
     pub allow_loss: bool,
+    /// Runs that were made, that before the race included.
+    pub runs: u32,
+    /// How many runs others on the machine disturbed: they took more than 10 % of what the run needs.
+    pub disturbed_runs: u32,
     /// Minutes that all of it took.
     pub minutes: f64,
     /// Whether it was ended before its time.

@@ -32,7 +32,6 @@ pub(super) struct Tries {
     /// What the start was, by the run before the race.
     start: Option<Summary>,
     environment: Option<Environment>,
-    runs: u32,
     took: Duration,
     /// Whether a run of the start failed a check.
     failed: bool,
@@ -54,6 +53,8 @@ impl Tries {
             scale: plan.scale.unwrap_or(SCALE),
             interval_s: plan.duration.unwrap_or_default(),
             allow_loss: asked.allow_loss,
+            runs: 0,
+            disturbed_runs: 0,
             run: None,
         };
         Ok(Tries {
@@ -64,7 +65,6 @@ impl Tries {
             facts,
             start: None,
             environment: None,
-            runs: 0,
             took: Duration::ZERO,
             failed: false,
             unwritten: None,
@@ -216,8 +216,10 @@ impl Runs for Tries {
             Err(error) => return Err(error),
         };
         self.took += began.elapsed();
-        self.runs += 1;
+        self.facts.runs += 1;
         let summary = Brief::open(&self.turns.record(&arm.name, round))?.summary;
+        let strangers = summary.as_ref().and_then(|summary| summary.strangers.as_ref());
+        self.facts.disturbed_runs += u32::from(strangers.is_some_and(|strangers| !strangers.beyond().is_empty()));
         let figure = summary.as_ref().map(|summary| summary.transactions_per_second).filter(|figure| *figure > 0.0);
         let (Some(summary), Some(figure)) = (summary, figure) else {
             let why = "no transaction was completed".to_owned();
@@ -231,7 +233,7 @@ impl Runs for Tries {
     }
 
     fn pairs(&mut self) -> u32 {
-        let pair = 2.0 * self.took.as_secs_f64() / f64::from(self.runs.max(1));
+        let pair = 2.0 * self.took.as_secs_f64() / f64::from(self.facts.runs.max(1));
         let fit = (self.left().as_secs_f64() / pair) as u32;
         let pairs = self.asked.pairs.unwrap_or(fit.clamp(FEWEST_PAIRS, MOST_PAIRS));
         tell!("tune: {pairs} fresh pairs of runs of the start and of what came first decide");

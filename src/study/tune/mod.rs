@@ -235,51 +235,52 @@ impl Race {
     /// The candidates that are left, and what is best of them together; what came first, if it was faster than the
     /// start.
     fn last_rung<R: Runs>(&mut self, runs: &mut R) -> Result<Option<Vec<usize>>, R::Error> {
-        let mut together = self.together();
-        let mut gains: BTreeMap<usize, f64> = BTreeMap::new();
-        let (mut of_together, mut fails_together) = (0.0, false);
+        let before: Vec<usize> = self.gains.iter().map(Vec::len).collect();
+        // None once they have failed.
+        let (mut together, mut of_together) = (self.together(), Some(0.0));
         for _ in 0..ROUNDS[1] {
             if self.live().is_empty() {
                 break;
             }
             // Without an earlier rung, which are worth it shows only in the first round.
-            if together.is_empty() && !fails_together {
+            if together.is_empty() {
                 together = self.together();
             }
-            let arm = (together.len() > 1).then(|| self.arm_of(TOGETHER, &together));
-            let before: BTreeMap<usize, usize> = self.live().into_iter().map(|at| (at, self.gains_of(at))).collect();
-            let more = self.round(runs, arm.as_ref())?;
+            let arm = (together.len() > 1 && of_together.is_some()).then(|| self.arm_of(TOGETHER, &together));
+            let ran = self.round(runs, arm.as_ref())?;
             if self.stopped {
                 return Ok(None);
             }
-            for (at, before) in before {
-                let new: f64 = self.gains.get(at).map(|gains| gains.iter().skip(before).sum()).unwrap_or_default();
-                *gains.entry(at).or_default() += new;
-            }
-            match more {
-                Some(Ran::Figure(figure)) => of_together += figure,
-                Some(_) => {
-                    together.clear();
-                    fails_together = true;
-                }
-                // It ran in one round less: as if it had been equal to the best candidate there.
-                None => of_together += gains.values().copied().fold(0.0, f64::max),
-            }
+            let gain = match ran {
+                Some(Ran::Figure(gain)) => Some(gain),
+                Some(_) => None,
+                // They run in one round less: as if they had been equal to the best candidate there.
+                None => self.first_since(&before).map(|(gain, _)| gain.max(0.0)),
+            };
+            of_together = of_together.zip(gain).map(|(sum, gain)| sum + gain);
         }
         let live = self.live();
-        let best = live.iter().map(|at| (gains.get(at).copied().unwrap_or_default(), vec![*at]));
-        let of_together = (together.len() > 1 && together.iter().all(|at| live.contains(at)))
-            .then(|| (of_together, together.clone()));
-        let best = best.chain(of_together).max_by(|(one, _), (other, _)| one.total_cmp(other));
-        match best {
-            Some((gain, arms)) if gain > 0.0 => Ok(Some(arms)),
-            _ => {
-                let why = if live.is_empty() { "no candidate was left" } else { "nothing was faster in the race" };
-                self.drop_all_but(0);
-                self.lose(why.to_owned());
-                Ok(None)
-            }
+        let whole = together.len() > 1 && together.iter().all(|at| live.contains(at));
+        let of_together = of_together.filter(|_| whole).map(|sum| (sum, together));
+        let all = self.first_since(&before).into_iter().chain(of_together);
+        let first = all.max_by(|(one, _), (other, _)| one.total_cmp(other));
+        if let Some((_, arms)) = first.filter(|(gain, _)| *gain > 0.0) {
+            return Ok(Some(arms));
         }
+        let why = if live.is_empty() { "no candidate was left" } else { "nothing was faster in the race" };
+        self.drop_all_but(0);
+        self.lose(why.to_owned());
+        Ok(None)
+    }
+
+    /// The candidate in the race with the largest gains, added up from these on, and their sum.
+    fn first_since(&self, before: &[usize]) -> Option<(f64, Vec<usize>)> {
+        let sum = |at: usize| -> f64 {
+            let (gains, from) = (self.gains.get(at), before.get(at).copied().unwrap_or(0));
+            gains.map(|gains| gains.iter().skip(from).sum()).unwrap_or_default()
+        };
+        let all = self.live().into_iter().map(|at| (sum(at), vec![at]));
+        all.max_by(|(one, _), (other, _)| one.total_cmp(other))
     }
 
     fn gains_of(&self, at: usize) -> usize {
@@ -313,44 +314,19 @@ impl Race {
 
     /// Fresh runs of the start and of what came first, in pairs, and what they decide.
     fn confirm<R: Runs>(&mut self, runs: &mut R, finalist: Vec<usize>) -> Result<(), R::Error> {
-        let names = finalist.iter().filter_map(|at| self.candidates.get(*at)).map(|one| one.name.clone()).collect();
-        for at in self.live() {
-            match finalist.contains(&at) {
-                true => self.end(at, Fate::Confirmed, String::new()),
-                false => self.end(at, Fate::Dropped, "others were faster in the last rung of the race".to_owned()),
-            }
-        }
-        let arm = match finalist.as_slice() {
-            [one] => self.arm(*one).unwrap_or_else(|| self.arm_of(TOGETHER, &finalist)),
-            several => self.arm_of(TOGETHER, several),
-        };
-        let start = Arm { name: START.to_owned(), settings: BTreeMap::new() };
-        self.confirmation =
-            Some(Confirmation { candidates: names, settings: arm.settings.clone(), pairs: Vec::new(), gain: None });
-        self.rung += 1;
+        let arm = self.begin_fresh(&finalist);
         // Fixed now: whoever stops when the figures please would see a winner more often.
-        for pair in 0..runs.pairs().max(1) {
-            self.rounds += 1;
-            let mut figures = [0.0; 2];
-            let order = if pair.is_multiple_of(2) { [0, 1] } else { [1, 0] };
-            for side in order {
-                let which = if side == 0 { &start } else { &arm };
-                match runs.run(which, self.rounds)? {
-                    Ran::Stopped => {
-                        runs.known(self);
-                        return Ok(());
-                    }
-                    Ran::Failed(why) => {
-                        self.lose(format!("a fresh run failed: {why}"));
-                        return Ok(());
-                    }
-                    Ran::Figure(figure) => figures[side] = figure,
+        for _ in 0..runs.pairs().max(1) {
+            match self.pair(runs, &arm)? {
+                Ok(figures) => self.take_in(figures),
+                Err(Ran::Failed(why)) => {
+                    self.lose(format!("a fresh run failed: {why}"));
+                    return Ok(());
                 }
-            }
-            if let Some(confirmation) = &mut self.confirmation {
-                confirmation.pairs.push(figures);
-                let logs: Vec<f64> = confirmation.pairs.iter().map(|[start, arm]| (arm / start).ln()).collect();
-                confirmation.gain = gain(&logs);
+                Err(_) => {
+                    runs.known(self);
+                    return Ok(());
+                }
             }
             runs.known(self);
         }
@@ -360,6 +336,48 @@ impl Race {
             _ => self.lose("what came first in the race is not shown to be faster in fresh runs".to_owned()),
         }
         Ok(())
+    }
+
+    /// Ends the race of all candidates; the settings of those that came first.
+    fn begin_fresh(&mut self, finalist: &[usize]) -> Arm {
+        for at in self.live() {
+            match finalist.contains(&at) {
+                true => self.end(at, Fate::Confirmed, String::new()),
+                false => self.end(at, Fate::Dropped, "others were faster in the last rung of the race".to_owned()),
+            }
+        }
+        let arm = match finalist {
+            [one] => self.arm(*one).unwrap_or_else(|| self.arm_of(TOGETHER, finalist)),
+            several => self.arm_of(TOGETHER, several),
+        };
+        let names = finalist.iter().filter_map(|at| self.candidates.get(*at)).map(|one| one.name.clone()).collect();
+        self.confirmation =
+            Some(Confirmation { candidates: names, settings: arm.settings.clone(), pairs: Vec::new(), gain: None });
+        self.rung += 1;
+        arm
+    }
+
+    /// A run of the start and one of an arm, every other time the other way round; or what came in between.
+    fn pair<R: Runs>(&mut self, runs: &mut R, arm: &Arm) -> Result<Result<[f64; 2], Ran>, R::Error> {
+        self.rounds += 1;
+        let start = Arm { name: START.to_owned(), settings: BTreeMap::new() };
+        let backwards = self.rounds.is_multiple_of(2);
+        let (mut of_start, mut of_arm) = (0.0, 0.0);
+        for fresh in [backwards, !backwards] {
+            let (which, figure) = if fresh { (arm, &mut of_arm) } else { (&start, &mut of_start) };
+            match runs.run(which, self.rounds)? {
+                Ran::Figure(found) => *figure = found,
+                other => return Ok(Err(other)),
+            }
+        }
+        Ok(Ok([of_start, of_arm]))
+    }
+
+    fn take_in(&mut self, figures: [f64; 2]) {
+        let Some(confirmation) = &mut self.confirmation else { return };
+        confirmation.pairs.push(figures);
+        let logs: Vec<f64> = confirmation.pairs.iter().map(|[start, arm]| (arm / start).ln()).collect();
+        confirmation.gain = gain(&logs);
     }
 }
 

@@ -21,6 +21,10 @@ pub struct Facts {
     pub interval_s: u32,
     /// Whether candidates that may lose committed data were allowed.
     pub allow_loss: bool,
+    /// Runs that were made.
+    pub runs: u32,
+    /// How many of them others on the machine disturbed.
+    pub disturbed_runs: u32,
     /// The database, and the number of sessions; none before a run came to its end.
     pub run: Option<(Identity, u32)>,
 }
@@ -50,6 +54,8 @@ pub fn of(race: &Race, facts: &Facts, minutes: f64) -> Tuned {
         start_per_second: (!starts.is_empty()).then(|| starts.iter().sum::<f64>() / starts.len() as f64),
         candidates,
         allow_loss: facts.allow_loss,
+        runs: facts.runs,
+        disturbed_runs: facts.disturbed_runs,
         minutes,
         interrupted: race.decision == Decision::Undecided,
     }
