@@ -38,6 +38,7 @@ mod run;
 mod scan;
 mod screens;
 mod sweep;
+mod trend;
 mod tune;
 mod turns;
 mod verbose;
@@ -109,6 +110,8 @@ enum Command {
     Why(why::WhyArgs),
     /// Try settings of a private server in short runs in turns, and find those that make it faster, if any do
     Tune(tune::TuneArgs),
+    /// Find the steps in a history of records: where the figure changed, by how much, and what came in there
+    Trend(trend::TrendArgs),
     /// Run a baseline's plan again until a slowdown is excluded or shown
     Gate(gate::GateArgs),
     /// Try everything that Graymark needs on a server, in schemas or databases of its own, and remove them again
@@ -495,6 +498,7 @@ pub fn main() -> ExitCode {
         Command::Ab(args) => ab::ab(args),
         Command::Why(args) => why::why(args),
         Command::Tune(args) => tune::tune(args),
+        Command::Trend(args) => trend::trend(&args),
         Command::Gate(args) => gate::gate(&args),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Engines(args) => engines::engines(&args),

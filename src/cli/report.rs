@@ -41,6 +41,16 @@ fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
             report::several::MOST
         )));
     }
+    replaceable(to)?;
+    let records = directories.iter().map(|directory| Record::open(directory)).collect::<Result<Vec<_>, _>>()?;
+    let page = report::several::page(&records, to)?;
+    put_page(to, &page)?;
+    answer!("{}", to.display());
+    Ok(Ended::Held)
+}
+
+/// Refuses to replace what is no page of Graymark.
+fn replaceable(to: &Path) -> Result<(), Error> {
     let ours = std::fs::read_to_string(to).is_ok_and(|there| there.contains(OURS));
     if to.exists() && !ours {
         return Err(Error::Usage(format!(
@@ -48,12 +58,14 @@ fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
             to.display()
         )));
     }
-    let records = directories.iter().map(|directory| Record::open(directory)).collect::<Result<Vec<_>, _>>()?;
-    let page = report::several::page(&records, to)?;
+    Ok(())
+}
+
+/// Writes a page; nothing but another page of Graymark is replaced.
+pub(super) fn put_page(to: &Path, page: &str) -> Result<(), Error> {
+    replaceable(to)?;
     std::fs::write(to, page)
-        .map_err(|error| Error::Output(format!("cannot write {}: {error}; give --html=FILE another", to.display())))?;
-    answer!("{}", to.display());
-    Ok(Ended::Held)
+        .map_err(|error| Error::Output(format!("cannot write {}: {error}; give --html=FILE another", to.display())))
 }
 
 fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {

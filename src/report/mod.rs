@@ -34,6 +34,7 @@ pub mod sweep;
 pub mod systems;
 pub(crate) mod table;
 pub mod text;
+pub mod trend;
 pub mod tune;
 mod verdict;
 pub(crate) mod waterfall;

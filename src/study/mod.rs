@@ -12,6 +12,7 @@ pub mod point;
 pub mod price_trend;
 pub(crate) mod search;
 pub mod sizing;
+pub mod trend;
 pub mod tune;
 
 use serde::{Deserialize, Serialize};

@@ -45,6 +45,7 @@ mod simulate;
 mod sqlite;
 mod stages;
 mod sweep;
+mod trend;
 mod tune;
 mod verdict;
 mod virtuoso;

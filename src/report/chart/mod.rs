@@ -9,6 +9,7 @@ pub(crate) mod sizing;
 mod sparkline;
 mod stages;
 mod sweep;
+pub(crate) mod trend;
 
 use hdrhistogram::Histogram;
 
