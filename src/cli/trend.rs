@@ -66,14 +66,14 @@ pub(super) fn trend(args: &TrendArgs) -> Result<Ended, Error> {
             "{shown} has no record of a run that came to its end, or none with this tag"
         )));
     }
+    if let Some(to) = &args.html {
+        put_page(to, &told::page(&found, to)?)?;
+        tell!("trend: the page is {}", to.display());
+    }
     if args.json {
         answer!("{}", serde_json::json!(found));
     } else {
         say::report(told::text(&found).trim_end());
-    }
-    if let Some(to) = &args.html {
-        put_page(to, &told::page(&found, to)?)?;
-        tell!("trend: the page is {}", to.display());
     }
     Ok(Ended::Held)
 }
