@@ -14,6 +14,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long the count of a run that was stopped may take: who stopped it does not want to wait.
 const STOPPED: Duration = Duration::from_millis(1_500);
 
+/// Counts at most until two in a row are the same.
+const MOST_COUNTS: usize = 5;
+
 /// The totals of the database's effects; a database that cannot be asked is tried again for so long, or until someone
 /// asks to stop.
 ///
@@ -59,10 +62,40 @@ pub(super) fn after<W: Workload>(
         }
         away = true;
         tell(&Event::Step(Step::DatabaseAway { why, left: left.as_secs_f64() }));
-        let end = Instant::now() + PAUSE.min(left);
-        while Instant::now() < end && !requests.stop().requested() {
-            std::thread::sleep(Duration::from_millis(50));
+        pause(&requests, PAUSE.min(left));
+    }
+}
+
+/// As [`after`], but asked again until two answers in a row are the same: what sessions had begun whose connections were
+/// lost may still end at the server.
+///
+/// # Errors
+/// As [`after`].
+pub(super) fn settled<W: Workload>(
+    requests: &Requests<W>,
+    timeout: Option<u32>,
+    reconnect_for: Duration,
+    tell: &mut dyn FnMut(&Event),
+) -> Result<Vec<i64>, String> {
+    let mut counted = after(requests, timeout, reconnect_for, tell)?;
+    for _ in 0..MOST_COUNTS {
+        pause(requests, PAUSE);
+        if requests.stop().requested() {
+            break;
         }
+        match after(requests, timeout, Duration::ZERO, tell) {
+            Ok(again) if again != counted => counted = again,
+            _ => break,
+        }
+    }
+    Ok(counted)
+}
+
+/// Waits, but not for longer than someone wants to.
+fn pause<W: Workload>(requests: &Requests<W>, time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end && !requests.stop().requested() {
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -15,7 +15,7 @@ use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
 use super::{Command, Outcome, Run, count, history, load, lookup, settle, steady};
-use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages};
+use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Totals};
 use crate::engine::seed::Depth;
 use crate::engine::{DatabaseState, Engine, Error, ServerProcess};
 use crate::judge;
@@ -174,7 +174,7 @@ impl<W: Workload> Steps<'_, W> {
         if plan.asked.measure_recovery && !after.interrupted {
             after.recovered_s = Some(self.recover()?);
         }
-        self.count(&plan, &mut after);
+        self.count(&plan, &measured.totals, &mut after);
         let mut summary = self.keep(&plan, &before, &measured, &after, record);
         if self.check_after(&plan, &before.manifest, &mut after) {
             summary = self.keep(&plan, &before, &measured, &after, record);
@@ -453,9 +453,10 @@ impl<W: Workload> Steps<'_, W> {
     }
 
     /// The database's own count.
-    fn count(&mut self, plan: &Resolved, after: &mut After) {
+    fn count(&mut self, plan: &Resolved, totals: &Totals, after: &mut After) {
         let reconnect_for = Duration::from_secs(plan.reconnect_for.into());
-        after.effects = count::after(&self.requests, plan.asked.timeout, reconnect_for, &mut self.run.consumer);
+        let count = if totals.ambiguous > 0 { count::settled } else { count::after };
+        after.effects = count(&self.requests, plan.asked.timeout, reconnect_for, &mut self.run.consumer);
     }
 
     /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
