@@ -441,7 +441,7 @@ fn estimated(all: &[Series], reference: &[&Series], model: Result<&Model, &Strin
         .windows(2)
         .last()
         .map_or(1, |pair| pair.iter().copied().max().unwrap_or(most) - pair.iter().copied().min().unwrap_or(0));
-    numbers.extend([most.saturating_add(step), most.saturating_add(2 * step)]);
+    numbers.extend([most.saturating_add(step), most.saturating_add(step.saturating_mul(2))]);
     let (numbers, some) = some(numbers);
     let lines = numbers.iter().filter_map(|cpus| {
         let ratio = law.ratio(from, *cpus)?;
