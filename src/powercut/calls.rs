@@ -20,8 +20,7 @@ use nix::libc;
 
 use super::content::Content;
 use super::image::PAGE;
-use super::serve::{Shared, locked};
-use super::store::{Change, Kind, Meta, Store};
+use super::store::{Change, Kind, Meta, Shared, Store, locked};
 
 /// A name leads elsewhere after a cut, so that the kernel has to ask each time.
 const NAME: Duration = Duration::ZERO;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
@@ -11,20 +11,12 @@ use nix::unistd::Uid;
 
 use super::calls::Calls;
 use super::disk::{DONE, Loss, unmount};
-use super::store::{Meta, Store};
+use super::store::{Meta, Shared, Store, locked};
 
 /// The device of file systems in user space.
 const DEVICE: &str = "/dev/fuse";
 /// Calls of the kernel that are read at once.
 const THREADS: usize = 2;
-
-/// A disk that the calls of the kernel and the commands have in common.
-pub(super) type Shared = Arc<Mutex<Store>>;
-
-/// The disk, for one of them.
-pub(super) fn locked(store: &Shared) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Serves a disk until standard input ends.
 pub(super) fn serve(backing: &Path, at: &Path, lies: bool) -> Result<(), String> {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use nix::errno::Errno;
@@ -68,6 +69,14 @@ pub(super) struct Change {
     pub(super) uid: Option<u32>,
     pub(super) gid: Option<u32>,
     pub(super) modified: Option<SystemTime>,
+}
+
+/// A disk that the calls of the kernel and the commands have in common.
+pub(super) type Shared = Arc<Mutex<Store>>;
+
+/// The disk, for one of them.
+pub(super) fn locked(store: &Shared) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A disk.
