@@ -434,12 +434,18 @@ async fn work<E: Sessions<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTre
     let mut terminal = Tpcc::terminal(&terminals, number);
     let mut session = engine.open_session().await.unwrap();
     let mut effects = vec![0; Tpcc::EFFECTS.len()];
+    // Virtuoso 7.2 sometimes does not find a row that is there, while others change its table: see docs/virtuoso.md.
+    let mut misses = 0;
     for _ in 0..TRANSACTIONS {
         let input = terminal.next_input();
         let output = loop {
             match session.execute(&input).await {
                 Ok(output) => break output,
                 Err(Failure::Retry { .. }) => {}
+                Err(Failure::Invalid(why)) if why.contains("GM001") && misses < 3 => {
+                    println!("missed by Virtuoso: {input:?}: {why}");
+                    misses += 1;
+                }
                 Err(failure) => panic!("{input:?}: {failure}"),
             }
         };
