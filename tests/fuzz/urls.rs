@@ -79,7 +79,7 @@ fn urls() {
         let shown: DatabaseUrl = url.into();
         let _ = (shown.to_string(), shown.check().is_ok(), shown.redacted());
         // What looks like a password is left out of what is shown, wherever it stands.
-        if url.to_ascii_lowercase().contains("pwd") {
+        if has_secret_in_a_value(url) {
             return others(url);
         }
         let nothing = |_: &str| None;
@@ -141,4 +141,11 @@ fn others(url: &str) -> bool {
 #[cfg(not(feature = "odbc"))]
 fn others(url: &str) -> bool {
     url.starts_with("virtuoso")
+}
+
+/// Whether something looks like a password that is not the value of a parameter of that name.
+fn has_secret_in_a_value(url: &str) -> bool {
+    let url = url.to_ascii_lowercase();
+    let elsewhere = |at: usize| !url[..at].ends_with(['?', '&']);
+    url.contains("pwd") || url.match_indices("password=").any(|(at, _)| elsewhere(at))
 }
