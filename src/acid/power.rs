@@ -36,8 +36,8 @@ pub(super) fn not_here() -> Error {
     )
 }
 
-/// Makes all that there is durable before the load begins: what made the database is not on trial. A database that a
-/// cut breaks is taken back to here.
+/// Makes all that there is durable before the load begins, because making the tables is no part of the test. A database
+/// that a cut breaks is taken back to this state.
 pub(super) fn settle<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
     server(engine)?.1.settle().map_err(Error::Database)
 }
