@@ -1,15 +1,9 @@
 //! A user asks whether the number is honest: every rule is broken once and seen broken, and the driver is held against
 //! a database whose behaviour is known.
 
-use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use crate::support::command::{loaded, succeed};
 use crate::support::records::kept;
-use crate::support::{mysql_client, require_mariadb, require_postgres, small_mariadb};
-use assert_cmd::Command;
-use graymark::engine::server::postgres;
 use graymark::judge;
 use graymark::measure::transient::SteadyState;
 use graymark::result::Procedures;
@@ -17,9 +11,6 @@ use graymark::result::acid::{AcidProof, ProvedLevel};
 use graymark::result::maintenance::{Maintenance, MaintenanceKind};
 use graymark::result::summary::*;
 use graymark::result::{Finding, Identity, Manifest, Via};
-use mysql_async::prelude::Queryable;
-use serde_json::Value;
-use tempfile::TempDir;
 
 const TYPES: [(&str, u64); 5] = [
     ("new_order", 300_000),
@@ -411,11 +402,11 @@ fn scale_lines(summary: &mut Summary, mean: f64) {
     summary.tallies.insert("remote_order_lines".into(), lines / 100);
 }
 
-fn of_state(verdict: &Verdict, state: State) -> Vec<&Clause> {
+pub fn of_state(verdict: &Verdict, state: State) -> Vec<&Clause> {
     verdict.clauses.iter().filter(|clause| clause.state == state).collect()
 }
 
-fn find<'a>(verdict: &'a Verdict, id: &str, rule: &str) -> &'a Clause {
+pub fn find<'a>(verdict: &'a Verdict, id: &str, rule: &str) -> &'a Clause {
     verdict
         .clauses
         .iter()
@@ -643,226 +634,6 @@ fn a_single_warehouse_cannot_have_remote_ones() {
     let verdict = judge::judge(&summary);
     let remote = find(&verdict, "5.5.1.5", "Payments of a remote");
     assert!(remote.state == State::Broken && remote.note.contains("single warehouse"), "{remote:?}");
-}
-
-/// Runs the program on a simulated database; its JSON summary and the text of its report.
-fn run(arguments: &[&str]) -> (Summary, String) {
-    let place = TempDir::new().unwrap();
-    let record = place.path().join("record");
-    let mut command = Command::cargo_bin("graymark").unwrap();
-    command
-        .env_remove("GRAYMARK_DB")
-        .args(["run", "tpcc", "--json", "--seed", "7", "--out"])
-        .arg(&record)
-        .args(arguments);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let summary = serde_json::from_slice(&output.stdout).unwrap();
-    (summary, std::fs::read_to_string(record.join("report.txt")).unwrap())
-}
-
-/// Coordinated omission: whoever would have sent something during a stall has waited for its end.
-#[test]
-fn a_stall_is_seen_by_everyone_who_would_have_met_it() {
-    let stalling = "simulated:service=5ms&stall=2s&every=5s";
-    let (summary, report) = run(&[
-        "--db",
-        stalling,
-        "-w",
-        "500",
-        "--pace",
-        "standard",
-        "--clients",
-        "20",
-        "--ramp-up",
-        "1s",
-        "--duration",
-        "10s",
-    ]);
-    // Two fifths of all moments are in a stall, so the 90th percentile waits for three quarters of one.
-    for name in ["new_order", "payment", "order_status", "stock_level"] {
-        let transaction = &summary.transactions[name];
-        assert!(transaction.response_ms.p90 > 500.0, "{name}: {:?}", transaction.response_ms);
-    }
-    let pacing = summary.pacing.as_ref().unwrap();
-    assert!(pacing.deferred_ms.p90 > 500.0 && pacing.queue_ms.p90 > 500.0, "{pacing:?}");
-    // A Delivery is answered when it is queued, and the driver is not what stalls.
-    assert!(summary.transactions["delivery"].response_ms.p90 < summary.transactions["payment"].response_ms.p90);
-    assert!(pacing.lateness_ms.p90 < pacing.queue_ms.p90, "{pacing:?}");
-    assert!(report.trim_end().lines().last().unwrap().starts_with("FAILED: clauses "), "{report}");
-}
-
-#[test]
-fn a_short_paced_run_breaks_what_it_is_too_short_for() {
-    let (summary, report) = run(&[
-        "--db",
-        "simulated:service=2ms",
-        "-w",
-        "200",
-        "--pace",
-        "standard",
-        "--clients",
-        "4",
-        "--ramp-up",
-        "2s",
-        "--duration",
-        "5s",
-    ]);
-    let state = |id: &str, rule: &str| find(&summary.verdict, id, rule).state.clone();
-    assert!(!summary.verdict.valid);
-    assert_eq!(state("5.5.2.1", "interval"), State::Broken);
-    assert_eq!(state("4.2.2", "ten terminals"), State::Held);
-    assert_eq!(state("2.1.6.1", "distance of C"), State::Held);
-    assert_eq!(state("5.1.2", "counts"), State::Held);
-    for name in ["New-Order", "Payment", "Order-Status", "Delivery", "Stock-Level"] {
-        assert_eq!(state("5.2.5.2", &format!("keying time of {name}")), State::Held);
-    }
-    // A simulated database has neither checkpoints nor rows.
-    for (id, rule) in [
-        ("5.5.2.2", "before"),
-        ("5.5.2.2", "in the interval"),
-        ("3.3.2", "consistency"),
-        ("4.2.2", "rows of warehouses"),
-        ("4.2.2", "rows of ORDER"),
-    ] {
-        assert_eq!(state(id, rule), State::NotTested, "{id} {rule}");
-    }
-    let last = report.trim_end().lines().last().unwrap();
-    assert!(report.contains("FAILED: clauses ") && !report.contains("PASSED"), "{last}");
-}
-
-#[test]
-fn a_run_without_think_time_is_judged_by_the_same_rules() {
-    let (summary, report) =
-        run(&["--db", "simulated:service=2ms", "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"]);
-    let broken =
-        of_state(&summary.verdict, State::Broken).into_iter().map(|clause| clause.id.as_str()).collect::<BTreeSet<_>>();
-    for id in ["4.2.2", "4.1.3", "5.2.5.2", "5.2.5.4", "2.7.2.2", "5.5.2.1"] {
-        assert!(broken.contains(id), "{id}: {broken:?}");
-    }
-    let remote = find(&summary.verdict, "5.5.1.5", "Payments of a remote");
-    assert!(remote.state == State::Broken && remote.note.contains("single warehouse"), "{remote:?}");
-    assert_eq!(summary.metric, "NOPM");
-    assert!(!report.contains("PASSED") && !report.contains("FAILED: clauses"), "{report}");
-}
-
-/// A run of a second: what it says of durability, its first lines of text and its rule.
-fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
-    let run = [
-        "run",
-        "--full",
-        "--db",
-        url,
-        "--clients",
-        "1",
-        "--ramp-up",
-        "0s",
-        "--duration",
-        "1s",
-        "--check",
-        "none",
-        "--out",
-        record,
-    ];
-    let text = succeed(place, &run).out;
-    let summary = support::command::json_file(&place.join(record), "summary.json");
-    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
-    let rule = clauses.iter().find(|clause| clause["id"] == "3.5").unwrap().clone();
-    let page = std::fs::read_to_string(place.join(record).join("report.html")).unwrap();
-    let (class, banner) =
-        (&summary["durability"]["class"], page.contains("<p class=\"banner bad\">A loss of power may lose commits"));
-    assert_eq!(class == "may lose commits", banner, "{class}");
-    (summary["durability"].clone(), text.lines().take(12).map(str::to_owned).collect(), rule)
-}
-
-/// Commits of this run may be lost, for this reason, and it is told before any figure.
-fn loses(found: (Value, Vec<String>, Value), why: &str) {
-    let (durability, first, rule) = found;
-    assert_eq!(durability["class"], "may lose commits", "{durability}");
-    assert!(
-        durability["risks"].as_array().unwrap().iter().any(|risk| risk.as_str().unwrap().contains(why)),
-        "{durability}"
-    );
-    let warned = first.iter().position(|line| line.starts_with("! A loss of power may lose commits"));
-    let warned = warned.unwrap_or_else(|| panic!("no warning: {first:?}"));
-    // On a busy machine, the others that work on it are told in several lines.
-    let before = first.iter().take(warned).filter(|line| line.starts_with("! ")).count();
-    assert!(before <= 3 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
-    assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
-}
-
-/// Nothing of the settings speaks against its commits, which shows nothing.
-fn waits(found: (Value, Vec<String>, Value)) {
-    let (durability, first, rule) = found;
-    // Where temporary files are in memory, that is told, and nothing else.
-    let in_memory = |risk: &Value| risk.as_str().unwrap().contains("in memory");
-    let risks = durability["risks"].as_array().unwrap();
-    assert!(risks.iter().all(in_memory), "{durability}");
-    if risks.is_empty() {
-        assert_eq!((&durability["class"], &rule["state"]), (&"commit waits for the disk".into(), &"not tested".into()));
-        assert!(!first.concat().contains("may lose commits"), "{first:?}");
-    }
-}
-
-#[test]
-fn sqlite_that_does_not_wait_at_each_commit_is_told() {
-    let place = loaded();
-    waits(durability(place.path(), "sqlite:loaded.db", "full"));
-    loses(durability(place.path(), "sqlite:loaded.db?synchronous=normal", "normal"), "synchronous=normal");
-    loses(durability(place.path(), "sqlite:loaded.db?synchronous=off", "off"), "synchronous=off");
-    loses(durability(place.path(), "sqlite:loaded.db?journal=delete", "delete"), "journal_mode=delete");
-}
-
-/// What matters is what the run's own sessions have: a role may be set otherwise than the server, and a table otherwise
-/// than all.
-#[test]
-fn postgresql_that_does_not_wait_for_the_disk_is_told() {
-    let Some(()) = require_postgres() else { return };
-    let start = |more: &[(&str, &str)]| {
-        let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
-        let settings =
-            settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        postgres::Server::start(&postgres::PostgresServerOptions { settings, ..Default::default() }).unwrap()
-    };
-    let server = start(&[]);
-    let (place, url) = (TempDir::new().unwrap(), server.url());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
-    waits(durability(place.path(), &url, "durable"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let does = |sql: &str| {
-        runtime.block_on(async { support::client(&url).await.batch_execute(sql).await.unwrap() });
-    };
-    does("ALTER ROLE CURRENT_USER SET synchronous_commit = off");
-    loses(durability(place.path(), &url, "role"), "synchronous_commit=off");
-    does("ALTER ROLE CURRENT_USER RESET synchronous_commit; ALTER TABLE tpcc.history SET UNLOGGED");
-    loses(durability(place.path(), &url, "table"), "UNLOGGED tables, which a crash empties: history");
-    drop(server);
-
-    let server = start(&[("fsync", "off"), ("full_page_writes", "off")]);
-    let url = server.url();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
-    loses(durability(place.path(), &url, "fsync"), "fsync=off");
-    loses(durability(place.path(), &url, "pages"), "full_page_writes=off");
-}
-
-#[test]
-fn mariadb_that_does_not_wait_for_the_disk_is_told() {
-    let Some(()) = require_mariadb() else { return };
-    let server = small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]);
-    let (place, url) = (TempDir::new().unwrap(), server.url());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
-    waits(durability(place.path(), &url, "durable"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let does = |sql: &str| {
-        runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
-    };
-    for value in ["0", "2"] {
-        does(&format!("SET GLOBAL innodb_flush_log_at_trx_commit = {value}"));
-        loses(durability(place.path(), &url, value), &format!("innodb_flush_log_at_trx_commit={value}"));
-    }
-    does("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
-    does("ALTER TABLE history ENGINE = Aria");
-    loses(durability(place.path(), &url, "engines"), "tables that InnoDB does not keep: history (Aria)");
 }
 
 #[test]

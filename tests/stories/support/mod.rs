@@ -8,6 +8,7 @@ pub mod model;
 #[cfg(feature = "odbc")]
 pub mod odbc;
 pub mod records;
+pub mod report;
 pub mod schema;
 pub mod stranger;
 pub mod suite;

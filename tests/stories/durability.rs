@@ -1,0 +1,130 @@
+//! What a database's settings promise of durability is told before any figure: on SQLite, PostgreSQL and MariaDB.
+
+use crate::support;
+use std::path::Path;
+
+use crate::support::command::{loaded, succeed};
+use crate::support::{mysql_client, require_mariadb, require_postgres, small_mariadb};
+use graymark::engine::server::postgres;
+use mysql_async::prelude::Queryable;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A run of a second: what it says of durability, its first lines of text and its rule.
+fn durability(place: &Path, url: &str, record: &str) -> (Value, Vec<String>, Value) {
+    let run = [
+        "run",
+        "--full",
+        "--db",
+        url,
+        "--clients",
+        "1",
+        "--ramp-up",
+        "0s",
+        "--duration",
+        "1s",
+        "--check",
+        "none",
+        "--out",
+        record,
+    ];
+    let text = succeed(place, &run).out;
+    let summary = support::command::json_file(&place.join(record), "summary.json");
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    let rule = clauses.iter().find(|clause| clause["id"] == "3.5").unwrap().clone();
+    let page = std::fs::read_to_string(place.join(record).join("report.html")).unwrap();
+    let (class, banner) =
+        (&summary["durability"]["class"], page.contains("<p class=\"banner bad\">A loss of power may lose commits"));
+    assert_eq!(class == "may lose commits", banner, "{class}");
+    (summary["durability"].clone(), text.lines().take(12).map(str::to_owned).collect(), rule)
+}
+
+/// Commits of this run may be lost, for this reason, and it is told before any figure.
+fn loses(found: (Value, Vec<String>, Value), why: &str) {
+    let (durability, first, rule) = found;
+    assert_eq!(durability["class"], "may lose commits", "{durability}");
+    assert!(
+        durability["risks"].as_array().unwrap().iter().any(|risk| risk.as_str().unwrap().contains(why)),
+        "{durability}"
+    );
+    let warned = first.iter().position(|line| line.starts_with("! A loss of power may lose commits"));
+    let warned = warned.unwrap_or_else(|| panic!("no warning: {first:?}"));
+    // On a busy machine, the others that work on it are told in several lines.
+    let before = first.iter().take(warned).filter(|line| line.starts_with("! ")).count();
+    assert!(before <= 3 && first.join(" ").contains(why.split(' ').next().unwrap()), "{first:?}");
+    assert!(rule["state"] == "broken" && rule["note"].as_str().unwrap().contains(why), "{rule}");
+}
+
+/// Nothing of the settings speaks against its commits, which shows nothing.
+fn waits(found: (Value, Vec<String>, Value)) {
+    let (durability, first, rule) = found;
+    // Where temporary files are in memory, that is told, and nothing else.
+    let in_memory = |risk: &Value| risk.as_str().unwrap().contains("in memory");
+    let risks = durability["risks"].as_array().unwrap();
+    assert!(risks.iter().all(in_memory), "{durability}");
+    if risks.is_empty() {
+        assert_eq!((&durability["class"], &rule["state"]), (&"commit waits for the disk".into(), &"not tested".into()));
+        assert!(!first.concat().contains("may lose commits"), "{first:?}");
+    }
+}
+
+#[test]
+fn sqlite_that_does_not_wait_at_each_commit_is_told() {
+    let place = loaded();
+    waits(durability(place.path(), "sqlite:loaded.db", "full"));
+    loses(durability(place.path(), "sqlite:loaded.db?synchronous=normal", "normal"), "synchronous=normal");
+    loses(durability(place.path(), "sqlite:loaded.db?synchronous=off", "off"), "synchronous=off");
+    loses(durability(place.path(), "sqlite:loaded.db?journal=delete", "delete"), "journal_mode=delete");
+}
+
+/// What matters is what the run's own sessions have: a role may be set otherwise than the server, and a table otherwise
+/// than all.
+#[test]
+fn postgresql_that_does_not_wait_for_the_disk_is_told() {
+    let Some(()) = require_postgres() else { return };
+    let start = |more: &[(&str, &str)]| {
+        let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
+        let settings =
+            settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        postgres::Server::start(&postgres::PostgresServerOptions { settings, ..Default::default() }).unwrap()
+    };
+    let server = start(&[]);
+    let (place, url) = (TempDir::new().unwrap(), server.url());
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    waits(durability(place.path(), &url, "durable"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let does = |sql: &str| {
+        runtime.block_on(async { support::client(&url).await.batch_execute(sql).await.unwrap() });
+    };
+    does("ALTER ROLE CURRENT_USER SET synchronous_commit = off");
+    loses(durability(place.path(), &url, "role"), "synchronous_commit=off");
+    does("ALTER ROLE CURRENT_USER RESET synchronous_commit; ALTER TABLE tpcc.history SET UNLOGGED");
+    loses(durability(place.path(), &url, "table"), "UNLOGGED tables, which a crash empties: history");
+    drop(server);
+
+    let server = start(&[("fsync", "off"), ("full_page_writes", "off")]);
+    let url = server.url();
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    loses(durability(place.path(), &url, "fsync"), "fsync=off");
+    loses(durability(place.path(), &url, "pages"), "full_page_writes=off");
+}
+
+#[test]
+fn mariadb_that_does_not_wait_for_the_disk_is_told() {
+    let Some(()) = require_mariadb() else { return };
+    let server = small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]);
+    let (place, url) = (TempDir::new().unwrap(), server.url());
+    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
+    waits(durability(place.path(), &url, "durable"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let does = |sql: &str| {
+        runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });
+    };
+    for value in ["0", "2"] {
+        does(&format!("SET GLOBAL innodb_flush_log_at_trx_commit = {value}"));
+        loses(durability(place.path(), &url, value), &format!("innodb_flush_log_at_trx_commit={value}"));
+    }
+    does("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+    does("ALTER TABLE history ENGINE = Aria");
+    loses(durability(place.path(), &url, "engines"), "tables that InnoDB does not keep: history (Aria)");
+}

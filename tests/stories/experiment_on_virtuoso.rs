@@ -1,0 +1,156 @@
+//! The experiment of "Virtuoso and Database Scalability" on Virtuoso itself: its counts agree, and what is not Graymark's
+//! is left alone.
+
+#![cfg(feature = "odbc")]
+
+use std::path::Path;
+
+use crate::support;
+use crate::support::command::{json_file, new_record, open_directory, run, succeed};
+use crate::support::options;
+use crate::support::virtuoso;
+use graymark::engine::wire::virtuoso::Virtuoso;
+use graymark::engine::{Failure, Session as _, Sessions};
+use graymark::result::Via;
+use graymark::workload::tpcc::Tpcc;
+use graymark::workload::tpcc::input::{Delivery, Input};
+use serde_json::Value;
+
+/// An ITEM row too many, and missing ones: the client knows which order it wanted rolled back.
+fn does_not_pass_for_the_rollback_of_the_standard(place: &Path, url: &str) {
+    let works = |sql: &[&str], why: &str| {
+        let engine = Virtuoso::open(options(url, Via::Procedures)).unwrap();
+        let connection = engine.target().connect("tpcc").unwrap();
+        sql.iter().for_each(|sql| connection.execute(sql).map(|_| ()).unwrap());
+        connection.execute("checkpoint").unwrap();
+        drop((connection, engine));
+        let plan = ["--clients", "1", "--ramp-up", "0s", "--duration", "3s", "--check", "none", "--json"];
+        // One order in a hundred names the unused item; on a busy machine a run may be too short for one.
+        let told = (0..30).any(|_| {
+            let summary = run(place, &[&["run", "--db", url], &plan[..]].concat()).json();
+            assert_eq!(summary["database"]["agrees"], true, "{}", summary["database"]);
+            summary["errors"].as_object().unwrap().keys().any(|told| told.starts_with(why))
+        });
+        assert!(told, "{why}");
+    };
+    let districts = (1..=10).map(|district| format!("s_dist_{district:02}")).collect::<Vec<_>>().join(", ");
+    let stock = format!("s_w_id, s_quantity, {districts}, s_ytd, s_order_cnt, s_remote_cnt, s_data");
+    let item = "INSERT INTO tpcc.DBA.item (i_id, i_im_id, i_name, i_price, i_data) \
+                SELECT 200000, i_im_id, i_name, i_price, i_data FROM tpcc.DBA.item WHERE i_id = 1";
+    let stock = format!(
+        "INSERT INTO tpcc.DBA.stock (s_i_id, {stock}) SELECT 200000, {stock} FROM tpcc.DBA.stock WHERE s_i_id = 1"
+    );
+    works(&[item, &stock], "New-Order: committed, although an unused item was named");
+    works(
+        &["DELETE FROM tpcc.DBA.item WHERE i_id = 200000 OR mod (i_id, 10) > 0"],
+        "New-Order: rolled back, although no unused item was named",
+    );
+}
+
+#[test]
+fn it_runs_and_its_counts_agree() {
+    let Some(()) = virtuoso::require() else { return };
+    let place = open_directory();
+    let data = place.path().join("data");
+    let url = format!("virtuoso:local?buffers=24000&checkpoint=0&stripes=2&data={}", data.display());
+    let bench =
+        ["bench", "--db", &url, "-w", "1", "--profile", "virtuoso", "--duration", "3s", "--seed", "7", "--json"];
+    let summary = succeed(place.path(), &bench).json();
+    assert_eq!((&summary["clients"], &summary["via"]), (&Value::from(2), &Value::from("procedures")));
+    assert_eq!(
+        (&summary["database"]["agrees"], &summary["consistency"]["failed"]),
+        (&Value::Bool(true), &Value::Array(vec![]))
+    );
+    assert_eq!(summary["durability"]["class"], "may lose commits");
+    assert!(summary["database"]["new_orders"].as_i64() > Some(0), "{}", summary["database"]);
+    let pages = &summary["counters"]["pages"];
+    assert_eq!(pages["buffer_bytes"], 24_000 * 8_192);
+    assert!(pages["data"]["logical"].as_u64() > pages["data"]["physical"].as_u64(), "{pages}");
+    assert!(pages["tables"]["customer"]["index"]["logical"].as_u64() > Some(0), "{pages}");
+    assert_eq!(summary["maintenance"][0]["kind"], "checkpoint");
+    assert!(summary["server"]["cpu_s"].as_f64() > Some(0.0), "{}", summary["server"]);
+    let grown = &summary["counters"]["grown"];
+    assert!(grown["block_reads"]["total"].is_number() && grown["block_writes"]["total"].is_number(), "{grown}");
+    let record = new_record(place.path(), &[]);
+    let settings = &json_file(&record, "environment.json")["settings"];
+    assert_eq!((&settings["NumberOfBuffers"], &settings["stripes"]), (&Value::from("24000"), &Value::from("2")));
+    assert_eq!(
+        (&settings["MaxDirtyBuffers"], &settings["CheckpointInterval"]),
+        (&Value::from("18000"), &Value::from("0"))
+    );
+    assert!(data.join("stripe2.db").is_file());
+
+    // The data is kept: it is read from end to end, cold and warm, and checked again.
+    let scan = succeed(place.path(), &["scan", "--db", &url, "--json"]).json();
+    assert_eq!((&scan["caches"]["cold"], &scan["passes"][1]["name"]), (&Value::Bool(true), &Value::from("warm")));
+    let stock = |pass: usize| &scan["passes"][pass]["tables"][8];
+    assert_eq!((&stock(0)[0], &stock(0)[1]["rows"]), (&Value::from("stock"), &Value::from(100_000)));
+    assert!(stock(0)[1]["bytes"].as_u64() > Some(20_000_000), "{}", stock(0));
+    assert_eq!(succeed(place.path(), &["check", "--db", &url]).code, Some(0));
+    run(place.path(), &["restore", "--db", &url]).refused(2, &["graymark drop"]);
+    run(place.path(), &["load", "--db", &url, "-w", "2"]).refused(2, &["holds 1 warehouse"]);
+    run(place.path(), &["bench", "debitcredit", "--db", &url]).refused(2, &["debitcredit does not run on Virtuoso"]);
+
+    let with = |sql: &[&str]| {
+        let engine = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap();
+        let connection = engine.target().connect("tpcc").unwrap();
+        sql.iter().for_each(|sql| assert!(connection.execute(sql).is_ok(), "{sql}: {:?}", connection.execute(sql)));
+        connection.execute("checkpoint").unwrap();
+    };
+    // Procedures that are not Graymark's are refused, and made anew.
+    with(&["CREATE PROCEDURE tpcc.DBA.stock_level (IN in_w_id INTEGER, IN in_d_id INTEGER, IN in_threshold INTEGER)
+            { DECLARE out_low_stock INTEGER; result_names (out_low_stock); result (0); }"]);
+    let again = ["run", "--db", &url, "--duration", "1s", "--ramp-up", "0s", "--check", "none", "--json"];
+    run(place.path(), &again).refused(3, &["stock_level", "graymark load tpcc --procedures-only"]);
+    succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
+    assert_eq!(succeed(place.path(), &again).json()["procedures"], "own");
+
+    // A Delivery whose reply cannot be read has committed: nobody may take it for rolled back.
+    with(&["CREATE PROCEDURE tpcc.DBA.delivery (IN in_w_id INTEGER, IN in_o_carrier_id INTEGER)
+            { DECLARE d_id, o_id INTEGER; result_names (d_id, o_id); result (11, 1); }"]);
+    {
+        let engine = Virtuoso::open(support::options(&url, Via::Procedures)).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let done = runtime.block_on(async {
+            let mut session = Sessions::<Tpcc>::open_session(&engine).await.unwrap();
+            session.execute(&Input::Delivery(Delivery { w_id: 1, o_carrier_id: 1 })).await
+        });
+        assert!(matches!(done, Err(Failure::Disconnected { ambiguous: true, .. })), "{done:?}");
+    }
+    succeed(place.path(), &["load", "--procedures-only", "--db", &url]);
+
+    // What hangs on the tables is told, and nothing is dropped; a manifest that cannot be read proves nothing.
+    with(&[
+        "CREATE VIEW DB.DBA.low AS SELECT s_i_id FROM tpcc.DBA.stock",
+        "CREATE TABLE DB.DBA.site (w INTEGER PRIMARY KEY, FOREIGN KEY (w) REFERENCES tpcc.DBA.warehouse (w_id))",
+    ]);
+    let hanging =
+        ["nothing was dropped", "DB.DBA.low names tpcc.DBA.stock", "DB.DBA.site refers to tpcc.DBA.warehouse"];
+    run(place.path(), &["drop", "--db", &url]).refused(3, &hanging);
+    with(&["DROP VIEW DB.DBA.low", "DROP TABLE DB.DBA.site", "CREATE TABLE tpcc.DBA.mine (x INTEGER)"]);
+    with(&[
+        "CREATE TABLE DB.DBA.kept (m VARCHAR)",
+        "INSERT INTO DB.DBA.kept SELECT manifest FROM tpcc.DBA.graymark_manifest",
+    ]);
+    with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = 'x'"]);
+    run(place.path(), &["drop", "--db", &url]).refused(3, &["cannot be read", "leaves alone"]);
+    with(&["UPDATE tpcc.DBA.graymark_manifest SET manifest = (SELECT m FROM DB.DBA.kept)"]);
+
+    does_not_pass_for_the_rollback_of_the_standard(place.path(), &url);
+    let told = succeed(place.path(), &["drop", "--db", &url]);
+    with(&["INSERT INTO tpcc.DBA.mine VALUES (1)"]);
+    assert!(told.err.contains("are gone"), "{told:?}");
+    run(place.path(), &["check", "--db", &url]).refused(3, &["holds no tpcc tables"]);
+
+    // Tables and procedures of somebody else.
+    with(&[
+        "CREATE TABLE tpcc.DBA.customer (id INTEGER)",
+        "CREATE PROCEDURE tpcc.DBA.payment (IN due INTEGER) { RETURN due; }",
+    ]);
+    for command in ["check", "run", "load", "bench", "drop"] {
+        let done = run(place.path(), &[command, "--db", &url]);
+        done.refused(3, &["customer, payment", "SYS_KEYS", "virtuoso:local"]);
+        assert!(!done.err.contains("graymark drop"), "{done:?}");
+    }
+    with(&["INSERT INTO tpcc.DBA.customer VALUES (tpcc.DBA.payment (7))"]);
+}

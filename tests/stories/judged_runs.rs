@@ -1,0 +1,110 @@
+//! Runs on a simulated database are judged: with a stall, too short, without think time.
+
+use std::collections::BTreeSet;
+
+use assert_cmd::Command;
+use graymark::result::summary::*;
+use tempfile::TempDir;
+
+use crate::verdict::{find, of_state};
+
+/// Runs the program on a simulated database; its JSON summary and the text of its report.
+fn run(arguments: &[&str]) -> (Summary, String) {
+    let place = TempDir::new().unwrap();
+    let record = place.path().join("record");
+    let mut command = Command::cargo_bin("graymark").unwrap();
+    command
+        .env_remove("GRAYMARK_DB")
+        .args(["run", "tpcc", "--json", "--seed", "7", "--out"])
+        .arg(&record)
+        .args(arguments);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let summary = serde_json::from_slice(&output.stdout).unwrap();
+    (summary, std::fs::read_to_string(record.join("report.txt")).unwrap())
+}
+
+/// Coordinated omission: whoever would have sent something during a stall has waited for its end.
+#[test]
+fn a_stall_is_seen_by_everyone_who_would_have_met_it() {
+    let stalling = "simulated:service=5ms&stall=2s&every=5s";
+    let (summary, report) = run(&[
+        "--db",
+        stalling,
+        "-w",
+        "500",
+        "--pace",
+        "standard",
+        "--clients",
+        "20",
+        "--ramp-up",
+        "1s",
+        "--duration",
+        "10s",
+    ]);
+    // Two fifths of all moments are in a stall, so the 90th percentile waits for three quarters of one.
+    for name in ["new_order", "payment", "order_status", "stock_level"] {
+        let transaction = &summary.transactions[name];
+        assert!(transaction.response_ms.p90 > 500.0, "{name}: {:?}", transaction.response_ms);
+    }
+    let pacing = summary.pacing.as_ref().unwrap();
+    assert!(pacing.deferred_ms.p90 > 500.0 && pacing.queue_ms.p90 > 500.0, "{pacing:?}");
+    // A Delivery is answered when it is queued, and the driver is not what stalls.
+    assert!(summary.transactions["delivery"].response_ms.p90 < summary.transactions["payment"].response_ms.p90);
+    assert!(pacing.lateness_ms.p90 < pacing.queue_ms.p90, "{pacing:?}");
+    assert!(report.trim_end().lines().last().unwrap().starts_with("FAILED: clauses "), "{report}");
+}
+
+#[test]
+fn a_short_paced_run_breaks_what_it_is_too_short_for() {
+    let (summary, report) = run(&[
+        "--db",
+        "simulated:service=2ms",
+        "-w",
+        "200",
+        "--pace",
+        "standard",
+        "--clients",
+        "4",
+        "--ramp-up",
+        "2s",
+        "--duration",
+        "5s",
+    ]);
+    let state = |id: &str, rule: &str| find(&summary.verdict, id, rule).state.clone();
+    assert!(!summary.verdict.valid);
+    assert_eq!(state("5.5.2.1", "interval"), State::Broken);
+    assert_eq!(state("4.2.2", "ten terminals"), State::Held);
+    assert_eq!(state("2.1.6.1", "distance of C"), State::Held);
+    assert_eq!(state("5.1.2", "counts"), State::Held);
+    for name in ["New-Order", "Payment", "Order-Status", "Delivery", "Stock-Level"] {
+        assert_eq!(state("5.2.5.2", &format!("keying time of {name}")), State::Held);
+    }
+    // A simulated database has neither checkpoints nor rows.
+    for (id, rule) in [
+        ("5.5.2.2", "before"),
+        ("5.5.2.2", "in the interval"),
+        ("3.3.2", "consistency"),
+        ("4.2.2", "rows of warehouses"),
+        ("4.2.2", "rows of ORDER"),
+    ] {
+        assert_eq!(state(id, rule), State::NotTested, "{id} {rule}");
+    }
+    let last = report.trim_end().lines().last().unwrap();
+    assert!(report.contains("FAILED: clauses ") && !report.contains("PASSED"), "{last}");
+}
+
+#[test]
+fn a_run_without_think_time_is_judged_by_the_same_rules() {
+    let (summary, report) =
+        run(&["--db", "simulated:service=2ms", "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "1s"]);
+    let broken =
+        of_state(&summary.verdict, State::Broken).into_iter().map(|clause| clause.id.as_str()).collect::<BTreeSet<_>>();
+    for id in ["4.2.2", "4.1.3", "5.2.5.2", "5.2.5.4", "2.7.2.2", "5.5.2.1"] {
+        assert!(broken.contains(id), "{id}: {broken:?}");
+    }
+    let remote = find(&summary.verdict, "5.5.1.5", "Payments of a remote");
+    assert!(remote.state == State::Broken && remote.note.contains("single warehouse"), "{remote:?}");
+    assert_eq!(summary.metric, "NOPM");
+    assert!(!report.contains("PASSED") && !report.contains("FAILED: clauses"), "{report}");
+}
