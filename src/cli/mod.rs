@@ -16,6 +16,7 @@ mod disk;
 mod doctor;
 mod drop;
 mod dry_run;
+mod duet;
 mod engines;
 mod examples;
 mod exit;
@@ -106,6 +107,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Run two settings of a server in turns, from the same loaded database, and compare them
     Ab(ab::AbArgs),
+    /// Run two databases in quick alternation, or at once, so that a noisy machine cancels out, and compare them
+    Duet(duet::DuetArgs),
     /// Change one thing at a time, in short runs in turns, and say what each would bring: measured, beside its bound
     Why(why::WhyArgs),
     /// Try settings of a private server in short runs in turns, and find those that make it faster, if any do
@@ -496,6 +499,7 @@ pub fn main() -> ExitCode {
         Command::Predict(args) => predict::predict(args),
         Command::Compare(args) => compare::compare(&args),
         Command::Ab(args) => ab::ab(args),
+        Command::Duet(args) => duet::duet(args),
         Command::Why(args) => why::why(args),
         Command::Tune(args) => tune::tune(args),
         Command::Trend(args) => trend::trend(&args),

@@ -93,6 +93,14 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         }
         return Ok(Ended::Held);
     }
+    if let (None, Some(duet)) = (&record.summary, &record.duet) {
+        if args.json {
+            answer!("{}", serde_json::json!(duet));
+        } else {
+            say::report(report::duet::text(duet).trim_end());
+        }
+        return Ok(Ended::Held);
+    }
     if let (None, Some(acid)) = (&record.summary, &record.acid) {
         if args.json {
             answer!("{}", serde_json::json!(acid));

@@ -131,7 +131,7 @@ impl Turns {
 }
 
 /// A URL with further parameters.
-fn with_parameters(url: &DatabaseUrl, parameters: &[(String, String)]) -> DatabaseUrl {
+pub(super) fn with_parameters(url: &DatabaseUrl, parameters: &[(String, String)]) -> DatabaseUrl {
     let pairs: Vec<String> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let (url, pairs) = (url.reveal(), pairs.join("&"));
     let between = match () {

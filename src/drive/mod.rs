@@ -15,6 +15,7 @@ mod paced;
 mod queue;
 mod sampler;
 mod shared;
+mod slices;
 mod stages;
 mod stats;
 mod stop;
@@ -37,6 +38,7 @@ use crate::result::{Arrivals, Event, Phase};
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
 pub use hosts::HostTotals;
+pub use slices::{Meeting, Slices};
 pub use stages::Stages;
 pub use stop::Stop;
 pub use totals::{Doubts, Totals};
@@ -229,6 +231,7 @@ impl<W: Workload, E: Sessions<W>> LoadTarget<W> for E {
 /// Runs a workload on a loaded database.
 ///
 /// `stages` say which clients of a closed loop work when; together they have to be as long as the measurement interval.
+/// A run in slices is not looked at: what it is at says nothing while it rests.
 /// Blocks the calling thread until the run has ended, but not for ever: see [`Schedule::patience`] and [`GRACE`].
 /// `tell` hears of every event, on the calling thread; sessions never wait for it.
 pub fn run<W: Workload>(
@@ -286,26 +289,32 @@ pub fn run<W: Workload>(
             controllers::thread::<W>(&*engine, &agenda, &stop, reports, started);
         })?;
     }
-    let of_sampler = (Arc::clone(engine), Arc::clone(&run));
-    spawned.spawn("sampler".to_owned(), move |reports, started| {
-        let (engine, run) = of_sampler;
-        sampler::thread::<W>(&*engine, &run, reports, started);
-    })?;
-    let of_waits = (Arc::clone(engine), Arc::clone(&run));
-    spawned.spawn("waits".to_owned(), move |reports, started| {
-        let (engine, run) = of_waits;
-        waits::thread::<W>(&*engine, &run, reports, started);
-    })?;
-    let others = controllers + 2;
+    let looks = stages.slices().is_none();
+    if looks {
+        let of_sampler = (Arc::clone(engine), Arc::clone(&run));
+        spawned.spawn("sampler".to_owned(), move |reports, started| {
+            let (engine, run) = of_sampler;
+            sampler::thread::<W>(&*engine, &run, reports, started);
+        })?;
+        let of_waits = (Arc::clone(engine), Arc::clone(&run));
+        spawned.spawn("waits".to_owned(), move |reports, started| {
+            let (engine, run) = of_waits;
+            waits::thread::<W>(&*engine, &run, reports, started);
+        })?;
+    }
+    let others = controllers + if looks { 2 } else { 0 };
     // A call that blocks its thread cannot be cut off there.
     let last = engine.blocking().then(|| Instant::now() + Duration::from_secs(schedule.patience.into()) + MARGIN);
     let ready = wait_until_ready(&inbox, all + others, last.as_ref(), stop)?;
-    let begin = Instant::now();
-    if !ready {
+    let begin = match (ready, stages.slices()) {
+        (true, Some(slices)) => slices.begin(stop),
+        (ready, _) => ready.then(Instant::now),
+    };
+    let Some(begin) = begin else {
         tell(&Event::RunEnded { at: 0.0, interrupted: true });
         let nothing = || vec![0; W::EFFECTS.len()];
         return Ok(Totals { effects: nothing(), ambiguous_effects: nothing(), threads: all, ..Totals::default() });
-    }
+    };
     for start in &spawned.starters {
         // A thread that is gone reports nothing more, which the collector sees.
         let _ = start.send(begin);

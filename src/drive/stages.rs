@@ -1,17 +1,30 @@
 //! Stages: closed loops that come and go within one measurement interval, all on sessions that were opened before the
 //! run.
 
+use super::slices::Slices;
+
 /// How many clients work when. None at all means that all of them work all the time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Stages {
     clients: Vec<u32>,
     seconds: u32,
+    slices: Option<Slices>,
 }
 
 impl Stages {
     /// One stage after the other, each of so many whole seconds; together they are the measurement interval.
     pub fn new(clients: Vec<u32>, seconds: u32) -> Stages {
-        Stages { clients, seconds }
+        Stages { clients, seconds, slices: None }
+    }
+
+    /// All clients work in the same slices of time, and rest in between.
+    pub fn sliced(slices: Slices) -> Stages {
+        Stages { slices: Some(slices), ..Stages::default() }
+    }
+
+    /// The slices of time in which all clients work, if they do not work all the time.
+    pub(super) fn slices(&self) -> Option<&Slices> {
+        self.slices.as_ref()
     }
 
     /// Whether there are none.
@@ -46,6 +59,9 @@ impl Stages {
 
     /// When a client works, in seconds since the start of a run of so many: from and to, in order.
     pub(super) fn shifts(&self, client: u32, ramp_up: u32, end: u32) -> Vec<(u32, u32)> {
+        if let Some(slices) = &self.slices {
+            return slices.windows().to_vec();
+        }
         if self.is_empty() {
             return vec![(0, end)];
         }

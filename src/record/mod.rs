@@ -16,6 +16,7 @@
 //! | `summary.json` | see [`Summary`](crate::result::Summary) |
 //! | `scan.json` | what `graymark scan` found: [`Scan`](crate::result::scan::Scan) |
 //! | `tune.json` | what `graymark tune` found: [`Tuned`](crate::result::tune::Tuned); `tuned.conf` has the winner's settings |
+//! | `duet.json` | what `graymark duet` found: [`Duet`](crate::result::duet::Duet) |
 //! | `acid.json`, `transcript.txt` | what `graymark acid` found: [`Acid`](crate::result::acid::Acid), and its tests step by step |
 //! | `report.txt`, `report.html` | made from the above |
 

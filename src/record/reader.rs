@@ -21,6 +21,7 @@ use crate::result::acid::Acid;
 use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
 use crate::result::scan::Scan;
 use crate::result::summary::Summary;
+use crate::result::duet::Duet;
 use crate::result::tune::Tuned;
 use crate::result::{Phase, Recorded};
 
@@ -51,6 +52,8 @@ pub struct Record {
     pub scan: Option<Scan>,
     /// What a search for better settings came to; only `graymark tune` leaves it.
     pub tuned: Option<Tuned>,
+    /// What a duet of two databases came to; only `graymark duet` leaves it.
+    pub duet: Option<Duet>,
     /// What each second came to, in order.
     pub series: Vec<SeriesRow>,
     /// Counters as they stood about once a second, in order; empty in records of earlier versions.
@@ -73,6 +76,8 @@ pub struct Brief {
     pub summary: Option<Summary>,
     /// What a search for better settings came to; only `graymark tune` leaves it.
     pub tuned: Option<Tuned>,
+    /// What a duet of two databases came to; only `graymark duet` leaves it.
+    pub duet: Option<Duet>,
 }
 
 impl Brief {
@@ -87,6 +92,7 @@ impl Brief {
             environment: files.json(file::ENVIRONMENT)?,
             summary: files.json(file::SUMMARY)?,
             tuned: files.json(file::TUNE)?,
+            duet: files.json(file::DUET)?,
             directory: directory.to_owned(),
         })
     }
@@ -146,6 +152,7 @@ impl Record {
             acid: files.json(file::ACID)?,
             scan: files.json(file::SCAN)?,
             tuned: files.json(file::TUNE)?,
+            duet: files.json(file::DUET)?,
             summary: files.json(file::SUMMARY)?,
             series: files.series(whole, &header.transactions)?,
             counters: files.counters(whole)?,

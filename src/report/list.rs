@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::format::{plain, rate, significant};
-use super::{systems, table, tune};
+use super::{duet, systems, table, tune};
 use crate::record::Brief;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
@@ -41,7 +41,7 @@ pub struct Row {
 impl Row {
     /// Of a record.
     pub fn of(record: &Brief) -> Row {
-        let Brief { header, summary, environment, directory, tuned: _ } = record;
+        let Brief { header, summary, environment, directory, tuned: _, duet: _ } = record;
         let measured = summary.as_ref().filter(|summary| summary.interval_s > 0.0);
         let of_environment = environment.as_ref().and_then(|environment| environment.engine.as_ref());
         let engine = summary.as_ref().map(|summary| &summary.engine).or(of_environment);
@@ -86,6 +86,9 @@ fn checks(record: &Brief) -> String {
     let Some(summary) = &record.summary else {
         if let Some(tuned) = &record.tuned {
             return tune::brief(tuned);
+        }
+        if let Some(duet) = &record.duet {
+            return duet::brief(duet);
         }
         return match record.header.status.known() {
             Some(Status::Running) => "runs, or was killed".to_owned(),

@@ -9,6 +9,7 @@ mod connections;
 pub(crate) mod counts;
 mod course;
 pub mod doctor;
+pub mod duet;
 mod durability;
 pub mod engines;
 pub mod experiments;
@@ -72,6 +73,10 @@ pub fn write(directory: &Path) -> Result<Paths, Error> {
     if let (None, Some(tuned)) = (&record.summary, &record.tuned) {
         let page = tune::page(tuned).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
         return write_both(directory, &tune::text(tuned), &page);
+    }
+    if let (None, Some(duet)) = (&record.summary, &record.duet) {
+        let page = duet::page(duet).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
+        return write_both(directory, &duet::text(duet), &page);
     }
     let model = ReportModel::of(&record);
     let text = text::render(&model, Some(&directory.join(file::REPORT_HTML).display().to_string()));

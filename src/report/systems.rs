@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::alarms;
 use super::format::{bytes, count, plain, plural, rate, seconds, significant};
-use super::{table, tune};
+use super::{duet, table, tune};
 use crate::judge::incidents::Incidents;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
@@ -80,6 +80,7 @@ impl Row {
             (Some(summary), _) => row.add(summary),
             (None, Some(scan)) => row.read(scan),
             (None, None) if record.tuned.is_some() => row.notes.extend(record.tuned.as_ref().map(tune::brief)),
+            (None, None) if record.duet.is_some() => row.notes.extend(record.duet.as_ref().map(duet::brief)),
             (None, None) => row.notes.push("no result".to_owned()),
         }
         row

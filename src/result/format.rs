@@ -160,12 +160,14 @@ pub mod file {
     pub const TUNE: &str = "tune.json";
     /// The settings of its winner, to paste.
     pub const TUNED: &str = "tuned.conf";
+    /// What a duet of two databases came to: [`Duet`](crate::result::duet::Duet).
+    pub const DUET: &str = "duet.json";
     /// The report as text.
     pub const REPORT_TEXT: &str = "report.txt";
     /// The report as a page.
     pub const REPORT_HTML: &str = "report.html";
     /// All of them.
-    pub const ALL: [&str; 19] = [
+    pub const ALL: [&str; 20] = [
         HEADER,
         PLAN,
         ENVIRONMENT,
@@ -183,6 +185,7 @@ pub mod file {
         SCAN,
         TUNE,
         TUNED,
+        DUET,
         REPORT_TEXT,
         REPORT_HTML,
     ];

@@ -10,6 +10,7 @@ pub mod bounds;
 pub mod connections;
 pub mod database;
 pub mod doctor;
+pub mod duet;
 pub mod engines;
 pub mod environment;
 pub mod event;

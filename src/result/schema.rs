@@ -10,6 +10,7 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use super::acid::Acid;
 use super::doctor::Diagnosis;
+use super::duet::Duet;
 use super::format::{Header, SERIES_COLUMNS, file};
 use super::scan::Scan;
 use super::tune::Tuned;
@@ -17,7 +18,7 @@ use super::{Environment, Event, LoadReport, Summary};
 use crate::measure::counters::Counter;
 
 /// The files of a record, and other outputs, that have a schema, each with the title of what it holds.
-fn all() -> [(&'static str, &'static str, Schema); 9] {
+fn all() -> [(&'static str, &'static str, Schema); 10] {
     [
         (file::HEADER, "What identifies a record of Graymark", schema::<Header>()),
         (file::ENVIRONMENT, "Where a run took place", schema::<Environment>()),
@@ -26,6 +27,7 @@ fn all() -> [(&'static str, &'static str, Schema); 9] {
         (file::ACID, "What graymark acid found, also printed by --json", schema::<Acid>()),
         (file::SCAN, "What graymark scan found, also printed by --json", schema::<Scan>()),
         (file::TUNE, "What graymark tune found, also printed by --json", schema::<Tuned>()),
+        (file::DUET, "What graymark duet found, also printed by --json", schema::<Duet>()),
         ("doctor.json", "What graymark doctor --json prints", schema::<Diagnosis>()),
         (file::SUMMARY, "The summary of a run, also printed by --json", schema::<Summary>()),
     ]

@@ -36,7 +36,7 @@ pub enum Fate {
     InTheRace,
 }
 
-/// Throughput against the start, in percent of the start.
+/// Throughput against that of the start, in percent of it; in a duet, of B against A, by pairs of slices.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Gain {

@@ -17,6 +17,7 @@
 
 mod accumulate;
 mod count;
+pub mod duet;
 mod history;
 pub(crate) mod load;
 mod lookup;

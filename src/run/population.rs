@@ -2,7 +2,7 @@
 
 use crate::engine::{DatabaseState, Error};
 use crate::plan::Plan;
-use crate::result::Manifest;
+use crate::result::{Manifest, Procedures};
 use crate::workload::Workload;
 
 /// The number of the profile of a name, if there is a name.
@@ -20,6 +20,17 @@ pub(crate) fn within<W: Workload>(scale: u32, profile: usize) -> Result<(), Erro
         return Ok(());
     }
     Err(Error::Usage(format!("{scale} {} are too many: at most {most} fit the keys of {}", W::SCALE_UNIT.1, W::NAME)))
+}
+
+/// Refuses stored procedures that are others than this program makes: their work would be no one's.
+pub(super) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<Procedures, Error> {
+    match procedures {
+        Procedures::Other(names) => Err(Error::Database(format!(
+            "the stored procedures in {url} are not those of this Graymark ({}): make them anew with graymark load {workload} --procedures-only",
+            names.join(", ")
+        ))),
+        known => Ok(known),
+    }
 }
 
 /// Refuses a plan that asks for another population than the one there is.

@@ -10,7 +10,7 @@ use tokio::runtime::Runtime;
 
 use super::accumulate::Accumulated;
 use super::open::Visitor;
-use super::population::{agree, complete, within};
+use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
@@ -254,15 +254,8 @@ impl<W: Workload> Steps<'_, W> {
 
     /// The stored procedures, which must not be others than this program makes: their work would be no one's.
     fn known_procedures(&self) -> Result<Procedures, End> {
-        match self.ask(async |engine: &dyn Engine<W>| engine.procedures().await)? {
-            Procedures::Other(names) => Err(End::Failed(Error::Database(format!(
-                "the stored procedures in {} are not those of this Graymark ({}): make them anew with graymark load {} --procedures-only",
-                self.engine().identity().url,
-                names.join(", "),
-                W::NAME
-            )))),
-            known => Ok(known),
-        }
+        let procedures = self.ask(async |engine: &dyn Engine<W>| engine.procedures().await)?;
+        Ok(own(procedures, W::NAME, &self.engine().identity().url)?)
     }
 
     /// Fills in whatever the plan leaves open.

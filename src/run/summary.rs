@@ -301,7 +301,8 @@ fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     named
 }
 
-fn database<W: Workload>(before: &[i64], totals: &Totals, after: &Result<Vec<i64>, String>) -> DatabaseCount {
+/// The client's count of a run against the database's own, before it and after.
+pub(super) fn database<W: Workload>(before: &[i64], totals: &Totals, after: &Result<Vec<i64>, String>) -> DatabaseCount {
     let after = match after {
         Ok(after) => after,
         Err(why) => return DatabaseCount { uncounted: why.clone(), ..DatabaseCount::default() },

@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod compare;
 pub mod constraint;
+pub mod duet;
 pub(crate) mod efficiency;
 pub mod experiments;
 pub mod explain;

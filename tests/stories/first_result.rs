@@ -317,7 +317,7 @@ fn honest(summary: &Value) {
 /// Everything is in the record, and its page needs nothing from elsewhere.
 fn complete(record: &Path, summary: &Value) {
     // What not every run has.
-    const OTHERS: [&str; 9] = [
+    const OTHERS: [&str; 10] = [
         file::LOAD,
         file::PRICE,
         file::DELIVERIES,
@@ -327,6 +327,7 @@ fn complete(record: &Path, summary: &Value) {
         file::SCAN,
         file::TUNE,
         file::TUNED,
+        file::DUET,
     ];
     for name in file::ALL.iter().filter(|name| !OTHERS.contains(name)) {
         assert!(record.join(name).metadata().is_ok_and(|file| file.len() > 0), "{name} in {}", record.display());

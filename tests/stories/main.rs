@@ -16,6 +16,7 @@ mod counters;
 mod deliveries;
 mod doctor;
 mod durability;
+mod duet;
 mod experiment;
 mod experiment_on_virtuoso;
 mod first_result;

@@ -161,6 +161,15 @@ impl Place {
         }
     }
 
+    /// Whether it is the same file or directory.
+    pub(in crate::cli) fn same(&self, other: &Place) -> bool {
+        match (self, other) {
+            (Place::File { file: one, .. }, Place::File { file: other, .. })
+            | (Place::Private { directory: one, .. }, Place::Private { directory: other, .. }) => one == other,
+            _ => false,
+        }
+    }
+
     /// Whether nothing is there yet, so that whatever will be there is the sweep's own.
     pub(in crate::cli) fn is_free(&self) -> bool {
         match self {

@@ -192,6 +192,7 @@ mod tests {
             environment: None,
             summary: Some(summary("none", clients, figure, 1.0)),
             tuned: None,
+            duet: None,
         }
     }
 

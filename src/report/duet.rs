@@ -1,0 +1,139 @@
+//! A duet as it is told: which side is faster, by how much, and what the pairs were worth.
+
+use super::format::{plain, plural, rate, significant, transaction};
+use super::text::{ALARM, Text};
+use super::{html, table};
+use crate::result::duet::{Duet, DuetSide, Lead};
+use crate::result::tune::Gain;
+use crate::study::duet::times_as_wide;
+use crate::workload::known;
+
+/// As text.
+pub fn text(duet: &Duet) -> String {
+    let mut text = Text::default();
+    text.wrapped("", 0, &plain(&duet.sentence));
+    for warning in warnings(duet) {
+        text.wrapped(ALARM, ALARM.len(), &warning);
+    }
+    if let (Some(paired), Some(unpaired)) = (&duet.paired, &duet.unpaired) {
+        text.wrapped("", 0, &worth(paired, unpaired));
+    }
+    text.wrapped("", 0, &about(duet));
+    text.lines.push('\n');
+    text.lines.push_str(&table::plain_text(&rows(duet)));
+    text.lines.push('\n');
+    text.wrapped(
+        "",
+        0,
+        &format!(
+            "The interval is by batch means: Student's t over {} of neighbouring pairs. Each server was started once: what differs from start to \
+             start is not in it, which graymark ab --repeats knows.",
+            plural(duet.blocks as u64, "block", "blocks")
+        ),
+    );
+    text.lines
+}
+
+/// What must be known before any figure.
+fn warnings(duet: &Duet) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (name, side) in [("A", &duet.a), ("B", &duet.b)] {
+        if side.failed > 0 {
+            warnings.push(format!("{name}: {} failed", plural(side.failed, "transaction", "transactions")));
+        }
+        match side.database.agrees {
+            Some(true) => {}
+            Some(false) => {
+                warnings.push(format!("{name}: the database's own count does not agree with the client's"));
+            }
+            None => warnings.push(format!("{name}: the database was not counted: {}", plain(&side.database.uncounted))),
+        }
+    }
+    warnings.extend(duet.interrupted.then(|| "It was ended before its time.".to_owned()));
+    warnings
+}
+
+fn interval(gain: &Gain) -> String {
+    match (gain.low_percent, gain.high_percent) {
+        (Some(low), Some(high)) => format!("{low:+.2} % to {high:+.2} %"),
+        _ => "of unknown width".to_owned(),
+    }
+}
+
+fn worth(paired: &Gain, unpaired: &Gain) -> String {
+    let interval = interval(unpaired);
+    let sentence = format!(
+        "Two runs, one after the other in the same time, would have given an interval of {interval} at best"
+    );
+    match times_as_wide(paired, unpaired) {
+        Some(times) => format!("{sentence}: {} times as wide.", significant(times)),
+        None => format!("{sentence}."),
+    }
+}
+
+fn about(duet: &Duet) -> String {
+    let (one, many) = known::of(&duet.workload).unit;
+    let how = match duet.together {
+        true => format!("both at the same time, in slices of {} s", duet.slice_s),
+        false => {
+            let (slice, counted) = (duet.slice_s, duet.counted_s);
+            format!("in turns, in slices of {slice} s of which the last {counted} s count, the order of each pair drawn at random")
+        }
+    };
+    format!(
+        "{}, {}, {} on each side; {how}; {}, {} s of ramp-up on each side.",
+        plain(&duet.workload),
+        plural(duet.scale.into(), one, many),
+        plural(duet.clients.into(), "client", "clients"),
+        plural(duet.pairs.len() as u64, "pair", "pairs"),
+        duet.ramp_up_s
+    )
+}
+
+fn rows(duet: &Duet) -> Vec<Vec<String>> {
+    let sides = [&duet.a, &duet.b];
+    let row = |name: &str, cell: &dyn Fn(&DuetSide) -> String| {
+        let cells = sides.iter().map(|side| cell(side));
+        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<String>>()
+    };
+    let or_unknown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
+    let mut rows = vec![vec![String::new(), "A".to_owned(), "B".to_owned()]];
+    rows.push(row("database", &|side| format!("{} {}", plain(&side.engine.name), plain(&side.engine.version))));
+    if duet.a.engine.url != duet.b.engine.url {
+        rows.push(row("URL", &|side| plain(&side.engine.url)));
+    }
+    for name in duet.a.settings.keys().chain(duet.b.settings.keys().filter(|name| !duet.a.settings.contains_key(*name)))
+    {
+        rows.push(row(&plain(name), &|side| or_unknown(side.settings.get(name).map(|value| plain(value)))));
+    }
+    rows.push(row("durability", &|side| side.durability.class.name()));
+    rows.push(row("transactions a second", &|side| or_unknown(side.transactions_per_second.map(rate))));
+    for name in duet.a.response_ms.keys() {
+        for (what, of) in [("p50", 0), ("p99", 1)] {
+            let figure = |side: &DuetSide| {
+                side.response_ms.get(name).map(|of_type| significant([of_type.p50, of_type.p99][of]))
+            };
+            rows.push(row(&format!("{} {what} ms", transaction(name)), &|side| or_unknown(figure(side))));
+        }
+    }
+    rows.push(row("server CPU us a transaction", &|side| {
+        or_unknown(side.server_cpu_us_per_transaction.map(|cpu| format!("{cpu:.0}")))
+    }));
+    rows
+}
+
+/// In a few words, for lists.
+pub(super) fn brief(duet: &Duet) -> String {
+    match (duet.lead.known(), &duet.paired) {
+        (Some(Lead::BFaster | Lead::AFaster), Some(gain)) => format!("duet: B {:+.1} %", gain.percent),
+        (Some(Lead::NoDifference), _) => "duet: no difference".to_owned(),
+        (Some(Lead::NotRanked), _) => "duet: not ranked".to_owned(),
+        _ => "duet: not decided".to_owned(),
+    }
+}
+
+/// As a page.
+pub(super) fn page(duet: &Duet) -> Result<String, minijinja::Error> {
+    let title = format!("{} on two databases in turns", plain(&duet.workload));
+    html::page(include_str!("scan.html"), minijinja::context! { title, report => text(duet) })
+}

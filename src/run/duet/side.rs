@@ -1,0 +1,179 @@
+//! A side of a duet, on a thread of its own.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+
+use super::super::open::Visitor;
+use super::super::population::{agree, complete, own};
+use super::super::requests::{Requests, Timeouts};
+use super::super::summary::database;
+use super::super::{count, settle};
+use super::{Player, Rhythm};
+use crate::drive::{self, Controllers, LoadTarget, Meeting, Slices, Stages, Stop, Totals};
+use crate::engine::{Engine, Error};
+use crate::judge;
+use crate::measure::Interval;
+use crate::plan::{Defaults, Plan};
+use crate::record::environment;
+use crate::result::duet::DuetSide;
+use crate::result::summary::LatencySummary;
+use crate::result::{Environment, Event, Manifest};
+use crate::workload::Workload;
+
+/// How long a database that is away at the end is waited for.
+const RECONNECT_FOR: Duration = Duration::from_secs(10);
+
+/// A second of a side: which side, its number, and transactions that completed in it.
+pub(super) type Second = (usize, u32, u64);
+
+/// What both sides share.
+#[derive(Clone)]
+pub(super) struct Shared {
+    pub(super) rhythm: Rhythm,
+    pub(super) stop: Stop,
+    pub(super) meeting: Meeting,
+    /// What the side that came first holds.
+    pub(super) population: Arc<Mutex<Option<Manifest>>>,
+}
+
+/// A side of a duet.
+pub(super) struct Side {
+    /// 0 for A, 1 for B.
+    pub(super) number: usize,
+    pub(super) player: Player,
+    pub(super) shared: Shared,
+    /// Told when its database is open.
+    pub(super) opened: Sender<()>,
+    pub(super) seconds: Sender<Second>,
+}
+
+/// What a side came to; none if someone asked to stop before it began.
+pub(super) type Played = Option<(DuetSide, Manifest)>;
+
+/// What was asked before the load.
+struct Before {
+    environment: Environment,
+    effects: Vec<i64>,
+    cpu_s: Option<f64>,
+}
+
+impl Visitor for Side {
+    type Output = Played;
+
+    fn visit<W: Workload>(self, _: &Runtime, engine: Arc<dyn LoadTarget<W>>) -> Result<Played, Error> {
+        let requests = Requests::new(&engine, &self.shared.stop, Timeouts::of(self.player.plan.timeout));
+        // Nobody waits for it any more if the other side failed.
+        let _ = self.opened.send(());
+        let played = self.play(&requests);
+        match (played, engine.server_ended()) {
+            (Err(error), Some(why)) => Err(Error::Database(format!("{why}; {error}"))),
+            (played, _) => played,
+        }
+    }
+}
+
+impl Side {
+    fn play<W: Workload>(&self, requests: &Requests<W>) -> Result<Played, Error> {
+        let engine = requests.engine();
+        let url = &engine.identity().url;
+        let Some(there) = requests.database_state()? else { return Ok(None) };
+        let manifest = complete::<W>(there, url)?;
+        agree::<W>(&self.player.plan, &manifest, url)?;
+        self.alike::<W>(&manifest)?;
+        let Some(procedures) = requests.ask(async |engine: &dyn Engine<W>| engine.procedures().await)? else {
+            return Ok(None);
+        };
+        own(procedures, W::NAME, url)?;
+        let Some(before) = before(requests)? else { return Ok(None) };
+        let (totals, counted) = self.drive(requests, &manifest)?;
+        let cpu_s = before.cpu_s.zip(engine.server_cpu_seconds()).map(|(before, after)| after - before);
+        let effects = count::after(requests, self.player.plan.timeout, RECONNECT_FOR, &mut |_| {});
+        let seconds: u32 = counted.seconds;
+        let sum = counted.interval.transactions.iter().map(|of_type| of_type.completed).sum::<u64>();
+        let responses = W::TRANSACTIONS.iter().zip(&counted.interval.transactions);
+        let side = DuetSide {
+            settings: self.player.settings.clone(),
+            engine: engine.identity().clone(),
+            via: engine.via().into(),
+            durability: judge::durability::of(&before.environment),
+            transactions_per_second: (seconds > 0).then(|| sum as f64 / f64::from(seconds)),
+            response_ms: responses
+                .filter(|(_, of_type)| !of_type.response.is_empty())
+                .map(|(name, of_type)| ((*name).to_owned(), LatencySummary::of(&of_type.response)))
+                .collect(),
+            completed: totals.completed,
+            failed: totals.errors.values().sum::<u64>() + totals.ambiguous,
+            server_cpu_us_per_transaction: cpu_s
+                .filter(|_| totals.completed > 0)
+                .map(|cpu_s| 1e6 * cpu_s / totals.completed as f64),
+            database: database::<W>(&before.effects, &totals, &effects),
+        };
+        Ok(Some((side, manifest)))
+    }
+
+    /// Refuses two databases of different size or profile.
+    fn alike<W: Workload>(&self, mine: &Manifest) -> Result<(), Error> {
+        let mut population = self.shared.population.lock().unwrap_or_else(PoisonError::into_inner);
+        let other = population.get_or_insert_with(|| mine.clone());
+        if other.scale == mine.scale && W::profile(&other.parameters) == W::profile(&mine.parameters) {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "the two databases hold {} and {} {}, or other profiles: load both alike with graymark load",
+            other.scale,
+            mine.scale,
+            W::SCALE_UNIT.1
+        )))
+    }
+
+    fn drive<W: Workload>(&self, requests: &Requests<W>, manifest: &Manifest) -> Result<(Totals, Counted), Error> {
+        let Shared { rhythm, stop, meeting, .. } = &self.shared;
+        let plan = Plan { ramp_up: Some(0), duration: Some(rhythm.seconds()), ..self.player.plan.clone() };
+        let plan = settle::settle::<W>(plan, &Defaults::RUN, Some(manifest))?;
+        let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed)
+            .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
+        let schedule = settle::schedule::<W>(&plan, manifest, None);
+        let [windows, slices] = [rhythm.windows(), rhythm.slices()].map(|sides| sides[self.number].clone());
+        let stages = Stages::sliced(Slices::new(windows, meeting));
+        let nothing = Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len());
+        let mut counted = Counted { interval: nothing, seconds: 0 };
+        let tell = &mut |event: &Event| {
+            let Event::Second { second, interval, .. } = event else { return };
+            let completed = interval.transactions.iter().map(|of_type| of_type.completed).sum();
+            // Nobody listens any more if the duet was given up.
+            let _ = self.seconds.send((self.number, *second, completed));
+            if slices.iter().any(|slice| rhythm.counts(*slice, *second)) {
+                counted.interval.add(interval);
+                counted.seconds += 1;
+            }
+        };
+        let engine = requests.engine();
+        let totals =
+            drive::run::<W>(engine, &terminals, schedule, &stages, Controllers::default(), stop, tell)?;
+        Ok((totals, counted))
+    }
+}
+
+/// What was measured in the seconds that count.
+struct Counted {
+    interval: Interval,
+    seconds: u32,
+}
+
+/// What the database is set to and holds before the load; none if someone asked to stop.
+fn before<W: Workload>(requests: &Requests<W>) -> Result<Option<Before>, Error> {
+    let engine = requests.engine();
+    let Some(settings) = requests.ask(async |engine: &dyn Engine<W>| engine.settings().await)? else {
+        return Ok(None);
+    };
+    let Some(effects) = requests.ask(async |engine: &dyn Engine<W>| engine.effects().await)? else { return Ok(None) };
+    let environment = Environment {
+        engine: Some(engine.identity().clone()),
+        settings,
+        ..environment::of_host(engine.data_directory().as_deref())
+    };
+    Ok(Some(Before { environment, effects, cpu_s: engine.server_cpu_seconds() }))
+}
