@@ -18,10 +18,10 @@ use crate::result::Environment;
 use crate::result::Event;
 use crate::result::LoadReport;
 use crate::result::acid::Acid;
+use crate::result::duet::Duet;
 use crate::result::format::{Clock, FORMAT, Header, SERIES_COLUMNS, Status, Waiting, file};
 use crate::result::scan::Scan;
 use crate::result::summary::Summary;
-use crate::result::duet::Duet;
 use crate::result::tune::Tuned;
 use crate::result::{Phase, Recorded};
 

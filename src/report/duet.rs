@@ -20,6 +20,9 @@ pub fn text(duet: &Duet) -> String {
     }
     text.wrapped("", 0, &about(duet));
     text.lines.push('\n');
+    text.wrapped("A: ", 3, &one(&duet.a));
+    text.wrapped("B: ", 3, &one(&duet.b));
+    text.lines.push('\n');
     text.lines.push_str(&table::plain_text(&rows(duet)));
     text.lines.push('\n');
     text.wrapped(
@@ -62,9 +65,8 @@ fn interval(gain: &Gain) -> String {
 
 fn worth(paired: &Gain, unpaired: &Gain) -> String {
     let interval = interval(unpaired);
-    let sentence = format!(
-        "Two runs, one after the other in the same time, would have given an interval of {interval} at best"
-    );
+    let sentence =
+        format!("Two runs, one after the other in the same time, would have given an interval of {interval} at best");
     match times_as_wide(paired, unpaired) {
         Some(times) => format!("{sentence}: {} times as wide.", significant(times)),
         None => format!("{sentence}."),
@@ -77,7 +79,9 @@ fn about(duet: &Duet) -> String {
         true => format!("both at the same time, in slices of {} s", duet.slice_s),
         false => {
             let (slice, counted) = (duet.slice_s, duet.counted_s);
-            format!("in turns, in slices of {slice} s of which the last {counted} s count, the order of each pair drawn at random")
+            format!(
+                "in turns, in slices of {slice} s of which the last {counted} s count, the order of each pair drawn at random"
+            )
         }
     };
     format!(
@@ -90,6 +94,14 @@ fn about(duet: &Duet) -> String {
     )
 }
 
+/// A side's database, and what it alone is set to.
+fn one(side: &DuetSide) -> String {
+    let engine = &side.engine;
+    let settings = side.settings.iter().map(|(name, value)| format!("{}={}", plain(name), plain(value)));
+    let of_engine = format!("{} {}, {}", plain(&engine.name), plain(&engine.version), plain(&engine.url));
+    std::iter::once(of_engine).chain(settings).collect::<Vec<_>>().join(", ")
+}
+
 fn rows(duet: &Duet) -> Vec<Vec<String>> {
     let sides = [&duet.a, &duet.b];
     let row = |name: &str, cell: &dyn Fn(&DuetSide) -> String| {
@@ -98,21 +110,12 @@ fn rows(duet: &Duet) -> Vec<Vec<String>> {
     };
     let or_unknown = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
     let mut rows = vec![vec![String::new(), "A".to_owned(), "B".to_owned()]];
-    rows.push(row("database", &|side| format!("{} {}", plain(&side.engine.name), plain(&side.engine.version))));
-    if duet.a.engine.url != duet.b.engine.url {
-        rows.push(row("URL", &|side| plain(&side.engine.url)));
-    }
-    for name in duet.a.settings.keys().chain(duet.b.settings.keys().filter(|name| !duet.a.settings.contains_key(*name)))
-    {
-        rows.push(row(&plain(name), &|side| or_unknown(side.settings.get(name).map(|value| plain(value)))));
-    }
     rows.push(row("durability", &|side| side.durability.class.name()));
     rows.push(row("transactions a second", &|side| or_unknown(side.transactions_per_second.map(rate))));
     for name in duet.a.response_ms.keys() {
         for (what, of) in [("p50", 0), ("p99", 1)] {
-            let figure = |side: &DuetSide| {
-                side.response_ms.get(name).map(|of_type| significant([of_type.p50, of_type.p99][of]))
-            };
+            let figure =
+                |side: &DuetSide| side.response_ms.get(name).map(|of_type| significant([of_type.p50, of_type.p99][of]));
             rows.push(row(&format!("{} {what} ms", transaction(name)), &|side| or_unknown(figure(side))));
         }
     }

@@ -302,7 +302,11 @@ fn errors(all: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 }
 
 /// The client's count of a run against the database's own, before it and after.
-pub(super) fn database<W: Workload>(before: &[i64], totals: &Totals, after: &Result<Vec<i64>, String>) -> DatabaseCount {
+pub(super) fn database<W: Workload>(
+    before: &[i64],
+    totals: &Totals,
+    after: &Result<Vec<i64>, String>,
+) -> DatabaseCount {
     let after = match after {
         Ok(after) => after,
         Err(why) => return DatabaseCount { uncounted: why.clone(), ..DatabaseCount::default() },

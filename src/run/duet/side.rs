@@ -151,8 +151,7 @@ impl Side {
             }
         };
         let engine = requests.engine();
-        let totals =
-            drive::run::<W>(engine, &terminals, schedule, &stages, Controllers::default(), stop, tell)?;
+        let totals = drive::run::<W>(engine, &terminals, schedule, &stages, Controllers::default(), stop, tell)?;
         Ok((totals, counted))
     }
 }
