@@ -28,6 +28,8 @@ mod list;
 mod listen;
 mod load;
 mod man;
+#[cfg(test)]
+mod pages;
 mod predict;
 mod progress;
 mod records;

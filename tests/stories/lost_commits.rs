@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -110,7 +111,8 @@ fn commits_cannot_be_lost_behind_others() {
     std::thread::sleep(Duration::from_secs(3));
     server.kill().unwrap();
     working.wait_for("run: session");
-    std::thread::sleep(Duration::from_secs(1));
+    // Until the rows are exchanged, the run makes no newer ones.
+    working.signal(Signal::SIGSTOP);
     server.restart().unwrap();
     // The last order of each district goes, and gives its number to that of the district before it.
     let exchange = "BEGIN; LOCK TABLE tpcc.district;
@@ -128,6 +130,7 @@ fn commits_cannot_be_lost_behind_others() {
         COMMIT";
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { client(&url).await.batch_execute(exchange).await.unwrap() });
+    working.signal(Signal::SIGCONT);
     let (_, done) = working.end();
     assert_eq!(done.code, Some(1), "{done:?}");
     let summary = done.json();

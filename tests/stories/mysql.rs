@@ -340,6 +340,8 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
         assert!(socket.contains("socket /nowhere"), "{socket}");
         let ann = open_mysql(&url("ann:open%3Asecret"), Via::Procedures).await.unwrap();
         assert!(!format!("{ann:?}").contains("secret") && !Engine::<Tpcc>::identity(&ann).url.contains("secret"));
+        let unseen = Engine::<Tpcc>::database_state(&ann).await.unwrap_err().to_string();
+        assert!(unseen.contains("may not see what the database tpcc holds"), "{unseen}");
         let denied = load(&ann, &manifest(false).0).await.unwrap_err().to_string();
         assert!(denied.contains("GRANT ALL") && !denied.contains('\n'), "{denied}");
         let settings = graymark::engine::ConnectOptions {

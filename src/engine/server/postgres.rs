@@ -285,9 +285,14 @@ fn candidates() -> Result<Vec<PathBuf>, Error> {
     let configured = configured.map(|output| PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let others = configured.into_iter().chain(std::env::split_paths(&path));
+    // A directory of links to the programs of another one is no installation of its own.
+    let mut programs: Vec<PathBuf> = Vec::new();
     let mut all: Vec<PathBuf> = Vec::new();
     for directory in found.into_iter().map(|(_, directory)| directory).chain(others).filter(complete) {
-        if !all.contains(&directory) {
+        let program = directory.join("postgres");
+        let program = fs::canonicalize(&program).unwrap_or(program);
+        if !programs.contains(&program) {
+            programs.push(program);
             all.push(directory);
         }
     }

@@ -61,16 +61,27 @@ impl Visitor for Serial<'_> {
         let requests = task.begin(&engine);
         let Some(there) = requests.database_state()? else { return Ok(None) };
         let manifest = complete::<W>(there, &engine.identity().url)?;
+        let name = &engine.identity().name;
+        let out =
+            out.unwrap_or_else(|| default_record(&format!("{}-scan", W::NAME), &name.to_lowercase(), Timestamp::now()));
+        // A directory that cannot take the record is told before any cache is emptied.
+        let record = RecordWriter::create(&out, "scan", W::NAME, W::TRANSACTIONS)?;
         let empty_caches = async move |engine: &dyn Engine<W>| engine.empty_caches(all).await;
-        let Some(caches) = requests.ask(empty_caches)? else { return Ok(None) };
-        let Some(caches) = caches else {
-            let name = &engine.identity().name;
-            return Err(Error::Usage(format!("{name} has no tables that graymark scan could read: give another --db")));
+        let nothing = || Error::Usage(format!("{name} has no tables that graymark scan could read: give another --db"));
+        let emptied =
+            requests.ask(empty_caches).and_then(|asked| asked.map(|caches| caches.ok_or_else(nothing)).transpose());
+        let caches = match emptied {
+            Ok(Some(caches)) => caches,
+            Ok(None) => {
+                record.abandon();
+                return Ok(None);
+            }
+            Err(error) => {
+                record.abandon();
+                return Err(error);
+            }
         };
         task.tell(Step::CachesEmptied(caches.clone()));
-        let name = engine.identity().name.to_lowercase();
-        let out = out.unwrap_or_else(|| default_record(&format!("{}-scan", W::NAME), &name, Timestamp::now()));
-        let record = RecordWriter::create(&out, "scan", W::NAME, W::TRANSACTIONS)?;
         match read_all::<W>(&mut task, &requests, &manifest, caches) {
             Ok(scan) => Ok(Some(finished(&engine, scan, record))),
             Err(error) => {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
 
-use super::failure::of_command;
+use super::failure::{UNKNOWN_DATABASE, UNKNOWN_TABLE, code, of_command};
 use super::query::Read;
 use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::{DatabaseState, Error, ownership};
@@ -43,7 +43,10 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
         let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
         let names = sql.tables.iter().map(|table| table.name).chain(METADATA).filter(|name| there.contains_key(*name));
         let names: Vec<&str> = names.chain(made.iter().map(|made| made.name).filter(|name| is_there(name))).collect();
-        return if names.is_empty() { Ok(DatabaseState::Nothing) } else { foreign(ownership::unproven(&names)) };
+        if !names.is_empty() {
+            return foreign(ownership::unproven(&names));
+        }
+        return may_look(conn, database).await.map(|()| DatabaseState::Nothing);
     }
     let columns = columns(conn, database).await.map_err(failed)?;
     let has = |table: &str, column: &str| columns.contains(&(table.to_owned(), column.to_owned()));
@@ -94,6 +97,16 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
         None if state.as_deref() == Some("complete") => DatabaseState::Complete(manifest),
         _ => DatabaseState::Unfinished(manifest),
     })
+}
+
+/// Whether a catalog that shows nothing may be believed: it hides what the user has no right to. Asked for a table, the
+/// server tells the two apart.
+async fn may_look(conn: &mut Conn, database: &str) -> Result<(), Error> {
+    match conn.rows::<Option<String>>(format!("SELECT workload FROM `{database}`.{} LIMIT 1", METADATA[0])).await {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(code(&error), Some(UNKNOWN_DATABASE | UNKNOWN_TABLE)) => Ok(()),
+        Err(error) => Err(of_command(&format!("this user may not see what the database {database} holds"), &error)),
+    }
 }
 
 /// The columns of all tables, as table and column.

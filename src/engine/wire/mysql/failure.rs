@@ -17,6 +17,8 @@ const RECORD_CHANGED: u16 = 1020;
 const SESSION_ENDED: [u16; 6] = [1053, 1077, 1079, 1927, 3169, 4031];
 /// There is no such database.
 pub const UNKNOWN_DATABASE: u16 = 1049;
+/// There is no such table.
+pub const UNKNOWN_TABLE: u16 = 1146;
 /// There is no such system variable.
 pub const UNKNOWN_VARIABLE: u16 = 1193;
 /// There is already a row with this key.
