@@ -131,6 +131,9 @@ pub struct Plan {
     /// (random).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
+    /// Begin with empty caches: restart a private server and drop its files from the system's page cache.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cold: bool,
     /// Before the ramp-up, run the same load until throughput and hit rate are steady, at most this long, such as 5m;
     /// without think time only.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
@@ -239,6 +242,7 @@ impl Plan {
             vacuum: self.vacuum.or(other.vacuum),
             vacuums: self.vacuums.or(other.vacuums),
             warm: self.warm.or(other.warm),
+            cold: self.cold || other.cold,
             steady: self.steady.or(other.steady),
             timeout: self.timeout.or(other.timeout),
             allow_errors: self.allow_errors.or(other.allow_errors),

@@ -18,11 +18,13 @@ use crate::study::compare;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The database is loaded once. Each run works on a copy of it, made anew, by a server that is started with the settings of its side: A, B, B, A and so \
-on, so that neither side has the better hours. Both runs of a pair have the same inputs. For servers of your own, which cannot be copied, run each \
-setting with graymark run and compare the records.
+on, so that neither side has the better hours. Both runs of a pair have the same inputs. A server of your own \
+is not copied: give scripts that set it (--a-before, --b-before). There, each run begins with graymark restore. Each script is run by sh, with \
+GRAYMARK_SIDE=a or b, and may restart the server.
 
 Examples:
   graymark ab --db postgres:local -w 10 --a shared_buffers=32MB --b shared_buffers=1GB --repeats 5
+  graymark ab --db postgres://me@dbhost/bench -w 10 --a-before './set.sh 32MB' --b-before './set.sh 1GB'
   graymark ab --db sqlite:ab.db -w 1 --a cache=2 --b cache=64 --duration 30s")]
 pub(super) struct AbArgs {
     /// The workload
@@ -34,6 +36,12 @@ pub(super) struct AbArgs {
     /// A setting of side B
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     b: Vec<(String, String)>,
+    /// A script that sets your own server for side A, before each of its runs
+    #[arg(long, value_name = "SCRIPT")]
+    a_before: Option<String>,
+    /// The same for side B
+    #[arg(long, value_name = "SCRIPT")]
+    b_before: Option<String>,
     /// Runs of each side; with fewer than three, what differs from start to start is not known
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=100))]
     repeats: u32,
@@ -59,20 +67,23 @@ pub(super) struct AbArgs {
 
 /// The command.
 pub(super) fn ab(args: AbArgs) -> Result<Ended, Error> {
-    if args.a == args.b {
+    if args.a == args.b && args.a_before == args.b_before {
         return Err(Error::Usage(
             "say what the sides differ in: --a shared_buffers=32MB --b shared_buffers=1GB".to_owned(),
         ));
     }
+    let settings = !args.a.is_empty() || !args.b.is_empty();
+    let own_server = (args.a_before.is_some() || args.b_before.is_some()) && !settings;
     let mut plan = Plan { workload: Some(args.workload), ..Plan::default() };
     args.scale.add_to(&mut plan);
     args.pacing.add_to(&mut plan);
     args.of_every_run.add_to(&mut plan);
     args.loading.add_to(&mut plan);
-    let turns = Turns::new("ab", args.workload, plan, args.out)?;
-    let sides = [("a", args.a), ("b", args.b)].map(|(name, settings)| Side {
+    let turns = Turns::new("ab", args.workload, plan, args.out, own_server)?;
+    let sides = [("a", args.a, args.a_before), ("b", args.b, args.b_before)].map(|(name, settings, before)| Side {
         name: name.to_owned(),
         settings,
+        before,
         ..Side::default()
     });
     let ended = runs(&turns, &sides, args.repeats);

@@ -143,6 +143,10 @@ pub(super) struct Offered {
     /// (random)
     #[arg(long)]
     warm: Option<Warm>,
+    /// Begin with empty caches, before any warm-up: restart a private server and drop its files from the system's page
+    /// cache
+    #[arg(long, hide_short_help = true)]
+    cold: bool,
 }
 
 /// A load at a rate of its own.
@@ -262,7 +266,7 @@ group! {
     Seed { seed }
     Timeout { timeout }
     Pacing { pace }
-    Offered { mix, clients, threads, ramp_up, duration, warm }
+    Offered { mix, clients, threads, ramp_up, duration, warm, cold }
     AtRate { rate, arrivals }
     Steady { steady }
     Stages { stages, stage_duration }

@@ -40,6 +40,7 @@ mod rows;
 mod run;
 mod scan;
 mod screens;
+mod script;
 mod sweep;
 mod trend;
 mod tune;

@@ -105,7 +105,7 @@ impl Console {
                 }
             }
             Step::CachesEmptied(caches) => {
-                tell!("scan: {}: {}", if caches.cold { "cold" } else { "not cold" }, caches.how);
+                tell!("caches: {}: {}", if caches.cold { "cold" } else { "not cold" }, caches.how);
             }
             Step::Scanned { pass, table, scanned } => {
                 tell!("scan: {pass}: {table}: {} rows in {:.2} s", scanned.rows, scanned.seconds);

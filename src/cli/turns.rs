@@ -6,12 +6,13 @@ use jiff::Timestamp;
 
 use super::interrupt::Interrupt;
 use super::run::{start, tell_alarms, tell_report};
+use super::script;
 use super::sweep::{Place, Series, load_database};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::plan::{Mix, Plan, SCALE, default_record};
 use crate::result::Via;
-use crate::run::{Run, random_seed};
+use crate::run::{Run, Task, random_seed};
 use crate::url::DatabaseUrl;
 
 /// What a run has of its own.
@@ -26,6 +27,8 @@ pub(super) struct Side {
     pub(super) clients: Option<u32>,
     pub(super) via: Option<Via>,
     pub(super) mix: Option<Mix>,
+    /// A script that is run before each run.
+    pub(super) before: Option<String>,
 }
 
 /// A loaded database, and runs on copies of it.
@@ -48,12 +51,13 @@ pub(super) enum Turn {
 }
 
 impl Turns {
-    /// Finds a place for the database of a plan.
+    /// Finds a place for the database of a plan: a private one or a file, or, if `own_server`, a server of the user's.
     pub(super) fn new(
         command: &'static str,
         workload: WorkloadName,
         mut plan: Plan,
         out: Option<PathBuf>,
+        own_server: bool,
     ) -> Result<Turns, Error> {
         let db = plan.db(workload);
         db.check()?;
@@ -64,14 +68,16 @@ impl Turns {
             return Err(Error::Usage(format!("{} is not empty; name another directory with --out", out.display())));
         }
         let origin = Place::of(&db, &Series::default(), plan.scale, &out)?;
-        if matches!(origin, Place::Server { .. }) {
+        let is_server = matches!(origin, Place::Server { .. });
+        if is_server && !own_server {
             return Err(Error::Usage(
                 "each run begins with a copy of the same database, which Graymark makes of private servers and files alone: give --db \
-                 postgres:local, mysql:local or sqlite:FILE; for another server, run each setting with graymark run and use graymark compare"
+                 postgres:local, mysql:local or sqlite:FILE; for another server, set it by scripts (graymark ab --a-before, --b-before), \
+                 or run each setting with graymark run and use graymark compare"
                     .to_owned(),
             ));
         }
-        if !(origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
+        if !is_server && !(origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
             return Err(Error::Usage(format!(
                 "{} is there already: name a place for the database that is free",
                 origin.url()
@@ -83,7 +89,9 @@ impl Turns {
     /// Loads the database; false if someone asked to stop.
     pub(super) fn load(&self) -> Result<bool, Error> {
         let plan = Plan { db: Some(self.origin.url().clone()), ..self.plan.clone() };
-        self.origin.prepare(&plan, false)?;
+        if !matches!(self.origin, Place::Server { .. }) {
+            self.origin.prepare(&plan, false)?;
+        }
         Ok(matches!(self.origin, Place::Nowhere { .. }) || load_database(plan, self.interrupt.clone())?)
     }
 
@@ -97,6 +105,14 @@ impl Turns {
         if self.interrupt.stop.requested() {
             return Ok(Turn::Stopped);
         }
+        if let Some(before) = &side.before
+            && !script::run(before, &side.name, &self.interrupt.stop)?
+        {
+            return Ok(Turn::Stopped);
+        }
+        if matches!(self.origin, Place::Server { .. }) && !self.restored()? {
+            return Ok(Turn::Stopped);
+        }
         // A copy that someone asks to stop is waited for and removed, as a run is.
         self.interrupt.running(true);
         let working = self.origin.working(self.command, &side.options);
@@ -104,6 +120,17 @@ impl Turns {
         working.remove()?;
         self.interrupt.running(false);
         ran
+    }
+
+    /// Resets a server's database, which cannot be copied; false if someone asked to stop.
+    fn restored(&self) -> Result<bool, Error> {
+        let url = self.origin.url();
+        let task = Task::new(Plan { db: Some(url.clone()), ..self.plan.clone() });
+        let Some(restored) = task.stop(self.interrupt.stop.clone()).restore()? else { return Ok(false) };
+        if restored.report.held() {
+            return Ok(true);
+        }
+        Err(Error::Database(format!("{url} could not be reset to what was loaded: see graymark restore")))
     }
 
     fn one(&self, side: &Side, repeat: u32, url: &DatabaseUrl) -> Result<Turn, Error> {

@@ -23,6 +23,7 @@ use crate::record::Record;
 use crate::result::Environment;
 use crate::result::format::{Clock, Status};
 use crate::result::maintenance::MaintenanceKind;
+use crate::result::scan::CacheState;
 use crate::result::summary::{Consistency, LatencySummary, Summary, TransactionSummary};
 use crate::result::{Event, Finding, LoadReport, Phase, Recorded, RestoreReport, Via};
 use crate::workload::known;
@@ -313,6 +314,7 @@ fn run(summary: &Summary) -> Vec<Line> {
     lines.retain(|(_, value)| !value.is_empty());
     lines.extend(open_loop::lines(summary));
     lines.extend(stages::line(summary).map(|stages| ("Stages", stages)));
+    lines.extend(summary.cold.as_ref().map(cold));
     lines.extend(warm_ups(summary));
     if let Some(efficiency) = summary.efficiency.filter(|_| measured) {
         let most = (about.most)();
@@ -322,6 +324,11 @@ fn run(summary: &Summary) -> Vec<Line> {
         lines.push(("All types", format!("{} transactions a second", significant(summary.transactions_per_second))));
     }
     lines
+}
+
+/// What became of the caches of a run that was to begin cold.
+fn cold(caches: &CacheState) -> Line {
+    ("Cold start", format!("{}: {}", if caches.cold { "yes" } else { "no" }, plain(&caches.how)))
 }
 
 /// What was read before the run, so that warm-ups of several runs can be compared.

@@ -17,6 +17,7 @@ use crate::result::bounds::Bounds;
 pub use crate::result::connections::{Acknowledged, Connections, HostSummary, Lookup, UnknownFate};
 use crate::result::history::HistorySummary;
 use crate::result::maintenance::Maintenance;
+use crate::result::scan::CacheState;
 pub use crate::result::verdict::{Clause, Consistency, Durability, DurabilityClass, State, Verdict};
 use crate::result::{Arrivals, Identity, Manifest, Recorded, Via};
 
@@ -98,6 +99,9 @@ pub struct Summary {
     /// What was asked for of this kind and the engine does not have, in words.
     #[serde(default)]
     pub maintenance_notes: Vec<String>,
+    /// What became of the caches before the run, if it was to begin cold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<CacheState>,
     /// The constants C of NURand in the run (clause 2.1.6), by name: `c_last`, `c_id`, `ol_i_id`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub constants: BTreeMap<String, i64>,

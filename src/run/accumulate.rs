@@ -7,6 +7,7 @@ use super::timeline::Timeline;
 use crate::drive::{Schedule, Stages};
 use crate::measure::{Interval, note};
 use crate::result::maintenance::Maintenance;
+use crate::result::scan::CacheState;
 use crate::result::summary::Outcomes;
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
@@ -18,6 +19,8 @@ pub(super) struct Accumulated {
     pub(super) outcomes: OutcomeCounts,
     pub(super) timeline: Timeline,
     pub(super) stages: StageMeter,
+    /// What became of the caches before the run, if they were to be emptied.
+    pub(super) cold: Option<CacheState>,
     /// What was asked of the database beside the transactions, and was done.
     pub(super) maintenance: Vec<Maintenance>,
     /// What was not done, and why.
@@ -32,6 +35,7 @@ impl Accumulated {
             outcomes: OutcomeCounts::default(),
             timeline: Timeline::default(),
             stages: StageMeter::new(stages, schedule),
+            cold: None,
             maintenance: Vec::new(),
             maintenance_notes: Vec::new(),
         }

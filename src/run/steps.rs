@@ -26,6 +26,7 @@ use crate::record::{self, RecordWriter, environment};
 use crate::report;
 use crate::result::format::{Label, Status, file};
 use crate::result::maintenance::Maintenance;
+use crate::result::scan::CacheState;
 use crate::result::summary::Summary;
 use crate::result::{Environment, Finding, LoadReport, Manifest, Procedures, Step};
 use crate::workload::Workload;
@@ -70,6 +71,7 @@ struct Offer<W: Workload> {
 /// What was asked of the database before the load, and what was not done.
 #[derive(Default)]
 struct WarmUps {
+    cold: Option<CacheState>,
     done: Vec<Maintenance>,
     notes: Vec<String>,
 }
@@ -138,6 +140,7 @@ impl<W: Workload> Steps<'_, W> {
         let environment = self.describe(&plan, loaded.as_ref(), record)?;
         let (findings, initial_rows) = self.check_before(&plan, &manifest)?;
         let mut warm_ups = WarmUps::default();
+        self.empty_caches(&plan, &mut warm_ups)?;
         self.warm_up(&plan, &manifest, &mut warm_ups)?;
         let offer = self.offer(&plan, &manifest)?;
         self.steady(&plan, &offer, &mut warm_ups)?;
@@ -314,6 +317,21 @@ impl<W: Workload> Steps<'_, W> {
         checked
     }
 
+    /// Empties the caches, if the plan asks for it. No session is open yet.
+    fn empty_caches(&mut self, plan: &Resolved, warm_ups: &mut WarmUps) -> Result<(), End> {
+        if !plan.asked.cold {
+            return Ok(());
+        }
+        let emptied = self.ask(async |engine: &dyn Engine<W>| engine.empty_caches(false).await)?;
+        let Some(caches) = emptied else {
+            let name = &self.engine().identity().name;
+            return Err(Error::Usage(format!("--cold: {name} has no caches that can be emptied")).into());
+        };
+        self.run.tell(Step::CachesEmptied(caches.clone()));
+        warm_ups.cold = Some(caches);
+        Ok(())
+    }
+
     /// Fills the caches by reading, if the plan asks for it.
     fn warm_up(&mut self, plan: &Resolved, manifest: &Manifest, warm_ups: &mut WarmUps) -> Result<(), End> {
         if plan.warm == Warm::None {
@@ -369,6 +387,7 @@ impl<W: Workload> Steps<'_, W> {
             record.begin_history()?;
         }
         let mut accumulated = Accumulated {
+            cold: warm_ups.cold,
             maintenance: warm_ups.done,
             maintenance_notes: warm_ups.notes,
             ..Accumulated::new::<W>(stages, schedule)

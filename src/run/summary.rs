@@ -124,6 +124,7 @@ pub(super) fn summarise<W: Workload>(
             .map(|pacing| pacing_summary::<W>(pacing, totals.unfinished, measured.result_lines)),
         open_loop: open_loop(measured, interval),
         tallies: W::TALLIES.iter().zip(&interval.tallies).map(|(name, count)| ((*name).to_owned(), *count)).collect(),
+        cold: accumulated.cold.clone(),
         maintenance: maintenance.clone(),
         maintenance_notes: accumulated.maintenance_notes.clone(),
         constants: before.constants.clone(),

@@ -1,6 +1,7 @@
 //! A user asks which of two settings is faster.
 
 use crate::support::command::{json_file, run, succeed};
+use crate::support::{require_postgres, small_server};
 use tempfile::TempDir;
 
 /// SQLite with and without waiting for the disk: each run has the settings of its side and finds the database as
@@ -38,4 +39,28 @@ fn two_settings_run_in_turns_from_the_same_database() {
     run(place, &["ab", "--db", "sqlite:x.db"]).refused(2, &["what the sides differ in"]);
     run(place, &["ab", "--db", "postgres://host/db", "--a", "x=1"]).refused(2, &["graymark compare"]);
     run(place, &["ab", "--db", "sqlite:x.db", "--a", "x=1", "--out", "ab"]).refused(2, &["not empty"]);
+}
+
+/// A server of the user's own, which a script sets before each run: each finds the database as it was loaded.
+#[test]
+fn a_server_of_ones_own_is_set_by_scripts() {
+    let Some(()) = require_postgres() else { return };
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (place, url) = (place.path(), server.tcp_url());
+    let set = |value: &str| {
+        format!(
+            "echo \"side $GRAYMARK_SIDE\"; psql --quiet '{url}' -c 'ALTER ROLE CURRENT_USER SET synchronous_commit = {value}'"
+        )
+    };
+    let ab = ["ab", "--db", &url, "-w", "1", "--a-before", &set("on"), "--b-before", &set("off"), "--repeats", "1"];
+    let short = ["--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--check", "both", "--out", "ab"];
+    let done = succeed(place, &[&ab[..], &short, &["--across-durability", "--json"]].concat());
+    assert!(done.json()["throughput"]["percent"].is_number(), "{done:?}");
+    assert!(done.err.contains("side a") && done.err.contains("side b"), "what a script prints is no result: {done:?}");
+    let [a, b] = ["a", "b"].map(|side| json_file(&place.join("ab").join(side).join("1"), "summary.json"));
+    let waits = [&a, &b].map(|of| of["durability"]["settings"]["synchronous_commit"].as_str().unwrap());
+    assert_eq!(waits, ["on", "off"]);
+    assert_eq!((&a["initial_rows"], &a["initial_rows"]["orders"]), (&b["initial_rows"], &30_000.into()));
+    let failing = ["ab", "--db", &url, "-w", "1", "--a-before", "exit 3", "--out", "failing"];
+    run(place, &failing).refused(2, &["--a-before failed", "exit 3"]);
 }

@@ -54,6 +54,21 @@ fn the_profile_sets_the_run_and_flags_win() {
     assert_eq!((&plain["profile"], &plain["clients"]), (&Value::Null, &Value::from(4)));
 }
 
+/// A run that is asked to begins with empty caches, and says what was emptied.
+#[test]
+fn a_run_begins_with_empty_caches_if_asked_to() {
+    let place = loaded();
+    let run = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "1s", "--check", "none", "--cold"];
+    let done = succeed(place.path(), &[&run[..], &["--full"]].concat());
+    assert!(done.err.contains("caches: cold: ") && done.out.contains("Cold start"), "{done:?}");
+    let record = new_record(place.path(), &[]);
+    let cold = &json_file(&record, "summary.json")["cold"];
+    assert_eq!(cold["cold"], true, "{cold}");
+    assert!(cold["how"].as_str().unwrap().contains("page cache"), "{cold}");
+    let simulated = ["run", "--db", "simulated:service=1ms", "--duration", "1s", "--cold"];
+    crate::support::command::run(place.path(), &simulated).refused(2, &["--cold", "no caches"]);
+}
+
 /// What a scan that was told as JSON says of each pass.
 fn scanned(done: &Done, first: &str) -> Value {
     let scan = done.json();

@@ -28,7 +28,7 @@ const COMMANDS: [(&[&str], &[&str]); 14] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 71] = [
+const VALUES: [(&str, &[&str], &str); 72] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -48,6 +48,7 @@ const VALUES: [(&str, &[&str], &str); 71] = [
     ("ramp_up", &["--ramp-up", "7s"], "ramp_up = \"7s\""),
     ("duration", &["--duration", "7s"], "duration = \"7s\""),
     ("warm", &["--warm", "scan"], "warm = \"scan\""),
+    ("cold", &["--cold"], "cold = true"),
     ("steady", &["--steady", "7s"], "steady = \"7s\""),
     ("stages", &["--stages", "3,5"], "stages = [3, 5]"),
     ("stage_duration", &["--stage-duration", "7s", "--stages", "3,5"], "stage_duration = \"7s\""),

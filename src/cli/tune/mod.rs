@@ -139,7 +139,7 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
         return DryRun { path: &["tune"], defaults: Defaults::BENCH, more, varied: &[] }.of_runs(plan, None);
     }
     let began = Instant::now();
-    let turns = Turns::new("tune", args.workload, plan, args.out)?;
+    let turns = Turns::new("tune", args.workload, plan, args.out, false)?;
     let (tuned, ended) = Tries::new(turns, asked, began, &args.label.label())?.all(candidates)?;
     let Some(tuned) = tuned else { return Ok(ended) };
     if args.json {

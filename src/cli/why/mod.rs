@@ -88,7 +88,7 @@ pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
     let each = 60 * args.minutes / (ROUNDS * (number as u32 + 1));
     let duration = each.saturating_sub(BESIDE + plan.ramp_up.unwrap_or_default()).max(SHORTEST as u32);
     plan.duration.get_or_insert(duration);
-    let turns = Turns::new("why", args.workload, plan, args.out)?;
+    let turns = Turns::new("why", args.workload, plan, args.out, false)?;
     let ended = Tries { turns: &turns, minutes: args.minutes, rounds: args.rounds, only: &args.only }.all();
     turns.origin.remove()?;
     let Some(found) = ended? else { return Ok(Ended::Interrupted) };
