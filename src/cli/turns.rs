@@ -77,7 +77,7 @@ impl Turns {
                     .to_owned(),
             ));
         }
-        if !is_server && !(origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
+        if !(is_server || origin.is_free() || matches!(origin, Place::Nowhere { .. })) {
             return Err(Error::Usage(format!(
                 "{} is there already: name a place for the database that is free",
                 origin.url()
@@ -89,9 +89,12 @@ impl Turns {
     /// Loads the database; false if someone asked to stop.
     pub(super) fn load(&self) -> Result<bool, Error> {
         let plan = Plan { db: Some(self.origin.url().clone()), ..self.plan.clone() };
-        if !matches!(self.origin, Place::Server { .. }) {
-            self.origin.prepare(&plan, false)?;
+        if matches!(self.origin, Place::Server { .. }) {
+            // What is loaded there is used, whatever its seed.
+            let task = Task::new(Plan { seed: None, ..plan }).stop(self.interrupt.stop.clone());
+            return Ok(task.load()?.is_some());
         }
+        self.origin.prepare(&plan, false)?;
         Ok(matches!(self.origin, Place::Nowhere { .. }) || load_database(plan, self.interrupt.clone())?)
     }
 

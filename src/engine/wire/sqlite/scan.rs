@@ -19,10 +19,7 @@ pub(super) fn empty_caches(file: &Path, all: bool) -> Result<CacheState, Error> 
     log.push("-wal");
     let dropped = drop_pages(&[file.to_owned(), PathBuf::from(log)], all)?;
     let (Ok(what) | Err(what)) = &dropped;
-    Ok(CacheState {
-        cold: dropped.is_ok(),
-        how: format!("each table is read on a new connection, whose cache is empty, and {what}"),
-    })
+    Ok(CacheState { cold: dropped.is_ok(), how: format!("every connection is new, with an empty cache, and {what}") })
 }
 
 /// Reads all of a table.
