@@ -3,6 +3,8 @@
 #   scripts/study/acid.sh kill [TIMES]     kills of the whole server: 100 of PostgreSQL and of MariaDB by default
 #   scripts/study/acid.sh power [TIMES]    cuts of the power: 100 of each engine with settings that wait for the disk,
 #                                          and a fifth of that with each that does not (docs/durability.md). Linux, root
+#   scripts/study/acid.sh media [TIMES]    losses of the data and of the log of PostgreSQL, 100 by default; and a fifth of
+#                                          that with restores that leave out the end of the log
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 what=${1:-kill}
@@ -39,8 +41,12 @@ power)
     series mariadb-lie "$few" mysql:local -w 1 --lying-disk
     series sqlite-lie "$few" sqlite:study.db -w 1 --lying-disk
     ;;
+media)
+    series postgres "$times" postgres:local -w 2
+    series postgres-without-last-log "$(((times + 4) / 5))" postgres:local -w 2 --without-last-log
+    ;;
 *)
-    echo "give kill or power" >&2
+    echo "give kill, power or media" >&2
     exit 2
     ;;
 esac

@@ -1,4 +1,4 @@
-//! One crash after the other: load, kill or power cut, recovery, audit.
+//! One crash after the other: load, kill, power cut or loss of a medium, recovery, audit.
 
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
@@ -8,6 +8,7 @@ use super::Work;
 use super::company::{Equipment, opening};
 use super::crash::{Audit, BEFORE_CUT, BEFORE_KILL, EXAMPLES, Success, first, success_file, times, until_the_crash};
 use super::load::Clients;
+use super::media::Loss;
 use super::power::Cut;
 use crate::drive::LoadTarget;
 use crate::engine::seed::Depth;
@@ -40,8 +41,20 @@ struct Down {
     at: Duration,
     /// How long it was away.
     away: Duration,
-    /// What a power cut took; none if the server was killed.
-    cut: Option<Cut>,
+    /// Why the database cannot be used any more; empty if it can.
+    unusable: String,
+    /// By what.
+    by: By,
+}
+
+/// By what a server went away.
+enum By {
+    /// It was killed.
+    Kill,
+    /// Its power was cut.
+    Power(Cut),
+    /// It was killed, and lost a medium.
+    Media(Loss),
 }
 
 impl<W: Workload> Work<'_, W> {
@@ -54,54 +67,81 @@ impl<W: Workload> Work<'_, W> {
         number: u32,
     ) -> Result<Option<Crash>, Error> {
         let mut draw = Source::new(seed, TOPIC).stream(number.into());
-        let power = self.tests.power.is_some();
-        if power {
-            super::power::settle(&self.engine)?;
-        }
+        let backed_up = self.prepare()?;
         let Some(before) = effects(requests)? else { return Ok(None) };
         let (path, clients) = self.load(record, seed, number)?;
         let stop = self.tests.stop.clone();
         let stopped = || stop.requested();
-        let span = if power { BEFORE_CUT } else { BEFORE_KILL };
+        let span = if self.tests.power.is_some() { BEFORE_CUT } else { BEFORE_KILL };
         if !until_the_crash(&clients, span, f64::from(draw.within(0, 1_000)) / 1e3, &stopped) {
             clients.end()?;
             return Ok(None);
         }
-        let mut down = if power {
-            let (at, began) = (clients.shared.elapsed(), Instant::now());
-            let cut = super::power::cut(&self.engine, &clients, seed, number)?;
-            Down { at, away: began.elapsed(), cut: Some(cut) }
-        } else {
-            kill(&self.engine, &clients)?
-        };
-        let (first_s, level_s) = match &down.cut {
-            None => times(&clients, down.at, &stopped),
-            Some(cut) if cut.unusable.is_empty() => (first(&clients, down.at, &stopped), None),
-            Some(_) => (None, None),
+        let mut down = self.bring_down(&clients, backed_up, seed, number)?;
+        let times = match &down.by {
+            _ if !down.unusable.is_empty() => (None, None),
+            By::Power(_) => (first(&clients, down.at, &stopped), None),
+            By::Kill | By::Media(_) => times(&clients, down.at, &stopped),
         };
         let shared = clients.end()?;
         let success = Success::read(&path, &self.suite.marks())?;
-        let found = match &mut down.cut {
-            None => self.look(requests, &success, before)?,
-            Some(cut) if cut.unusable.is_empty() => match self.look(requests, &success, before) {
-                // A database that cannot be read any more is a finding here.
-                Err(error) => {
-                    cut.unusable = error.to_string();
-                    Some(Found::default())
-                }
-                found => found?,
-            },
-            Some(_) => Some(Found::default()),
-        };
-        let Some(found) = found else { return Ok(None) };
-        if let Some(cut) = &mut down.cut {
-            cut.take_back_if_broken(&self.engine, !found.failed.is_empty())?;
+        let Some(found) = self.found(requests, &success, before, &mut down)? else { return Ok(None) };
+        let broken = !down.unusable.is_empty() || !found.failed.is_empty();
+        match &mut down.by {
+            By::Power(cut) if broken => cut.take_back(&self.engine)?,
+            By::Media(loss) if !down.unusable.is_empty() => loss.take_back(&self.engine)?,
+            _ => {}
         }
         let marks = self.suite.marks();
         let unknown = shared.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let in_flight = unknown.iter().filter(|trace| marks.contains(&trace.mark)).count() as u64;
         let fault = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        Ok(Some(told(&path, &down, &success, found, (first_s, level_s), in_flight, fault)))
+        Ok(Some(told(&path, &down, &success, found, times, in_flight, fault)))
+    }
+
+    /// Has the server ready for a loss; how long its backup took, where it needs one.
+    fn prepare(&self) -> Result<Duration, Error> {
+        if self.tests.power.is_some() {
+            super::power::settle(&self.engine)?;
+        }
+        if self.tests.media.is_some() { super::media::back_up(&self.engine) } else { Ok(Duration::ZERO) }
+    }
+
+    /// Crashes the server under load, and starts it again.
+    fn bring_down(&self, clients: &Clients, backed_up: Duration, seed: u64, number: u32) -> Result<Down, Error> {
+        let (at, began) = (clients.shared.elapsed(), Instant::now());
+        let (by, unusable) = if self.tests.power.is_some() {
+            let (cut, unusable) = super::power::cut(&self.engine, clients, seed, number)?;
+            (By::Power(cut), unusable)
+        } else if self.tests.media.is_some() {
+            let (loss, unusable) = super::media::lose(&self.engine, backed_up, number)?;
+            (By::Media(loss), unusable)
+        } else {
+            kill(&self.engine)?;
+            (By::Kill, String::new())
+        };
+        Ok(Down { at, away: began.elapsed(), unusable, by })
+    }
+
+    /// What the audit finds; none if someone asked to stop.
+    fn found(
+        &self,
+        requests: &Requests<W>,
+        success: &Success,
+        before: i64,
+        down: &mut Down,
+    ) -> Result<Option<Found>, Error> {
+        if !down.unusable.is_empty() {
+            return Ok(Some(Found::default()));
+        }
+        match self.look(requests, success, before) {
+            // A database that cannot be read any more is a finding, where its files were touched.
+            Err(error) if !matches!(down.by, By::Kill) => {
+                down.unusable = error.to_string();
+                Ok(Some(Found::default()))
+            }
+            found => found,
+        }
     }
 
     /// Begins the load, and its success file.
@@ -149,9 +189,15 @@ fn told(
     let Found { audit, grown, failed } = found;
     let committed = success.committed.len() as u64;
     // Of a database that cannot be used, nothing can be looked up.
-    let usable = down.cut.as_ref().is_none_or(|cut| cut.unusable.is_empty());
+    let usable = down.unusable.is_empty();
     let (lost, excess) = if usable { (audit.lost.len() as u64, grown - committed as i64) } else { (committed, 0) };
     let first_lost = if usable { audit.first_lost_us } else { success.told_us.iter().copied().flatten().min() };
+    let oldest_lost_s = first_lost.map(|us| down.at.as_secs_f64() - us as f64 / 1e6);
+    let (power, media) = match &down.by {
+        By::Kill => (None, None),
+        By::Power(cut) => (Some(cut.told(&down.unusable, oldest_lost_s)), None),
+        By::Media(loss) => (None, Some(loss.told(&down.unusable, oldest_lost_s))),
+    };
     Crash {
         after_s: down.at.as_secs_f64(),
         committed,
@@ -165,18 +211,17 @@ fn told(
         recovered_s: down.away.as_secs_f64(),
         first_s,
         level_s,
-        power: down.cut.as_ref().map(|cut| cut.told(first_lost.map(|us| down.at.as_secs_f64() - us as f64 / 1e6))),
+        power,
+        media,
         examples: audit.lost.into_iter().chain(audit.risen).take(EXAMPLES).collect(),
         success: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     }
 }
 
 /// Kills the server and starts it again.
-fn kill<W: Workload>(engine: &Arc<dyn LoadTarget<W>>, clients: &Clients) -> Result<Down, Error> {
+fn kill<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
     let server =
         engine.private_server().ok_or_else(|| Error::Usage("there is no private server to kill".to_owned()))?;
-    let (at, began) = (clients.shared.elapsed(), Instant::now());
     server.crash()?;
-    server.start_again()?;
-    Ok(Down { at, away: began.elapsed(), cut: None })
+    server.start_again()
 }

@@ -4,7 +4,7 @@
 //! about. A `stage` works them: each session is an `actor` on a thread of its own, over a connection on which a
 //! transaction can be `held` open. What is executed are the workload's own transactions, and a few statements of the
 //! tests' `own`. `phenomena` are worked in the same way, on a table of Graymark's own. A `suite` is what a workload
-//! brings. A crash `audit` puts a `load` on a private server and kills it, or cuts its `power`.
+//! brings. A crash `audit` puts a `load` on a private server and kills it, cuts its `power`, or takes its `media`.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -15,6 +15,7 @@ mod crash;
 mod debitcredit;
 mod held;
 mod load;
+mod media;
 mod own;
 mod phenomena;
 mod player;
@@ -35,6 +36,7 @@ use tokio::runtime::Runtime;
 use crate::drive::{LoadTarget, Stop};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::seed::Depth;
+use crate::engine::server::MediaOptions;
 use crate::engine::sql::script::{Named, statements};
 use crate::engine::{ConnectOptions, DatabaseState, Engine, Error};
 use crate::judge;
@@ -77,6 +79,7 @@ pub struct AcidTests<'a> {
     statements: Option<String>,
     crashes: u32,
     power: Option<DiskOptions>,
+    media: Option<MediaOptions>,
     stop: Stop,
     on_crash: Box<OnCrash<'a>>,
     on_event: Box<dyn FnMut(&Event) + 'a>,
@@ -106,6 +109,7 @@ impl AcidTests<'static> {
             statements: None,
             crashes: 0,
             power: None,
+            media: None,
             stop: Stop::new(),
             on_crash: Box::new(|_| {}),
             on_event: Box::new(|_| {}),
@@ -140,6 +144,11 @@ impl<'a> AcidTests<'a> {
     /// Cuts the power instead of killing the server: its data are on such a disk, in a temporary directory.
     pub fn power(self, disk: DiskOptions) -> Self {
         AcidTests { power: Some(disk), ..self }
+    }
+
+    /// Takes a medium from the server instead of only killing it: the data and the log in turn.
+    pub fn media(self, media: MediaOptions) -> Self {
+        AcidTests { media: Some(media), ..self }
     }
 
     /// Who hears of each crash when it is audited.
@@ -194,7 +203,8 @@ impl<'a> AcidTests<'a> {
             }
             self.plan.via = Some(Via::Statements);
         }
-        let options = ConnectOptions { disk: self.power.clone(), ..open::options(workload, &self.plan) };
+        let (disk, media) = (self.power.clone(), self.media);
+        let options = ConnectOptions { disk, media, ..open::options(workload, &self.plan) };
         open::open(workload, options, self)
     }
 }
@@ -209,6 +219,9 @@ impl Visitor for AcidTests<'_> {
         let replaced = replacements(suite, self.statements.as_deref())?;
         if self.power.is_some() && engine.private_server().is_none_or(|server| server.disk().is_none()) {
             return Err(power::not_here());
+        }
+        if self.media.is_some() && engine.private_server().is_none_or(|server| server.media().is_none()) {
+            return Err(media::not_here());
         }
         if self.crashes > 0 && engine.private_server().is_none() {
             return Err(Error::Usage(

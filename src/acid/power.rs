@@ -16,8 +16,6 @@ use crate::workload::Workload;
 pub(super) struct Cut {
     loss: Loss,
     losses: Losses,
-    /// Why the database cannot be used any more; empty if it can.
-    pub(super) unusable: String,
     taken_back: bool,
 }
 
@@ -42,14 +40,14 @@ pub(super) fn settle<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(),
     server(engine)?.1.settle().map_err(Error::Database)
 }
 
-/// Cuts the power under load, and gives it back. Cuts take in turn all that was not synced, some pages of it, and parts
+/// Cuts the power under load, and gives it back; beside the cut, why the database cannot be used any more. Cuts take in turn all that was not synced, some pages of it, and parts
 /// of pages.
 pub(super) fn cut<W: Workload>(
     engine: &Arc<dyn LoadTarget<W>>,
     clients: &Clients,
     seed: u64,
     number: u32,
-) -> Result<Cut, Error> {
+) -> Result<(Cut, String), Error> {
     let (server, disk) = server(engine)?;
     let loss = Loss::ALL[number.wrapping_sub(1) as usize % Loss::ALL.len()];
     clients.pause();
@@ -61,20 +59,13 @@ pub(super) fn cut<W: Workload>(
     if unusable.is_empty() {
         clients.go_on();
     }
-    Ok(Cut { loss, losses, unusable, taken_back: false })
+    Ok((Cut { loss, losses, taken_back: false }, unusable))
 }
 
 impl Cut {
     /// Takes a database that cannot be used any more, or whose conditions failed, back to where it was before the load,
     /// so that the next cut finds a sound one.
-    pub(super) fn take_back_if_broken<W: Workload>(
-        &mut self,
-        engine: &Arc<dyn LoadTarget<W>>,
-        failed: bool,
-    ) -> Result<(), Error> {
-        if self.unusable.is_empty() && !failed {
-            return Ok(());
-        }
+    pub(super) fn take_back<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
         let (server, disk) = server(engine)?;
         server.crash()?;
         disk.back().map_err(Error::Database)?;
@@ -83,14 +74,14 @@ impl Cut {
     }
 
     /// What is told of it; the oldest lost commit was acknowledged so many seconds before the cut.
-    pub(super) fn told(&self, oldest_lost_s: Option<f64>) -> PowerCut {
+    pub(super) fn told(&self, unusable: &str, oldest_lost_s: Option<f64>) -> PowerCut {
         PowerCut {
             loss: self.loss.name().to_owned(),
             unsynced_pages: self.losses.unsynced,
             kept_pages: self.losses.kept,
             torn_pages: self.losses.torn,
             lost_names: self.losses.names,
-            unusable: self.unusable.clone(),
+            unusable: unusable.to_owned(),
             // One that was told of while the server was being killed was told of at the cut.
             oldest_lost_s: oldest_lost_s.map(|seconds| seconds.max(0.0)),
             taken_back: self.taken_back,

@@ -9,6 +9,7 @@ use super::progress::Console;
 use super::{AcidArgs, Ended, say};
 use crate::acid::AcidTests;
 use crate::engine::Error;
+use crate::engine::server::MediaOptions;
 use crate::plan::{Defaults, Plan};
 use crate::report::acid::text;
 use crate::result::acid::{Crash, Phenomenon, TestResult};
@@ -20,6 +21,8 @@ pub(super) enum CrashBy {
     Kill,
     /// The same, and its disk loses what was not synced, in turn: all of it, some pages, parts of pages (Linux)
     Power,
+    /// The same, and the directory of its data or of its log is lost, in turn, and restored (PostgreSQL)
+    Media,
 }
 
 impl CrashBy {
@@ -27,6 +30,7 @@ impl CrashBy {
         match self {
             CrashBy::Kill => "kill",
             CrashBy::Power => "power",
+            CrashBy::Media => "media",
         }
     }
 }
@@ -43,6 +47,7 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
         crash,
         times,
         lying_disk,
+        without_last_log,
         clients,
         database,
         scale,
@@ -65,6 +70,7 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
             ("crash", crash.map(|by| format!("\"{}\"", by.name()))),
             ("times", crash.map(|_| times.to_string())),
             switch("lying_disk", lying_disk),
+            switch("without_last_log", without_last_log),
         ]);
         return DryRun { path: &["acid"], defaults: Defaults::ACID, more, varied: &[] }.show(plan);
     }
@@ -75,11 +81,16 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
     if lying_disk && crash != Some(CrashBy::Power) {
         return Err(Error::Usage("--lying-disk is for --crash power".to_owned()));
     }
+    if without_last_log && crash != Some(CrashBy::Media) {
+        return Err(Error::Usage("--without-last-log is for --crash media".to_owned()));
+    }
     if let Some(by) = crash {
         tests = tests.crashes(times);
-        if by == CrashBy::Power {
-            tests = tests.power(super::disk::wanted(lying_disk)?);
-        }
+        tests = match by {
+            CrashBy::Kill => tests,
+            CrashBy::Power => tests.power(super::disk::wanted(lying_disk)?),
+            CrashBy::Media => tests.media(MediaOptions { without_last_log }),
+        };
     }
     if all_levels {
         tests = tests.all_levels();
@@ -128,15 +139,15 @@ fn came(isolation: &str, one: &Phenomenon) {
 /// A line for each crash.
 fn crashed(crash: &Crash) {
     let Crash { after_s, committed, lost, risen, recovered_s, .. } = crash;
-    let how = match &crash.power {
-        None => "killed".to_owned(),
-        Some(power) if !power.unusable.is_empty() => {
-            let why = &power.unusable;
-            tell!("acid: power cut ({}) after {after_s:.1} s: the database cannot be used any more: {why}", power.loss);
-            return;
-        }
-        Some(power) => format!("power cut ({})", power.loss),
+    let how = match (&crash.power, &crash.media) {
+        (Some(power), _) => format!("power cut ({})", power.loss),
+        (None, Some(media)) => format!("{} lost", media.medium),
+        (None, None) => "killed".to_owned(),
     };
+    if !crash.unusable().is_empty() {
+        tell!("acid: {how} after {after_s:.1} s: the database cannot be used any more: {}", crash.unusable());
+        return;
+    }
     tell!(
         "acid: {how} after {after_s:.1} s: {committed} commits, {lost} lost, {risen} risen; back in {recovered_s:.1} s"
     );

@@ -299,8 +299,8 @@ struct AcidArgs {
     /// Test every isolation level that the database has, and print them side by side, with the phenomena by their names
     #[arg(long)]
     all_levels: bool,
-    /// Instead of the other tests: put a load on a private server, kill it or cut its power at a random moment, recover,
-    /// and look up every commit that a client was told of
+    /// Instead of the other tests: put a load on a private server, kill it, cut its power or take its data or its log
+    /// from it at a random moment, recover, and look up every commit that a client was told of
     #[arg(long, value_name = "HOW")]
     crash: Option<acid::CrashBy>,
     /// How often to crash it
@@ -309,6 +309,9 @@ struct AcidArgs {
     /// With --crash power: the disk says that something is durable which is not, to see that the audit finds it
     #[arg(long, requires = "crash")]
     lying_disk: bool,
+    /// With --crash media: the restore leaves out the last segment of the log, to see that the audit finds it
+    #[arg(long, requires = "crash")]
+    without_last_log: bool,
     /// Sessions of the load before a crash
     #[arg(long, value_name = "N", requires = "crash", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     clients: Option<u32>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Error;
+use super::server::MediaOptions;
 use crate::powercut::DiskOptions;
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
@@ -25,6 +26,9 @@ pub struct ConnectOptions {
     /// The disk of a private server or of a database in a file, if its power is to be cut. Other engines have no use for
     /// it.
     pub disk: Option<DiskOptions>,
+    /// What a private server keeps against the loss of a medium, if one is to be lost. Engines that keep nothing have no
+    /// use for it.
+    pub media: Option<MediaOptions>,
 }
 
 /// The settings that a private server is given, all of which have to be such that it can be given.

@@ -268,6 +268,7 @@ mod tests {
     fn open(url: &str) -> Result<Simulated, Error> {
         let options = ConnectOptions {
             disk: None,
+            media: None,
             url: url.into(),
             via: None,
             scale: None,

@@ -46,6 +46,14 @@ pub(crate) struct Names {
     pub(crate) kill: &'static str,
     /// Of that, the loss of its power: `3.5.3.4`.
     pub(crate) power: &'static str,
+    /// Of that, the loss of a medium: `3.5.3.1`.
+    pub(crate) media: &'static str,
+}
+
+impl Names {
+    /// Those of TPC-C.
+    pub(crate) const STANDARD: Names =
+        Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2", power: "3.5.3.4", media: "3.5.3.1" };
 }
 
 /// What the clause on consistency comes to.
@@ -62,39 +70,80 @@ pub(crate) fn consistency(names: Names, consistency: &Consistency) -> Clause {
     made(names.consistency, rule, value, "0 failed", state, note)
 }
 
-/// What crashes say of durability: that commits survive the loss of the server's processes (clause 3.5.3.2) or of its
-/// power (3.5.3.4), and, as long as no medium was lost, nothing of clause 3.5 as a whole but that it is broken.
+/// What crashes say of durability: that commits survive the loss of a medium (clause 3.5.3.1), of the server's
+/// processes (3.5.3.2) or of its power (3.5.3.4), and what that comes to.
 pub(crate) fn failures(names: Names, crashes: &[Crash]) -> Vec<Clause> {
-    let rule = "committed transactions survive failures";
-    if crashes.is_empty() {
-        let note = "no failure was caused".to_owned();
-        return vec![made(names.durability, rule, "none".to_owned(), "none is lost", State::NotTested, note)];
+    let of = |is: fn(&Crash) -> bool| crashes.iter().filter(|crash| is(crash)).collect::<Vec<&Crash>>();
+    let media = of(|crash| crash.media.is_some());
+    let kills = of(|crash| crash.media.is_none() && crash.power.is_none());
+    let cuts = of(|crash| crash.power.is_some());
+    let mut parts = Vec::new();
+    if !media.is_empty() {
+        let rule = "committed transactions survive the loss of a medium";
+        let (state, note) = lost_media(&media);
+        parts.push(made(names.media, rule, sums("media lost", &media), "none is lost", state, note));
     }
-    let (cuts, kills): (Vec<&Crash>, Vec<&Crash>) = crashes.iter().partition(|crash| crash.power.is_some());
-    let all: Vec<&Crash> = crashes.iter().collect();
-    let (state, note) = outcome(&all);
-    let whole = match state {
-        State::Broken => (State::Broken, note),
-        _ if cuts.is_empty() => (State::NotTested, "no power was cut, and no medium was lost".to_owned()),
-        _ => (State::NotTested, "no medium was lost".to_owned()),
-    };
-    let mut clauses = vec![made(names.durability, rule, sums(&all), "none is lost", whole.0, whole.1)];
-    for (id, rule, crashes) in [
-        (names.kill, "committed transactions survive a kill of the whole server", kills),
-        (names.power, "committed transactions survive a loss of power", cuts),
+    for (id, rule, what, crashes) in [
+        (names.kill, "committed transactions survive a kill of the whole server", "kills", kills),
+        (names.power, "committed transactions survive a loss of power", "power cuts", cuts),
     ] {
         if !crashes.is_empty() {
             let (state, note) = outcome(&crashes);
-            clauses.push(made(id, rule, sums(&crashes), "none is lost", state, note));
+            parts.push(made(id, rule, sums(what, &crashes), "none is lost", state, note));
         }
     }
-    clauses
+    std::iter::once(durability(names, &parts)).chain(parts.iter().cloned()).collect()
+}
+
+/// Durability as a whole, from its parts. A loss of power takes the memory and the processes, too: clause 3.5.3 lets
+/// one test show all three.
+fn durability(names: Names, parts: &[Clause]) -> Clause {
+    let rule = "committed transactions survive failures";
+    let made = |value: String, state, note| made(names.durability, rule, value, "none is lost", state, note);
+    if parts.is_empty() {
+        return made("none".to_owned(), State::NotTested, "no failure was caused".to_owned());
+    }
+    let value = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join("; ");
+    let notes = |parts: &[&Clause]| {
+        let notes = parts.iter().map(|part| part.note.as_str()).filter(|note| !note.is_empty());
+        notes.collect::<Vec<_>>().join("; ")
+    };
+    let broken: Vec<&Clause> = parts.iter().filter(|part| part.state == State::Broken).collect();
+    if !broken.is_empty() {
+        return made(value, State::Broken, notes(&broken));
+    }
+    let missing =
+        [(names.power, "no power was cut"), (names.media, "no medium was lost")].into_iter().filter_map(|(id, why)| {
+            match parts.iter().find(|part| part.id == id) {
+                None => Some(why.to_owned()),
+                Some(part) => (part.state != State::Held).then(|| part.note.clone()),
+            }
+        });
+    match missing.collect::<Vec<_>>()[..] {
+        [] => made(value, State::Held, notes(&parts.iter().collect::<Vec<_>>())),
+        ref missing => made(value, State::NotTested, missing.join(", and ")),
+    }
+}
+
+/// Whether losses of media were survived: the tables and the log both have to be lost.
+fn lost_media(losses: &[&Crash]) -> (State, String) {
+    let (state, note) = outcome(losses);
+    if state == State::Broken {
+        return (state, note);
+    }
+    let lost = |medium: &str| losses.iter().filter_map(|crash| crash.media.as_ref()).any(|loss| loss.medium == medium);
+    match (lost("data"), lost("log")) {
+        (true, true) => {
+            (state, "by a base backup and a synchronous copy of the log, which a run's server lacks".into())
+        }
+        (true, false) => (State::NotTested, "no log was lost".to_owned()),
+        _ => (State::NotTested, "no data were lost".to_owned()),
+    }
 }
 
 /// How often what was lost: `100 kills, 5000 commits, 0 lost, 0 risen`.
-fn sums(crashes: &[&Crash]) -> String {
+fn sums(what: &str, crashes: &[&Crash]) -> String {
     let of = |count: fn(&Crash) -> u64| crashes.iter().map(|crash| count(crash)).sum::<u64>();
-    let what = if crashes.iter().all(|crash| crash.power.is_some()) { "power cuts" } else { "kills" };
     let (committed, lost) = (of(|crash| crash.committed), of(|crash| crash.lost));
     format!("{} {what}, {committed} commits, {lost} lost, {} risen", crashes.len(), of(|crash| crash.risen))
 }
@@ -112,7 +161,7 @@ fn outcome(crashes: &[&Crash]) -> (State, String) {
 /// database is consistent.
 pub(crate) fn survived(crash: &Crash) -> bool {
     let excess = u64::try_from(crash.excess).is_ok_and(|excess| excess <= crash.in_flight);
-    let usable = crash.power.as_ref().is_none_or(|power| power.unusable.is_empty());
+    let usable = crash.unusable().is_empty();
     usable && crash.lost == 0 && crash.risen == 0 && excess && crash.failed.is_empty() && crash.fault.is_empty()
 }
 
@@ -173,28 +222,61 @@ fn rule(shown: &Shown, summary: &Summary) -> Clause {
     }
 }
 
-/// A clause of the tests that count for a run.
-pub(super) fn tested<'a>(id: &str, summary: &'a Summary) -> Result<(&'a Clause, &'a AcidProof), String> {
+/// Tests that say something of a run, the newest first, with what they say at its level.
+fn fitting(summary: &Summary) -> Result<Vec<(&AcidProof, &ProvedLevel)>, String> {
     let none =
         || "no tests of this database are known: graymark acid makes a record, and --acid RECORD takes it".to_owned();
     let proof = summary.acid.as_ref().ok_or_else(none)?;
-    let level = of_run(proof, summary)?;
-    let clause = level.clauses.iter().find(|clause| clause.id == id);
-    clause.map(|clause| (clause, proof)).ok_or_else(|| "its tests were not worked".to_owned())
+    let first = of_run(proof, summary)?;
+    let others = proof.others.iter().filter_map(|other| Some((other, of_run(other, summary).ok()?)));
+    Ok(std::iter::once((proof, first)).chain(others).collect())
 }
 
-/// Of several tests the newest that say something of a run, else the newest.
-pub(crate) fn choose(proofs: &[AcidProof], summary: &Summary) -> Option<AcidProof> {
-    let newest = |proofs: &mut dyn Iterator<Item = &AcidProof>| {
-        proofs.max_by(|one, other| one.started.cmp(&other.started)).cloned()
+/// A clause as the newest tests have it that decided it, or else as the newest have it that know it.
+fn newest<'a>(id: &str, fitting: &[(&'a AcidProof, &'a ProvedLevel)]) -> Option<(&'a Clause, &'a AcidProof)> {
+    let clause = |(proof, level): &(&'a AcidProof, &'a ProvedLevel)| {
+        level.clauses.iter().find(|clause| clause.id == id).map(|clause| (clause, *proof))
     };
-    newest(&mut proofs.iter().filter(|proof| of_run(proof, summary).is_ok())).or_else(|| newest(&mut proofs.iter()))
+    let decided = |(clause, _): &(&Clause, _)| clause.state == State::Held || clause.state == State::Broken;
+    fitting.iter().filter_map(clause).find(decided).or_else(|| fitting.iter().find_map(clause))
+}
+
+/// A clause of the tests that count for a run.
+fn tested<'a>(id: &str, summary: &'a Summary) -> Result<(&'a Clause, &'a AcidProof), String> {
+    newest(id, &fitting(summary)?).ok_or_else(|| "its tests were not worked".to_owned())
+}
+
+/// Durability as the tests have it that count for a run, each part from the newest that decided it; with their records.
+pub(super) fn durability_of_run(summary: &Summary) -> Result<(Clause, Vec<&str>), String> {
+    let names = Names::STANDARD;
+    let fitting = fitting(summary)?;
+    let parts = [names.media, names.kill, names.power].map(|id| newest(id, &fitting));
+    let (clauses, proofs): (Vec<Clause>, Vec<&AcidProof>) =
+        parts.into_iter().flatten().map(|(clause, proof)| (clause.clone(), proof)).unzip();
+    let mut records: Vec<&str> = proofs.iter().map(|proof| proof.record.as_str()).collect();
+    records.dedup();
+    if clauses.is_empty() {
+        let (clause, proof) = tested(names.durability, summary)?;
+        return Ok((clause.clone(), vec![proof.record.as_str()]));
+    }
+    Ok((durability(names, &clauses), records))
+}
+
+/// Of several tests the newest that say something of a run, with the others that do; if none does, the newest.
+pub(crate) fn choose(proofs: &[AcidProof], summary: &Summary) -> Option<AcidProof> {
+    let mut sorted: Vec<&AcidProof> = proofs.iter().collect();
+    sorted.sort_by(|one, other| other.started.cmp(&one.started));
+    let mut fitting = sorted.iter().filter(|proof| of_run(proof, summary).is_ok()).map(|proof| (*proof).clone());
+    match fitting.next() {
+        Some(first) => Some(AcidProof { others: fitting.collect(), ..first }),
+        None => sorted.first().map(|newest| (*newest).clone()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::acid::PowerCut;
+    use crate::result::acid::{MediaLoss, PowerCut};
 
     fn test(clause: &str, state: State) -> TestResult {
         TestResult {
@@ -227,7 +309,7 @@ mod tests {
         assert_eq!(clause("3.2", "atomicity", &[test("3.4", State::Held)]).state, State::NotTested);
     }
 
-    const NAMES: Names = Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2", power: "3.5.3.4" };
+    const NAMES: Names = Names::STANDARD;
 
     #[test]
     fn an_excess_beyond_what_was_in_flight_is_no_crash_that_was_survived() {
@@ -262,5 +344,61 @@ mod tests {
         assert_eq!(told(&[cut("")]), ["3.5 not tested", "3.5.3.4 held"]);
         let both = told(&[Crash::default(), cut("it does not start")]);
         assert_eq!(both, ["3.5 broken", "3.5.3.2 held", "3.5.3.4 broken"]);
+    }
+
+    fn lost(medium: &str, lost: u64) -> Crash {
+        let media = MediaLoss { medium: medium.to_owned(), ..MediaLoss::default() };
+        Crash { lost, media: Some(media), ..Crash::default() }
+    }
+
+    #[test]
+    fn durability_is_held_where_power_and_both_media_were_lost_and_no_commit_was() {
+        let cut = || Crash { power: Some(PowerCut::default()), ..Crash::default() };
+        for (crashes, expected, note) in [
+            (vec![lost("data", 0)], "3.5 not tested, 3.5.3.1 not tested", "no power was cut, and no log was lost"),
+            (vec![lost("log", 0), cut()], "3.5 not tested, 3.5.3.1 not tested, 3.5.3.4 held", "no data were lost"),
+            (vec![lost("data", 0), lost("log", 0)], "3.5 not tested, 3.5.3.1 held", "no power was cut"),
+            (vec![lost("data", 0), lost("log", 1), cut()], "3.5 broken, 3.5.3.1 broken, 3.5.3.4 held", "not survived"),
+            (vec![lost("data", 0), lost("log", 0), cut()], "3.5 held, 3.5.3.1 held, 3.5.3.4 held", "synchronous copy"),
+        ] {
+            let clauses = failures(NAMES, &crashes);
+            let told: Vec<String> =
+                clauses.iter().map(|clause| format!("{} {}", clause.id, clause.state.name())).collect();
+            assert_eq!(told.join(", "), expected);
+            assert!(clauses[0].note.contains(note), "{}", clauses[0].note);
+        }
+        let gone = MediaLoss { medium: "log".to_owned(), unusable: "no checkpoint".to_owned(), ..MediaLoss::default() };
+        assert!(!survived(&Crash { media: Some(gone), ..Crash::default() }));
+    }
+
+    #[test]
+    fn a_run_takes_each_part_from_the_newest_tests_that_decided_it() {
+        let mut summary = crate::study::tests::kept();
+        let proof = |record: &str, crashes: &[Crash]| AcidProof {
+            record: record.to_owned(),
+            started: format!("2026-01-0{record}T00:00:00Z"),
+            engine: summary.engine.clone(),
+            via: summary.via.clone(),
+            replaced: Vec::new(),
+            settings: summary.durability.settings.clone(),
+            levels: vec![ProvedLevel { isolation: summary.isolation.clone(), clauses: failures(NAMES, crashes) }],
+            others: Vec::new(),
+        };
+        let cut = |lost| Crash { lost, power: Some(PowerCut::default()), ..Crash::default() };
+        let media = proof("1", &[lost("data", 0), lost("log", 0)]);
+        let (kill, power) = (proof("2", &[Crash::default()]), proof("3", &[cut(0)]));
+        let mut other = proof("4", &[cut(1)]);
+        other.engine.version = "another".to_owned();
+        let broken = proof("5", &[cut(1)]);
+        let mut of = |proofs: &[&AcidProof]| {
+            let proofs: Vec<AcidProof> = proofs.iter().map(|proof| (*proof).clone()).collect();
+            summary.acid = choose(&proofs, &summary);
+            let (clause, records) = durability_of_run(&summary).unwrap();
+            format!("{}: {}", clause.state.name(), records.join(" "))
+        };
+        assert_eq!(of(&[&kill, &media]), "not tested: 1 2");
+        assert_eq!(of(&[&media, &power]), "held: 1 3");
+        assert_eq!(of(&[&media, &kill, &power, &other]), "held: 1 2 3");
+        assert_eq!(of(&[&broken, &media, &power]), "broken: 1 5");
     }
 }

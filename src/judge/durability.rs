@@ -54,13 +54,13 @@ pub(super) fn rule(id: &'static str, summary: &Summary) -> Clause {
     let class = durability.class.name();
     match durability.class.known() {
         Some(DurabilityClass::MayLoseCommits) => noted(rule.is(false, class), durability.risks.join("; ")),
-        Some(DurabilityClass::WaitsForTheDisk) => match super::acid::tested(id, summary) {
-            Ok((clause, proof)) => {
+        Some(DurabilityClass::WaitsForTheDisk) => match super::acid::durability_of_run(summary) {
+            Ok((clause, records)) => {
                 let state = clause.state.known().copied().unwrap_or(State::NotTested);
                 let note = if clause.note.is_empty() { String::new() } else { format!("{}; ", clause.note) };
                 noted(
                     rule.stands(state, format!("{class}; {}", clause.value)),
-                    format!("{note}tests: {}", proof.record),
+                    format!("{note}tests: {}", records.join(", ")),
                 )
             }
             Err(_) => because(

@@ -1,5 +1,6 @@
 //! What tests of ACID properties came to, as text and as a page.
 
+mod media;
 mod power;
 
 use std::fmt::Write as _;
@@ -43,12 +44,16 @@ pub fn text(acid: &Acid) -> String {
     if !acid.phenomena.is_empty() {
         let _ = writeln!(text, "{}\n", phenomena(acid));
     }
-    let (cuts, kills): (Vec<&Crash>, Vec<&Crash>) = acid.crashes.iter().partition(|crash| crash.power.is_some());
+    let (cuts, others): (Vec<&Crash>, Vec<&Crash>) = acid.crashes.iter().partition(|crash| crash.power.is_some());
+    let (losses, kills): (Vec<&Crash>, Vec<&Crash>) = others.into_iter().partition(|crash| crash.media.is_some());
     if !kills.is_empty() {
         let _ = writeln!(text, "{}", crashes(&kills));
     }
     if !cuts.is_empty() {
         let _ = writeln!(text, "{}", power::cuts(&cuts));
+    }
+    if !losses.is_empty() {
+        let _ = writeln!(text, "{}", media::losses(&losses));
     }
     if !acid.left.is_empty() {
         let _ = writeln!(text, "{}", acid.left);
@@ -151,8 +156,8 @@ fn not_survived(all: &[&Crash]) -> String {
     let mut text = String::new();
     for crash in all.iter().filter(|crash| !survived(crash)) {
         let _ = writeln!(text, "\n{}: not survived", crash.success);
-        if let Some(power) = crash.power.as_ref().filter(|power| !power.unusable.is_empty()) {
-            let _ = writeln!(text, "  the database cannot be used any more: {}", power.unusable);
+        if !crash.unusable().is_empty() {
+            let _ = writeln!(text, "  the database cannot be used any more: {}", crash.unusable());
         }
         if !crash.failed.is_empty() {
             let _ = writeln!(text, "  conditions failed: {}", crash.failed.join(", "));

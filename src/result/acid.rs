@@ -138,8 +138,8 @@ pub enum Outcome {
     NotTested,
 }
 
-/// What a crash of the server came to: under load it was killed with SIGKILL, or its power cut; it recovered, and was
-/// audited.
+/// What a crash of the server came to: under load it was killed with SIGKILL, its power cut, or a medium taken from it;
+/// it recovered, and was audited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Crash {
@@ -149,11 +149,11 @@ pub struct Crash {
     pub committed: u64,
     /// Rollbacks that clients were told of.
     pub rolled_back: u64,
-    /// Commits that are not there; all of them if the database cannot be used after a power cut.
+    /// Commits that are not there; all of them if the database cannot be used after a power cut or the loss of a medium.
     pub lost: u64,
     /// Rolled-back transactions that are there.
     pub risen: u64,
-    /// How many more the database counts than clients were told of; 0 if it cannot be used after a power cut.
+    /// How many more the database counts than clients were told of; 0 if it cannot be used any more.
     pub excess: i64,
     /// Transactions that could have been committed without their clients being told.
     pub in_flight: u64,
@@ -171,6 +171,9 @@ pub struct Crash {
     /// What the power cut took; none if the server was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerCut>,
+    /// What medium was lost, and how long its restore took; none if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaLoss>,
     /// The first rows that were lost or had risen.
     pub examples: Vec<String>,
     /// The file of what clients were told, in the record.
@@ -196,6 +199,26 @@ pub struct PowerCut {
     /// Seconds before the cut at which a client was told of the oldest lost commit; none if none was lost.
     pub oldest_lost_s: Option<f64>,
     /// Whether the database was then taken back to where it was before the load: it was broken.
+    pub taken_back: bool,
+}
+
+/// The loss of a medium, and what came of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MediaLoss {
+    /// What was on it: `data` (the tables), `log`.
+    pub medium: String,
+    /// Seconds that the base backup took, before the load.
+    pub backup_s: f64,
+    /// Seconds until backup and log were back in their places.
+    pub restore_s: f64,
+    /// Seconds from then until the server had recovered and took connections.
+    pub recover_s: f64,
+    /// Why the database could not be opened or read afterwards; empty if it could.
+    pub unusable: String,
+    /// Seconds before the loss at which a client was told of the oldest lost commit; none if none was lost.
+    pub oldest_lost_s: Option<f64>,
+    /// Whether the database was then taken back to what was left of it without the end of its log: it could not be used.
     pub taken_back: bool,
 }
 
@@ -231,6 +254,9 @@ pub struct AcidProof {
     pub settings: std::collections::BTreeMap<String, String>,
     /// What the clauses came to, at each level that was tested.
     pub levels: Vec<ProvedLevel>,
+    /// Other tests that say something of the same run, the newest first: of the clauses that these did not test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<AcidProof>,
 }
 
 /// The clauses of an isolation level.
@@ -241,6 +267,15 @@ pub struct ProvedLevel {
     pub isolation: String,
     /// Clauses 3.2 to 3.5.
     pub clauses: Vec<Clause>,
+}
+
+impl Crash {
+    /// Why the database could not be used after a power cut or the loss of a medium; empty if it could.
+    pub fn unusable(&self) -> &str {
+        let power = self.power.as_ref().map(|power| power.unusable.as_str());
+        let media = self.media.as_ref().map(|media| media.unusable.as_str());
+        power.or(media).unwrap_or_default()
+    }
 }
 
 impl Acid {
@@ -275,6 +310,7 @@ impl Acid {
             replaced: self.replaced.clone(),
             settings: self.durability.settings.clone(),
             levels: levels.unwrap_or_else(none),
+            others: Vec::new(),
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
         isolation: plan.isolation.unwrap_or(ISOLATION),
         settings: plan.settings(),
         disk: None,
+        media: None,
     }
 }
 

@@ -200,6 +200,7 @@ fn ask(runtime: &Runtime, url: &str, asked: &str) -> bool {
     let via = if words.next() == Some("statements") { Via::Statements } else { Via::Procedures };
     let options = ConnectOptions {
         disk: None,
+        media: None,
         url: url.parse().unwrap(),
         via: Some(via),
         scale: None,

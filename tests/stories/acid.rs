@@ -272,3 +272,41 @@ fn what_a_kill_loses_is_found_row_by_row() {
     // A server that is not ours is not killed.
     run(place, &["acid", "--db", "sqlite:x.db", "--crash", "kill"]).refused(2, &["kills the server"]);
 }
+
+/// Data or log are gone for good: a backup and the second copy of the log bring every commit back, unless its end is
+/// left out.
+#[test]
+fn a_server_that_loses_its_data_or_its_log_is_restored_with_all_commits() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let audit = |record: &str, more: &[&str]| {
+        let usual = ["acid", "debitcredit", "-b", "1", "--db", "postgres:local", "--seed", "5", "--clients", "2"];
+        run(place, &[&usual[..], &["--crash", "media", "--json", "--out", record], more].concat())
+    };
+    let states = |acid: &Value| {
+        let clauses = acid["clauses"].as_array().unwrap();
+        let state = |id: &str| clauses.iter().find(|clause| clause["id"] == id).unwrap()["state"].clone();
+        (state("durability: media"), state("durability"))
+    };
+    let done = audit("sound", &["--times", "2"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let sound = done.json();
+    for (crash, medium) in sound["crashes"].as_array().unwrap().iter().zip(["data", "log"]) {
+        assert!(crash["committed"].as_u64().unwrap() > 0 && crash["lost"] == 0 && crash["risen"] == 0, "{crash}");
+        assert!(crash["media"]["medium"] == medium && crash["media"]["unusable"] == "", "{crash}");
+    }
+    assert_eq!(states(&sound), ("held".into(), "not tested".into()));
+
+    let done = audit("planted", &["--without-last-log"]);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let planted = done.json();
+    let crash = &planted["crashes"][0];
+    assert!(crash["lost"].as_u64().unwrap() > 0 && crash["media"]["unusable"] == "", "{crash}");
+    assert_eq!(states(&planted), ("broken".into(), "broken".into()));
+    let text = succeed(place, &["report", "planted"]).out;
+    assert!(text.contains("Losses of media:") && text.contains("success-1.txt: not survived"), "{text}");
+    run(place, &["acid", "--db", "sqlite:x.db", "--crash", "media"]).refused(2, &["takes a private PostgreSQL"]);
+    run(place, &["acid", "--db", "postgres:local", "--crash", "kill", "--without-last-log"])
+        .refused(2, &["for --crash media"]);
+}

@@ -80,6 +80,7 @@ const VALUES: [(&str, &[&str], &str); 72] = [
     ("crash", &["--crash", "kill", "--db", "postgres:local"], "crash = \"kill\""),
     ("times", &["--times", "3", "--crash", "kill"], "times = 3"),
     ("lying_disk", &["--lying-disk", "--crash", "power"], "lying_disk = true"),
+    ("without_last_log", &["--without-last-log", "--crash", "media"], "without_last_log = true"),
     ("all_levels", &["--all-levels"], "all_levels = true"),
     ("statements", &["--statements", "some.sql"], "statements = \"some.sql\""),
     ("acid", &["--acid", "tests"], "acid = \"tests\""),

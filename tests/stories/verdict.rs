@@ -151,6 +151,7 @@ fn tested() -> AcidProof {
                 clause("3.5", State::NotTested),
             ],
         }],
+        others: Vec::new(),
     }
 }
 

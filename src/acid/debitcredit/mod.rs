@@ -68,6 +68,7 @@ impl Suite for DebitCreditSuite {
             durability: "durability",
             kill: "durability: kill",
             power: "durability: power",
+            media: "durability: media",
         }
     }
 

@@ -74,7 +74,7 @@ impl Suite for TpccSuite {
     }
 
     fn names(&self) -> Names {
-        Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2", power: "3.5.3.4" }
+        Names::STANDARD
     }
 
     fn commands(&self, dialect: &'static Dialect, via: Via) -> Result<Vec<Option<Command>>, Error> {

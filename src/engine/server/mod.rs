@@ -8,6 +8,7 @@ pub mod file;
 mod home;
 pub mod io;
 pub mod mariadb;
+mod media;
 pub mod memory;
 mod owner;
 pub mod password;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use home::Home;
+pub use media::{Media, MediaOptions, Medium};
 pub use place::abandon;
 pub use process::Ending;
 use process::{Process, failed};
@@ -66,6 +68,14 @@ pub trait Kind: Debug {
 
     /// The line of a log that says why a server did not start, where that is not the last one.
     fn reason(log: &str) -> Option<&str>;
+
+    /// What can be lost of a server and restored, if it keeps what that takes.
+    fn media(_server: &Server<Self>) -> Option<&dyn Media>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 /// A private server, whatever its database.
@@ -84,6 +94,10 @@ pub trait PrivateServer: Send + Sync {
     fn disk(&self) -> Option<&Disk> {
         None
     }
+    /// What can be lost of it and restored, if it keeps what that takes.
+    fn media(&self) -> Option<&dyn Media> {
+        None
+    }
 }
 
 impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
@@ -97,6 +111,10 @@ impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
 
     fn disk(&self) -> Option<&Disk> {
         self.home.disk.as_ref()
+    }
+
+    fn media(&self) -> Option<&dyn Media> {
+        K::media(self)
     }
 }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
+use super::media::Copies;
 use super::process::Process;
-use super::{Ending, Home, Kind, memory, overridden, owner, password};
+use super::{Ending, Home, Kind, Media, MediaOptions, memory, overridden, owner, password};
 use crate::engine::Error;
 use crate::powercut::DiskOptions;
 use crate::result::engines::Found;
@@ -41,14 +42,18 @@ pub struct PostgresServerOptions {
     pub settings: Vec<(String, String)>,
     /// The disk of its data directory, if its power is to be cut.
     pub disk: Option<DiskOptions>,
+    /// What it keeps against the loss of a medium, if one is to be lost.
+    pub media: Option<MediaOptions>,
 }
 
 /// What a private server of PostgreSQL has of its own.
 #[derive(Debug)]
 pub struct Postgres {
-    programs: PathBuf,
+    pub(super) programs: PathBuf,
     tcp: bool,
     settings: Vec<(String, String)>,
+    /// What it keeps against the loss of a medium.
+    pub(super) copies: Option<Box<Copies>>,
 }
 
 /// A running private PostgreSQL.
@@ -69,6 +74,11 @@ impl Server {
             return Err(Error::Usage(format!(
                 "{data} was made by PostgreSQL {kept}: ask for version={kept} or another directory"
             )));
+        }
+        if options.media.is_some() && options.data.is_some() {
+            return Err(Error::Usage(
+                "a server that loses a medium has temporary directories: leave data= out of the URL".to_owned(),
+            ));
         }
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
@@ -97,20 +107,21 @@ impl Server {
                 "UTF8",
             ]);
             command.arg("--pwfile").arg(&file);
+            if options.media.is_some() {
+                command.arg("--waldir").arg(Copies::make_log(&home)?);
+            }
             home.run(command, &["error:", "FATAL"])?;
             let _ = fs::remove_file(file);
         } else if new {
             set_password(&programs, &home, &password)?;
         }
-        if new {
+        // The server's user makes backups, and could not read the file; nobody starts this server another time.
+        if new && options.media.is_none() {
             password::keep(&home.directory()?, &password)?;
         }
-        Server::start_at(
-            home,
-            Postgres { programs, tcp: options.tcp, settings: options.settings.clone() },
-            process,
-            password,
-        )
+        let copies = options.media.map(Copies::new).transpose()?.map(Box::new);
+        let kind = Postgres { programs, tcp: options.tcp, settings: options.settings.clone(), copies };
+        Server::start_at(home, kind, process, password)
     }
 
     /// Where to connect: host (a socket directory or an address), port, user, password and database as a URL, which
@@ -154,7 +165,8 @@ impl Kind for Postgres {
     }
 
     fn arrange(&self, command: &mut Command, home: &Home, port: u16, _: &Password) -> Result<(), Error> {
-        let rules = home.write("pg_hba.conf", RULES)?;
+        let more = if self.copies.is_some() { Copies::RULES } else { "" };
+        let rules = home.write("pg_hba.conf", &format!("{RULES}{more}"))?;
         let sockets = home.socket_directory().map(|path| path.display().to_string()).unwrap_or_default();
         let defaults = [
             ("port", port.to_string()),
@@ -188,6 +200,10 @@ impl Kind for Postgres {
 
     fn reason(log: &str) -> Option<&str> {
         log.lines().rfind(|line| ["FATAL:", "PANIC:", "ERROR:"].iter().any(|word| line.contains(word)))
+    }
+
+    fn media(server: &Server) -> Option<&dyn Media> {
+        server.kind.copies.is_some().then_some(server)
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn cuts(all: &[&Crash]) -> String {
 }
 
 fn opens(crash: &Crash) -> bool {
-    crash.power.as_ref().is_none_or(|power| power.unusable.is_empty())
+    crash.unusable().is_empty()
 }
 
 fn row(crash: &Crash, power: &PowerCut, number: u32) -> Vec<String> {

@@ -51,6 +51,7 @@ pub fn found<T>(what: Result<T, String>) -> Option<T> {
 pub fn options(url: &str, via: Via) -> ConnectOptions {
     ConnectOptions {
         disk: None,
+        media: None,
         url: url.into(),
         via: Some(via),
         isolation: Isolation::ReadCommitted,

@@ -70,6 +70,7 @@ impl Postgres {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
                 wanted.options.disk = options.disk;
+                wanted.options.media = options.media;
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let server = server::postgres::Server::start(&wanted.options)?;
                 let url = DatabaseUrl::from(server.url());

@@ -1,0 +1,88 @@
+//! The loss of a medium in a crash audit: the server's processes are killed, a directory that stands for a medium is
+//! emptied, and the data are restored from what is left.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::drive::LoadTarget;
+use crate::engine::Error;
+use crate::engine::server::{Media, Medium, PrivateServer};
+use crate::result::acid::MediaLoss;
+use crate::workload::Workload;
+
+/// What was lost, and what came of it.
+pub(super) struct Loss {
+    medium: Medium,
+    restored: Duration,
+    recovered: Duration,
+    /// How long the base backup took, before the load.
+    backed_up: Duration,
+    taken_back: bool,
+}
+
+/// The server, and what can be lost of it.
+fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateServer, &dyn Media), Error> {
+    let server = engine.private_server().and_then(|server| Some((server, server.media()?)));
+    server.ok_or_else(not_here)
+}
+
+/// There is nothing that could be restored.
+pub(super) fn not_here() -> Error {
+    Error::Usage(
+        "--crash media takes a private PostgreSQL: give postgres:local. Of other databases Graymark keeps no backup and \
+         no second copy of the log"
+            .to_owned(),
+    )
+}
+
+/// Makes a backup and has the log copied; how long that took.
+pub(super) fn back_up<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<Duration, Error> {
+    let began = Instant::now();
+    server(engine)?.1.back_up().map(|()| began.elapsed())
+}
+
+/// Kills the server under load, takes a medium from it, restores and recovers it; beside the loss, why the database
+/// cannot be used any more. Losses take the data and the log in
+/// turn.
+pub(super) fn lose<W: Workload>(
+    engine: &Arc<dyn LoadTarget<W>>,
+    backed_up: Duration,
+    number: u32,
+) -> Result<(Loss, String), Error> {
+    let (server, media) = server(engine)?;
+    let medium = Medium::ALL[number.wrapping_sub(1) as usize % Medium::ALL.len()];
+    server.crash()?;
+    media.lose(medium)?;
+    let began = Instant::now();
+    media.restore(medium, true)?;
+    let restored = began.elapsed();
+    let unusable = server.start_again().err().map(|error| error.to_string()).unwrap_or_default();
+    let recovered = began.elapsed().saturating_sub(restored);
+    Ok((Loss { medium, restored, recovered, backed_up, taken_back: false }, unusable))
+}
+
+impl Loss {
+    /// Takes a database that cannot be used any more back to what is left of it without the end of its log, so that the
+    /// next loss finds a sound one.
+    pub(super) fn take_back<W: Workload>(&mut self, engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
+        let (server, media) = server(engine)?;
+        server.crash()?;
+        media.restore(self.medium, false)?;
+        self.taken_back = true;
+        server.start_again()
+    }
+
+    /// What is told of it; the oldest lost commit was acknowledged so many seconds before the loss.
+    pub(super) fn told(&self, unusable: &str, oldest_lost_s: Option<f64>) -> MediaLoss {
+        MediaLoss {
+            medium: self.medium.name().to_owned(),
+            backup_s: self.backed_up.as_secs_f64(),
+            restore_s: self.restored.as_secs_f64(),
+            recover_s: self.recovered.as_secs_f64(),
+            unusable: unusable.to_owned(),
+            // One that was told of while the server was being killed was told of at the loss.
+            oldest_lost_s: oldest_lost_s.map(|seconds| seconds.max(0.0)),
+            taken_back: self.taken_back,
+        }
+    }
+}
