@@ -30,6 +30,8 @@ const COPY: &str = "copy";
 const COPIER_LOG: &str = "copy.log";
 /// By what name the server knows it.
 const COPIER: &str = "graymark_copy";
+/// What says in a backup where its log begins.
+const LABEL: &str = "backup_label";
 /// How the name ends of a segment of the log that is not yet whole.
 const PARTIAL: &str = ".partial";
 /// Settings that the server reads again while it runs; the data directory is Graymark's own.
@@ -103,6 +105,9 @@ impl Copies {
     pub(super) const RULES: &str =
         "local replication all scram-sha-256\nhost replication all 127.0.0.1/32 scram-sha-256\n";
 
+    /// Keeps segments that a checkpoint would otherwise remove before they are copied (PostgreSQL 13 and later).
+    pub(super) const SETTING: &str = "wal_keep_size=1GB";
+
     /// Makes the directory of the log, which `initdb` is to use.
     pub(super) fn make_log(home: &Home) -> Result<PathBuf, Error> {
         home.make_directory(LOG)
@@ -155,8 +160,12 @@ impl Server<Postgres> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         owner::drop_root(&mut command, self.home.owner);
         copier.start(command, Signal::SIGINT)?;
-        let begun = || segments(&copy).is_ok_and(|names| !names.is_empty());
-        copier.wait_until(|_| begun()).map_err(|why| {
+        self.wait_for_copier(|| segments(&copy).is_ok_and(|names| !names.is_empty()))
+    }
+
+    /// Waits until the copier has done something; says why it never will.
+    fn wait_for_copier(&self, done: impl Fn() -> bool) -> Result<(), Error> {
+        self.copies()?.copier.wait_until(|_| done()).map_err(|why| {
             let said = Directory::open(self.home.place(), self.home.owner).and_then(|place| place.read(COPIER_LOG));
             let said = String::from_utf8_lossy(&said.ok().flatten().unwrap_or_default()).into_owned();
             let line = home::last_line(&said).unwrap_or("it said nothing").trim();
@@ -187,7 +196,14 @@ impl Media for Server<Postgres> {
         }
         let mut command = self.client("pg_basebackup")?;
         command.arg("-D").arg(place.join(BACKUP)).args(["-X", "none", "-c", "fast"]);
-        self.home.run(command, &["error:", "FATAL:"])
+        self.home.run(command, &["error:", "FATAL:"])?;
+        // Without the segment of the log in which it begins, the backup is worth nothing. The server goes on to the next
+        // segment when a backup is made, so that this one comes to its end.
+        let label = fs::read_to_string(place.join(BACKUP).join(LABEL));
+        let label = label.map_err(|error| failed("cannot read the label of the backup", &error))?;
+        let first = first_segment(&label)
+            .ok_or_else(|| Error::Database("the label of the backup names no segment of the log".to_owned()))?;
+        self.wait_for_copier(|| place.join(COPY).join(first).exists())
     }
 
     fn lose(&self, medium: Medium) -> Result<(), Error> {
@@ -231,6 +247,13 @@ impl Media for Server<Postgres> {
     }
 }
 
+/// The segment of the log in which a backup begins: `START WAL LOCATION: 0/2000028 (file 000000010000000000000002)`.
+fn first_segment(label: &str) -> Option<&str> {
+    let line = label.lines().find(|line| line.starts_with("START WAL LOCATION"))?;
+    let name = line.split_once("(file ")?.1.trim_end().strip_suffix(')')?;
+    name.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(name)
+}
+
 /// The names of what is in the copy of the log.
 fn segments(copy: &Path) -> Result<Vec<String>, Error> {
     let entries = fs::read_dir(copy).and_then(Iterator::collect::<io::Result<Vec<_>>>);
@@ -258,5 +281,19 @@ fn remove(path: &Path) -> Result<(), Error> {
             Err(failed(&format!("cannot remove {}", path.display()), &error))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_label_of_a_backup_names_its_first_segment() {
+        let label = "START WAL LOCATION: 0/2000028 (file 000000010000000000000002)\nCHECKPOINT LOCATION: 0/2000060\n";
+        assert_eq!(first_segment(label), Some("000000010000000000000002"));
+        for other in ["", "START WAL LOCATION: 0/2000028", "START WAL LOCATION: 0/2000028 (file ../../etc/passwd)"] {
+            assert_eq!(first_segment(other), None, "{other}");
+        }
     }
 }

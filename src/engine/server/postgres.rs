@@ -186,6 +186,9 @@ impl Kind for Postgres {
         for (name, value) in overridden(defaults, &self.settings) {
             command.arg("-c").arg(format!("{name}={value}"));
         }
+        if self.copies.is_some() {
+            command.arg("-c").arg(Copies::SETTING);
+        }
         command.arg("-c").arg(ENCRYPTION);
         Ok(())
     }
