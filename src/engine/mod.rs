@@ -35,6 +35,7 @@ pub use options::ConnectOptions;
 
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
+use crate::result::within::StatementTotals;
 use crate::result::{
     CheckStep, Finding, Identity, Isolation, LoadReport, LoadStep, Manifest, Procedures, RestoreReport, Via,
 };
@@ -175,6 +176,11 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// What the stored procedures are that its sessions call.
     async fn procedures(&self) -> Result<Procedures, Error> {
         Ok(Procedures::Unused)
+    }
+    /// Running totals of the statements within stored procedures, since the server began to count them; none where it
+    /// does not. An error says why they are not known although the server could.
+    async fn statements_within(&self) -> Result<Option<Vec<StatementTotals>>, Error> {
+        Ok(None)
     }
     /// Makes the stored procedures of a complete population anew.
     async fn renew_procedures(&self) -> Result<(), Error> {

@@ -39,6 +39,7 @@ pub mod trend;
 pub mod tune;
 mod verdict;
 pub(crate) mod waterfall;
+mod within;
 
 use std::path::{Path, PathBuf};
 

@@ -17,6 +17,7 @@ use super::price;
 use super::stages::{self, Stages};
 use super::verdict::{self, VerdictModel};
 use super::waterfall::{self, WaterfallModel};
+use super::within;
 use crate::judge::incidents::Incidents;
 use crate::measure::device::Disk;
 use crate::record::Record;
@@ -50,6 +51,8 @@ pub struct ReportModel {
     pub bounds: Vec<Line>,
     /// Where the time of the mean transaction goes.
     pub waterfall: Option<WaterfallModel>,
+    /// What the statements within the stored procedures cost: a head, and a row each; empty where that is not known.
+    pub within: Vec<Vec<String>>,
     /// Of a run in stages.
     pub stages: Option<Stages>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
@@ -145,6 +148,10 @@ impl ReportModel {
             transactions: transactions(record),
             bounds: summary.map(bounds::lines).unwrap_or_default(),
             waterfall: waterfall::of(record),
+            within: summary
+                .and_then(|summary| summary.statements_within.as_deref())
+                .map(within::rows)
+                .unwrap_or_default(),
             stages: stages::of(record),
             accounting: accounting::of(record),
             course: summary.and_then(course::of),

@@ -52,6 +52,7 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
             waterfall.notes.iter().for_each(|note| text.wrapped("- ", 2, note));
         });
     }
+    text.section("Statements within the procedures", |text| text.table(&model.within));
     text.section("What limits it", |text| text.labelled(&model.bounds));
     if let Some(stages) = &model.stages {
         text.section("Stages of the measurement interval", |text| {

@@ -6,6 +6,7 @@ use super::format::{plain, plural, rate};
 use super::text::Text;
 use super::{html, table};
 use crate::result::tune::{Candidate, Decision, Fate, Gain, Tuned};
+use crate::study::tune::candidates::NOT_ASKED;
 use crate::workload::known;
 
 /// As text.
@@ -39,8 +40,10 @@ pub fn text(tuned: &Tuned) -> String {
             "What came far in the race did so by luck, too: only the fresh runs measure a winner. What was dropped was not worth changing here.",
         );
     }
-    let out: Vec<&Candidate> = tuned.candidates.iter().filter(|one| one.runs == 0 && !one.why.is_empty()).collect();
-    if !out.is_empty() {
+    let of_no_run = |one: &&Candidate| one.runs == 0 && !one.why.is_empty();
+    let (others, out): (Vec<&Candidate>, Vec<&Candidate>) =
+        tuned.candidates.iter().filter(of_no_run).partition(|one| one.why == NOT_ASKED);
+    if !out.is_empty() || !others.is_empty() {
         text.lines.push('\n');
     }
     for one in out {
@@ -49,6 +52,13 @@ pub fn text(tuned: &Tuned) -> String {
             &format!("{what}: "),
             11,
             &format!("{} ({}): {}", plain(&one.name), list(&one.settings), plain(&one.why)),
+        );
+    }
+    if !others.is_empty() {
+        text.wrapped(
+            "",
+            0,
+            &format!("{} not asked for.", plural(others.len() as u64, "candidate was", "candidates were")),
         );
     }
     text.lines
@@ -212,6 +222,7 @@ mod tests {
                 candidate("more", Fate::Confirmed, 3, ""),
                 candidate("less", Fate::Dropped, 1, "others were faster in rung 1 of the race"),
                 candidate("lossy", Fate::LeftOut, 0, "it loses commits"),
+                candidate("other", Fate::LeftOut, 0, NOT_ASKED),
             ],
             allow_loss: false,
             runs: 49,
@@ -251,6 +262,7 @@ mod tests {
             "+8.0 to +16.0 %",
             "others were faster in rung 1",
             "Not tried: lossy (a=1): it loses commits",
+            "1 candidate was not asked for.",
             "! Others on the machine disturbed 3 of 49 runs",
         ] {
             assert!(folded.contains(told), "{told}: {text}");

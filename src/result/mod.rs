@@ -29,6 +29,7 @@ pub mod step;
 pub mod summary;
 pub mod tune;
 pub mod verdict;
+pub mod within;
 
 pub use arrivals::Arrivals;
 pub use database::{Identity, Isolation, Manifest, Via};

@@ -19,6 +19,7 @@ use crate::result::history::HistorySummary;
 use crate::result::maintenance::Maintenance;
 use crate::result::scan::CacheState;
 pub use crate::result::verdict::{Clause, Consistency, Durability, DurabilityClass, State, Verdict};
+use crate::result::within::StatementWithin;
 use crate::result::{Arrivals, Identity, Manifest, Recorded, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
@@ -128,6 +129,10 @@ pub struct Summary {
     /// Where the time of the mean transaction went, by type and part; none where nobody could look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waterfall: Option<Waterfall>,
+    /// What the statements within the stored procedures cost, what took most time first; none where the server does not
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statements_within: Option<Vec<StatementWithin>>,
     /// What bounds the throughput: resources, causes, Little's law. None of a run without transactions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,

@@ -28,7 +28,8 @@ use crate::result::format::{Label, Status, file};
 use crate::result::maintenance::Maintenance;
 use crate::result::scan::CacheState;
 use crate::result::summary::Summary;
-use crate::result::{Environment, Finding, LoadReport, Manifest, Procedures, Step};
+use crate::result::within::{self, StatementTotals};
+use crate::result::{Environment, Event, Finding, LoadReport, Manifest, Procedures, Step};
 use crate::workload::Workload;
 
 /// Why a run ends before its summary.
@@ -405,6 +406,7 @@ impl<W: Workload> Steps<'_, W> {
             vacuum: plan.vacuum.seconds(),
             vacuums: Some(plan.vacuums),
         };
+        let within = self.within();
         let engine = self.requests.engine();
         let (usage_before, server_before) = (process::usage(), engine.server_cpu_seconds());
         let started = Timestamp::now();
@@ -417,11 +419,21 @@ impl<W: Workload> Steps<'_, W> {
             })?;
         let (usage, server) = (process::usage(), engine.server_cpu_seconds());
         record.end_history();
+        let within = within.and_then(|before| match before {
+            Some(before) => Ok(self.within()?.map(|after| (before, after))),
+            None => Ok(None),
+        });
+        let within = within.unwrap_or_else(|why| {
+            let why = format!("statements within procedures: {why}");
+            accumulated.event::<W>(&Event::NotCounted { why }, &|| None);
+            None
+        });
         let share = plan.history.get();
         let history = (schedule.history > 0).then(|| history::check::<W>(record.directory(), share, &totals));
         Ok(Measured {
             started,
             history,
+            within: within.map(|(before, after)| within::between(&before, &after, totals.completed)),
             schedule: *schedule,
             accumulated,
             totals,
@@ -431,6 +443,12 @@ impl<W: Workload> Steps<'_, W> {
             in_process: engine.blocking() && engine.server_process() == ServerProcess::InProcess,
             storage: environment::storage(engine.data_directory().as_deref(), engine.log_directory().as_deref()),
         })
+    }
+
+    /// The totals of the statements within stored procedures, where the server tells them; none, too, if someone asked
+    /// to stop.
+    fn within(&self) -> Result<Option<Vec<StatementTotals>>, Error> {
+        Ok(self.requests.ask(async |engine: &dyn Engine<W>| engine.statements_within().await)?.flatten())
     }
 
     /// Judges what is known so far, and puts it into the record.

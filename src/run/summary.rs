@@ -21,6 +21,7 @@ use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, HostSummary, LatencySummary, Lookup,
     OpenLoopSummary, PacingSummary, Range, Recovery, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
+use crate::result::within::StatementWithin;
 use crate::result::{Finding, Identity, Manifest, Via};
 use crate::study::bounds;
 use crate::workload::{self, Headline, Workload};
@@ -53,6 +54,8 @@ pub(super) struct Measured {
     pub(super) history: Option<HistorySummary>,
     /// Deliveries in the result file, if there is one.
     pub(super) result_lines: Option<u64>,
+    /// What the statements within the stored procedures cost, where the server tells.
+    pub(super) within: Option<Vec<StatementWithin>>,
     /// Before and after it.
     pub(super) usage: (Usage, Usage),
     /// CPU seconds of the server's processes, where they can be known.
@@ -140,6 +143,7 @@ pub(super) fn summarise<W: Workload>(
         dips: timeline.dips(maintenance, counters.as_ref()),
         steady: timeline.steady(),
         waterfall: waterfall::<W>(measured, counters.as_ref()),
+        statements_within: measured.within.clone(),
         counters,
         bounds: None,
         strangers: timeline.strangers(totals.interval_s),

@@ -1,7 +1,8 @@
 //! A user asks which of two settings is faster.
 
-use crate::support::command::{json_file, run, succeed};
+use crate::support::command::{graymark, json_file, run, start, succeed};
 use crate::support::{client, require_postgres, small_server};
+use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 /// SQLite with and without waiting for the disk: each run has the settings of its side and finds the database as
@@ -69,4 +70,21 @@ fn a_server_of_ones_own_is_set_by_scripts() {
     let failing = ["ab", "--db", &url, "-w", "1", "--a-before", "exit 3", "--out", "failing"];
     let failed = run(place, &failing);
     assert!(failed.code == Some(2) && failed.err.contains("--a-before failed (exit status: 3)"), "{failed:?}");
+}
+
+/// Whoever stops a run in turns finds neither the loaded database nor the copy that the run worked on.
+#[test]
+fn a_copy_is_removed_when_its_run_is_stopped() {
+    let place = TempDir::new().unwrap();
+    let ab = ["ab", "debitcredit", "--db", "sqlite:ab.db", "-b", "1", "--a", "cache=2", "--out", "ab"];
+    let mut working = start(graymark(place.path(), &[&ab[..], &["--ramp-up", "0s", "--duration", "1h"]].concat()));
+    working.wait_for("run: measurement");
+    let names = || {
+        let all = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        all.map(|name| name.to_string_lossy().into_owned()).collect::<Vec<String>>()
+    };
+    assert!(names().iter().any(|name| name.ends_with("-ab.db")), "{:?}", names());
+    working.signal(Signal::SIGINT);
+    let (_, done) = working.end();
+    assert_eq!((done.code, names()), (Some(130), vec!["ab".to_owned()]), "{done:?}");
 }

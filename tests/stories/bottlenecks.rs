@@ -107,7 +107,13 @@ fn first(summary: &Value) -> (String, Waterfall) {
 
 /// A private PostgreSQL that waits for no disk when it commits, so that locks alone are what takes time.
 fn quick_to_commit() -> Server {
-    let settings = [("fsync", "off"), ("synchronous_commit", "off"), ("shared_buffers", "64MB")];
+    let settings = [
+        ("fsync", "off"),
+        ("synchronous_commit", "off"),
+        ("shared_buffers", "64MB"),
+        ("shared_preload_libraries", "pg_stat_statements"),
+        ("pg_stat_statements.track", "all"),
+    ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     Server::start(&PostgresServerOptions { settings, tcp: true, ..PostgresServerOptions::default() }).unwrap()
 }
@@ -143,9 +149,14 @@ fn planted_waits_on_postgresql_are_named() {
     // All clients want the row of one warehouse, and each Payment has it for a tenth of a second: much longer than
     // anything else takes, however slow the machine is.
     batch(&url, SLOW_PAYMENTS);
+    batch(&url, "CREATE EXTENSION pg_stat_statements");
     let hot =
         succeed(place.path(), &[&arguments[..], &["--clients", "16", "--duration", "6s", "--out", "hot"]].concat());
     let (bottleneck, found) = first(&hot.json());
+    let slowest = &hot.json()["statements_within"][0];
+    assert_eq!(slowest["routine"], "payment", "{slowest}");
+    assert!(slowest["text"].as_str().unwrap().starts_with("UPDATE tpcc.warehouse"), "{slowest}");
+    assert!(slowest["us_per_call"].as_f64().unwrap() > 1e5, "each sleeps for a tenth of a second: {slowest}");
     named(&found, &bottleneck);
     assert!(found.looks > 0, "{found:?}");
     let text = succeed(place.path(), &["report", "hot", "--full"]).out;

@@ -43,6 +43,7 @@ fn what_is_faster_is_found_and_what_loses_commits_never_wins() {
     assert_eq!(succeed(place, &["report", "spring", "--json"]).json(), found);
     assert!(succeed(place, &["report", "spring"]).out.contains("Winner: fast"));
     assert!(succeed(place, &["list"]).out.contains("tuned: +"));
+    run(place, &["watch", "spring"]).refused(2, &["a record of graymark tune", "graymark report"]);
 
     fs::write(place.join("lossy.toml"), list(&[("lossy", "synchronous", "off")])).unwrap();
     let sqlite = ["tune", "debitcredit", "--db", "sqlite:x.db", "--candidates", "lossy.toml", "--out", "lossy"];

@@ -79,15 +79,35 @@ fn which(named: Option<&Path>) -> Result<PathBuf, Error> {
         Some(name) => records::find(name)?,
         None => PathBuf::from(RECORDS),
     };
-    if place.join(file::HEADER).exists() {
-        return Ok(place);
-    }
-    directory::newest_running(&place)?.ok_or_else(|| {
-        Error::Usage(format!(
+    let record = match place.join(file::HEADER).exists() {
+        true => Some(place.clone()),
+        false => directory::newest_running(&place)?,
+    };
+    match record {
+        Some(record) => run_of(record),
+        None => Err(Error::Usage(format!(
             "no run goes on in {}: start one with graymark run, or name a record to see how it ended",
             place.display()
-        ))
-    })
+        ))),
+    }
+}
+
+/// The record itself if it is of a run; else the run that goes on below it, as below that of a search for settings.
+fn run_of(record: PathBuf) -> Result<PathBuf, Error> {
+    let command = Brief::open(&record)?.header.command;
+    if ["run", "bench"].contains(&command.as_str()) {
+        return Ok(record);
+    }
+    let below = std::fs::read_dir(&record).into_iter().flatten().flatten().map(|entry| entry.path());
+    for directory in below.filter(|path| path.is_dir()) {
+        if let Some(running) = directory::newest_running(&directory)? {
+            return Ok(running);
+        }
+    }
+    Err(Error::Usage(format!(
+        "{} is a record of graymark {command}, and no run goes on below it: graymark report tells what it found",
+        record.display()
+    )))
 }
 
 /// What is watched, and on what.

@@ -8,6 +8,9 @@ use crate::result::Recorded;
 use crate::result::tune::{Candidate, Fate};
 use crate::size;
 
+/// Why a candidate was left out that was not asked for.
+pub const NOT_ASKED: &str = "not asked for with --only";
+
 /// The lists that come with Graymark, by the scheme of the URL.
 const LISTS: [(&str, &str); 5] = [
     ("postgres", include_str!("postgres.toml")),
@@ -150,7 +153,7 @@ pub fn leave_out(
     for candidate in candidates.iter_mut().filter(|candidate| candidate.fate == Fate::InTheRace) {
         let has = |(name, value): (&String, &String)| now.get(name).is_some_and(|now| same(now, value));
         let why = match &candidate.loses {
-            _ if !only.is_empty() && !only.contains(&candidate.name) => "not asked for with --only".to_owned(),
+            _ if !only.is_empty() && !only.contains(&candidate.name) => NOT_ASKED.to_owned(),
             Some(loses) if !allow_loss => format!("{loses}; --allow-loss would try it"),
             _ if candidate.settings.iter().all(has) => "the start has it already".to_owned(),
             _ => continue,

@@ -22,6 +22,7 @@ mod scan;
 pub mod schema;
 mod tls;
 mod warm;
+mod within;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,6 +44,7 @@ use crate::result::Isolation;
 use crate::result::Procedures;
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::{CacheState, Scanned};
+use crate::result::within::StatementTotals;
 use crate::result::{CheckStep, Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
 use crate::url::DatabaseUrl;
 use crate::workload::trace::Trace;
@@ -232,6 +234,16 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         match self.via {
             Via::Statements => Ok(Procedures::Unused),
             Via::Procedures => procedures::compare(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await,
+        }
+    }
+
+    async fn statements_within(&self) -> Result<Option<Vec<StatementTotals>>, Error> {
+        let file = self.dialect.own_text(within::FILE).filter(|_| self.dialect.counters);
+        match (self.via, file) {
+            (Via::Procedures, Some(file)) => {
+                within::read(&self.client().await?, file, &self.sql::<W>(), self.server.is_some()).await
+            }
+            _ => Ok(None),
         }
     }
 
