@@ -50,6 +50,9 @@ pub fn text(scan: &Scan) -> String {
             significant(values as f64 / MB)
         ));
     }
+    if !scan.sizes_unknown.is_empty() {
+        text.push_str(&format!("Sizes of the tables are not known: {}.\n", plain(&scan.sizes_unknown)));
+    }
     if scan.interrupted {
         text.push_str("Partial: the scan was interrupted.\n");
     }
@@ -91,6 +94,7 @@ mod tests {
                 Pass { name: "warm".to_owned(), tables: warm, storage_read_bytes: None },
             ],
             working_set_bytes: None,
+            sizes_unknown: String::new(),
             interrupted: false,
         }
     }

@@ -51,6 +51,9 @@ pub struct Scan {
     /// Of TPC-C: the estimated working set of a warehouse in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set_bytes: Option<u64>,
+    /// Why the sizes of the tables are not known, if the database would not tell them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sizes_unknown: String,
     /// Whether it was ended before its time.
     pub interrupted: bool,
 }

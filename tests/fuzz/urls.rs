@@ -146,6 +146,6 @@ fn others(url: &str) -> bool {
 /// Whether something looks like a password that is not the value of a parameter of that name.
 fn has_secret_in_a_value(url: &str) -> bool {
     let url = url.to_ascii_lowercase();
-    let elsewhere = |at: usize| !url[..at].ends_with(['?', '&']);
+    let elsewhere = |at: usize| !url[..at].ends_with(['?', '&']) || !url[..at].contains('?');
     url.contains("pwd") || url.match_indices("password=").any(|(at, _)| elsewhere(at))
 }

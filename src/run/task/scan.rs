@@ -122,6 +122,7 @@ fn read_all<W: Workload>(
         caches,
         passes: Vec::new(),
         working_set_bytes: None,
+        sizes_unknown: String::new(),
         interrupted: false,
     };
     for name in [first(&scan.caches), "warm"] {
@@ -136,9 +137,12 @@ fn read_all<W: Workload>(
         }
     }
     // Who asked to stop is not kept waiting for sizes.
-    match requests.ask(async |engine: &dyn Engine<W>| engine.table_bytes().await)? {
-        Some(bytes) => size::<W>(&mut scan, &bytes),
-        None => scan.interrupted = true,
+    match requests.ask(async |engine: &dyn Engine<W>| engine.table_bytes().await) {
+        Ok(Some(bytes)) => size::<W>(&mut scan, &bytes),
+        Ok(None) => scan.interrupted = true,
+        // A user who may read the tables need not have a right to the catalog of sizes.
+        Err(Error::Database(why)) => scan.sizes_unknown = why,
+        Err(error) => return Err(error),
     }
     Ok(scan)
 }
@@ -193,6 +197,7 @@ mod tests {
             caches: CacheState { cold: true, how: "all gone".to_owned() },
             passes: Vec::new(),
             working_set_bytes: None,
+            sizes_unknown: String::new(),
             interrupted: false,
         };
         let sizes = [("stock", 80_000_000), ("customer", 36_000_000), ("item", 9_000_000)]

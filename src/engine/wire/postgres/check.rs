@@ -118,7 +118,7 @@ pub async fn rows_of(client: &Client, schema: &Schema, traces: &[Trace]) -> Resu
         let messages = client.simple_query(&reading(schema, &query.sql)).await;
         for message in messages.map_err(|error| of_command("cannot look for committed rows", &error))? {
             let SimpleQueryMessage::Row(row) = message else { continue };
-            let whole = |at| row.get(at).and_then(|text| text.parse::<i64>().ok());
+            let whole = |at| row.try_get(at).ok().flatten().and_then(|text| text.parse::<i64>().ok());
             if let Some((number, count)) = whole(0).zip(whole(1)) {
                 query.note(number, count, &mut found);
             }

@@ -295,7 +295,10 @@ impl Target {
         let failed = |error| failure::of_command("cannot ask whether the server is a standby", &error);
         let messages = client.simple_query(sql).await.map_err(failed)?;
         let said = messages.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some((row.get(0) == Some("true"), row.get(1) == Some("on"))),
+            SimpleQueryMessage::Row(row) => {
+                let is = |at, word| row.try_get(at).ok().flatten() == Some(word);
+                Some((is(0, "true"), is(1, "on")))
+            }
             _ => None,
         });
         let (standby, read_only) = said.unwrap_or_default();

@@ -239,7 +239,7 @@ enum Problem {
 async fn process(client: &Client) -> Option<u64> {
     let messages = client.simple_query("SELECT pg_backend_pid()").await.ok()?;
     messages.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        SimpleQueryMessage::Row(row) => row.try_get(0).ok()??.parse().ok(),
         _ => None,
     })
 }

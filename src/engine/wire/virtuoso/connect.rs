@@ -13,6 +13,8 @@ use crate::url::{Parts, Password, VIRTUOSO, encoded};
 pub(super) const PASSWORD_VARIABLE: &str = "GRAYMARK_VIRTUOSO_PASSWORD";
 /// The port of a server that is not told another one.
 const PORT: u16 = 1111;
+/// What Virtuoso says to a user who lacks a right.
+const FORBIDDEN: [&str; 3] = ["access denied", "Must have", "owner specified is different"];
 
 /// Why the database could not be asked.
 #[derive(Debug)]
@@ -139,6 +141,9 @@ impl Target {
         let advice = match (diagnostic.meaning(), diagnostic.state()) {
             _ if diagnostic.message().contains("open lib") => ": `apt-get install libvirtodbc0`",
             (_, "28000") => ": see user and password, which may stand in GRAYMARK_VIRTUOSO_PASSWORD",
+            (_, "42000") if FORBIDDEN.iter().any(|words| diagnostic.message().contains(words)) => {
+                ": this user may not do it: connect as dba, or as the user who made the tables"
+            }
             (Meaning::Lost, _) => ": see that the server runs and takes connections there",
             _ => "",
         };

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# How large a record of many hours is, and what its report costs. The record of a short paced run on SQLite is made longer
+# by repeating its measurement: series, counters (which go on from where they were), histograms and events.
+#
+#   scripts/bench/long-record.sh [HOURS=12] [WAREHOUSES=1]
+set -euo pipefail
+HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+GRAYMARK=${GRAYMARK:-$HERE/target/release/graymark}
+HOURS=${1:-12}
+WAREHOUSES=${2:-1}
+[ -x "$GRAYMARK" ] || { echo "build first: cargo build --release" >&2; exit 2; }
+WORK=$(mktemp -d -t graymark-bench.XXXXXX)
+trap 'rm -rf "$WORK"' EXIT
+cd "$WORK"
+
+"$GRAYMARK" load tpcc --db sqlite:short.db -w "$WAREHOUSES" 2>/dev/null >/dev/null
+"$GRAYMARK" run tpcc --db sqlite:short.db --pace standard --ramp-up 5s --duration 60s --check none --out record --json 2>/dev/null >/dev/null || true
+python3 - "$HOURS" <<'PY'
+import csv, io, json, sys
+hours = float(sys.argv[1])
+summary = json.load(open("record/summary.json"))
+ramp_up, length = summary["ramp_up_s"], summary["interval_s"]
+times = int(hours * 3600 / length)
+
+def repeat(lines, shifted):
+    return [shifted(line, number) for number in range(times) for line in lines]
+
+head, *rows = open("record/series.csv").read().splitlines()
+begun = [row for row in rows if float(row.split(",")[0]) < ramp_up]
+measured = [row.split(",", 1) for row in rows if float(row.split(",")[0]) >= ramp_up]
+later = repeat(measured, lambda row, number: f"{int(row[0]) + int(number * length)},{row[1]}")
+open("record/series.csv", "w").write("\n".join([head, *begun, *later]) + "\n")
+
+head, *rows = csv.reader(open("record/counters.csv"))
+number_of = lambda text: float(text) if text else None
+first, last = ([number_of(cell) for cell in row] for row in (rows[0], rows[-1]))
+grown = [b - a if a is not None and b is not None else 0 for a, b in zip(first, last)]
+def shift(row, number):
+    return [cell and f"{float(cell) + grown[place] * number:.6f}" for place, cell in enumerate(row)]
+with open("record/counters.csv", "w") as file:
+    csv.writer(file, lineterminator="\n").writerows([head, rows[0], *repeat(rows[1:], shift)])
+
+lines = open("record/histograms.hlog").read().splitlines()
+intervals = [line.split(",", 2) for line in lines if line.startswith("Tag=")]
+longer = repeat(intervals, lambda at, number: f"{at[0]},{float(at[1]) + number * length:.3f},{at[2]}")
+open("record/histograms.hlog", "w").write("\n".join([line for line in lines if not line.startswith("Tag=")] + longer) + "\n")
+
+events = [json.loads(line) for line in open("record/events.jsonl")]
+once = [event for event in events if not ramp_up < event.get("at", 0) < ramp_up + length]
+often = repeat([event for event in events if event not in once], lambda event, number: {**event, "at": event["at"] + number * length})
+open("record/events.jsonl", "w").writelines(json.dumps(event) + "\n" for event in sorted(once + often, key=lambda event: event.get("at", 0)))
+
+summary["interval_s"] = times * length
+json.dump(summary, open("record/summary.json", "w"))
+PY
+rm -f record/report.txt record/report.html
+bytes=$(du -sb record | cut -f1)
+echo "record of $HOURS hours: $((bytes / 1024)) KiB, $(echo "$bytes / 1024 / $HOURS" | bc) KiB an hour"
+python3 - "$GRAYMARK" <<'PY'
+import os, resource, statistics, subprocess, sys, time
+seconds, peak = [], 0
+for _ in range(5):
+    begun = time.perf_counter()
+    subprocess.run([sys.argv[1], "report", "record"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    seconds.append(time.perf_counter() - begun)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print(f"its report: {statistics.median(seconds):.2f} s (median of 5), at most {peak // 1024} MiB; page of {os.path.getsize('record/report.html') // 1024} KiB")
+PY
