@@ -139,8 +139,8 @@ mod tests {
             (0..12).map(|_| self.random.random::<f64>()).sum::<f64>() - 6.0
         }
 
-        /// The slices of a duet whose B is so many times as fast. `memory` is how much of what a pair has of its own the
-        /// next one has, too.
+        /// The slices of a duet whose B is so many times as fast. `memory` is how much of what a pair has of its own
+        /// the next one has, too.
         fn duet(&mut self, factor: f64, memory: f64) -> Vec<[f64; 2]> {
             let pairs = (0..40).map(|_| {
                 self.alike = memory * self.alike + 0.02 * self.deviate();
@@ -155,8 +155,8 @@ mod tests {
         }
     }
 
-    /// Of 1,000 duets: how many intervals have the truth in them, and how many times as wide those without pairs are, in
-    /// the mean.
+    /// Of 1,000 duets: how many intervals have the truth in them, and how many times as wide those without pairs are,
+    /// in the mean.
     fn replay(factor: f64, memory: f64) -> (u32, f64) {
         let mut machine = Machine { random: Xoshiro256PlusPlus::seed_from_u64(16), neighbours: 0.0, alike: 0.0 };
         let (mut holds, mut wider) = (0, 0.0);
