@@ -14,6 +14,7 @@ mod owner;
 pub mod password;
 mod place;
 pub mod postgres;
+mod postgres_media;
 mod process;
 pub mod url;
 #[cfg(feature = "odbc")]
