@@ -128,7 +128,7 @@ fn durability(names: Names, parts: &[Clause]) -> Clause {
 /// Whether losses of media were survived: the tables and the log both have to be lost.
 fn lost_media(losses: &[&Crash]) -> (State, String) {
     let (state, note) = outcome(losses);
-    if state == State::Broken {
+    if state != State::Held {
         return (state, note);
     }
     let lost = |medium: &str| losses.iter().filter_map(|crash| crash.media.as_ref()).any(|loss| loss.medium == medium);
@@ -148,12 +148,18 @@ fn sums(what: &str, crashes: &[&Crash]) -> String {
     format!("{} {what}, {committed} commits, {lost} lost, {} risen", crashes.len(), of(|crash| crash.risen))
 }
 
-/// Whether all crashes were survived, or which were not.
+/// Whether all crashes were survived, or which were not. One before which nothing was committed shows nothing.
 fn outcome(crashes: &[&Crash]) -> (State, String) {
-    let broken = crashes.iter().filter(|crash| !survived(crash));
-    match broken.map(|crash| crash.success.as_str()).collect::<Vec<_>>()[..] {
-        [] => (State::Held, String::new()),
-        ref broken => (State::Broken, format!("not survived: {}", broken.join(", "))),
+    let those = |what: &str, is: fn(&Crash) -> bool| {
+        let names: Vec<&str> = crashes.iter().filter(|crash| is(crash)).map(|crash| crash.success.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+    };
+    if let Some(broken) = those("not survived", |crash| !survived(crash)) {
+        return (State::Broken, broken);
+    }
+    match those("nothing was committed before", |crash| crash.committed == 0) {
+        Some(idle) => (State::NotTested, idle),
+        None => (State::Held, String::new()),
     }
 }
 
@@ -311,23 +317,36 @@ mod tests {
 
     const NAMES: Names = Names::STANDARD;
 
+    /// A crash under load.
+    fn worked() -> Crash {
+        Crash { committed: 9, ..Crash::default() }
+    }
+
+    #[test]
+    fn a_crash_before_which_nothing_was_committed_shows_nothing() {
+        let idle = Crash { success: "success-2.txt".to_owned(), ..Crash::default() };
+        let clauses = failures(NAMES, &[worked(), idle]);
+        assert!(clauses.iter().all(|clause| clause.state == State::NotTested), "{clauses:?}");
+        assert_eq!(clauses[1].note, "nothing was committed before: success-2.txt");
+        let lost = Crash { lost: 1, ..worked() };
+        assert_eq!(failures(NAMES, &[lost, Crash::default()])[1].state, State::Broken);
+    }
+
     #[test]
     fn an_excess_beyond_what_was_in_flight_is_no_crash_that_was_survived() {
-        let crash = |excess, in_flight| Crash { excess, in_flight, ..Crash::default() };
+        let crash = |excess, in_flight| Crash { excess, in_flight, ..worked() };
         assert!(survived(&crash(0, 0)) && survived(&crash(3, 3)));
         assert!(!survived(&crash(4, 3)) && !survived(&crash(-1, 3)));
         let bad: [Crash; 4] = [
-            Crash { lost: 1, ..Crash::default() },
-            Crash { risen: 1, ..Crash::default() },
-            Crash { failed: vec!["3.3.2.3".to_owned()], ..Crash::default() },
-            Crash { fault: "an order is missing".to_owned(), ..Crash::default() },
+            Crash { lost: 1, ..worked() },
+            Crash { risen: 1, ..worked() },
+            Crash { failed: vec!["3.3.2.3".to_owned()], ..worked() },
+            Crash { fault: "an order is missing".to_owned(), ..worked() },
         ];
         for crash in bad {
             assert!(!survived(&crash));
-            let states: Vec<State> = failures(NAMES, &[Crash::default(), crash])
-                .iter()
-                .map(|clause| *clause.state.known().unwrap())
-                .collect();
+            let states: Vec<State> =
+                failures(NAMES, &[worked(), crash]).iter().map(|clause| *clause.state.known().unwrap()).collect();
             assert_eq!(states, [State::Broken, State::Broken]);
         }
         let states: Vec<State> =
@@ -336,24 +355,24 @@ mod tests {
         // Kills and cuts are clauses of their own, and one that breaks the database breaks its own and the whole.
         let cut = |unusable: &str| Crash {
             power: Some(PowerCut { unusable: unusable.to_owned(), ..PowerCut::default() }),
-            ..Crash::default()
+            ..worked()
         };
         let told = |crashes: &[Crash]| -> Vec<String> {
             failures(NAMES, crashes).iter().map(|clause| format!("{} {}", clause.id, clause.state.name())).collect()
         };
         assert_eq!(told(&[cut("")]), ["3.5 not tested", "3.5.3.4 held"]);
-        let both = told(&[Crash::default(), cut("it does not start")]);
+        let both = told(&[worked(), cut("it does not start")]);
         assert_eq!(both, ["3.5 broken", "3.5.3.2 held", "3.5.3.4 broken"]);
     }
 
     fn lost(medium: &str, lost: u64) -> Crash {
         let media = MediaLoss { medium: medium.to_owned(), ..MediaLoss::default() };
-        Crash { lost, media: Some(media), ..Crash::default() }
+        Crash { lost, media: Some(media), ..worked() }
     }
 
     #[test]
     fn durability_is_held_where_power_and_both_media_were_lost_and_no_commit_was() {
-        let cut = || Crash { power: Some(PowerCut::default()), ..Crash::default() };
+        let cut = || Crash { power: Some(PowerCut::default()), ..worked() };
         for (crashes, expected, note) in [
             (vec![lost("data", 0)], "3.5 not tested, 3.5.3.1 not tested", "no power was cut, and no log was lost"),
             (vec![lost("log", 0), cut()], "3.5 not tested, 3.5.3.1 not tested, 3.5.3.4 held", "no data were lost"),
@@ -368,7 +387,7 @@ mod tests {
             assert!(clauses[0].note.contains(note), "{}", clauses[0].note);
         }
         let gone = MediaLoss { medium: "log".to_owned(), unusable: "no checkpoint".to_owned(), ..MediaLoss::default() };
-        assert!(!survived(&Crash { media: Some(gone), ..Crash::default() }));
+        assert!(!survived(&Crash { media: Some(gone), ..worked() }));
     }
 
     #[test]
@@ -384,9 +403,9 @@ mod tests {
             levels: vec![ProvedLevel { isolation: summary.isolation.clone(), clauses: failures(NAMES, crashes) }],
             others: Vec::new(),
         };
-        let cut = |lost| Crash { lost, power: Some(PowerCut::default()), ..Crash::default() };
+        let cut = |lost| Crash { lost, power: Some(PowerCut::default()), ..worked() };
         let media = proof("1", &[lost("data", 0), lost("log", 0)]);
-        let (kill, power) = (proof("2", &[Crash::default()]), proof("3", &[cut(0)]));
+        let (kill, power) = (proof("2", &[worked()]), proof("3", &[cut(0)]));
         let mut other = proof("4", &[cut(1)]);
         other.engine.version = "another".to_owned();
         let broken = proof("5", &[cut(1)]);

@@ -298,7 +298,7 @@ impl Text {
             }
             // A word longer than a line, such as a URL, is cut.
             while column + word.chars().count() > self.width {
-                let cut = word.char_indices().nth(self.width - column).map_or(word.len(), |(at, _)| at);
+                let cut = word.char_indices().nth(self.width.saturating_sub(column)).map_or(word.len(), |(at, _)| at);
                 let rest = word.split_off(cut);
                 self.lines.push_str(&word);
                 self.fold(indent, &mut column);
@@ -364,6 +364,10 @@ mod tests {
         assert!(lines.iter().all(|line| line.chars().count() <= WIDTH && !line.ends_with(' ')), "{lines:?}");
         assert!(lines[1].starts_with("       word"));
         assert_eq!(lines.concat().matches('x').count(), 250);
+        // A label that fills a line by itself, as a name in a damaged record may.
+        let mut text = Text::default();
+        text.wrapped(&"L".repeat(WIDTH + 20), 7, "word");
+        assert!(text.lines.ends_with("\n       word"), "{}", text.lines);
     }
 
     #[test]

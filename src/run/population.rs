@@ -112,7 +112,8 @@ pub(crate) fn complete<W: Workload>(there: DatabaseState, url: &str) -> Result<M
     match there {
         DatabaseState::Complete(manifest) => Ok(manifest),
         DatabaseState::Nothing => Err(Error::Database(format!(
-            "{url} holds no {name} tables: load them first with graymark load {name}, or use graymark bench"
+            "{url} holds no {name} tables that this user can see: load them first with graymark load {name}, or use graymark \
+             bench"
         ))),
         DatabaseState::Unfinished(manifest) => Err(Error::Database(format!(
             "the load of {} {} into {url} has not ended: graymark load {name} goes on with it",

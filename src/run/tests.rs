@@ -71,7 +71,9 @@ fn a_third_workload_runs_on_postgres_by_statements_and_by_procedures() {
 fn a_database_without_its_files_refuses_it() {
     let error = Run::bench(plan("mysql://nobody@127.0.0.1:1/none")).start().unwrap_err().to_string();
     assert!(
-        error.contains("counter does not run on MySQL: give another --db, or the workload tpcc or debitcredit"),
+        error.contains(
+            "counter does not run on MariaDB and MySQL: give another --db, or the workload tpcc or debitcredit"
+        ),
         "{error}"
     );
 }

@@ -4,7 +4,7 @@ use crate::engine::dialect::{Dialect, USUAL, Wire};
 
 pub const DIALECT: Dialect = Dialect {
     name: "mariadb",
-    of: "MariaDB, MySQL",
+    of: "MariaDB and MySQL",
     wire: Wire::Mysql,
     folders: &["mariadb"],
     procedures: true,
