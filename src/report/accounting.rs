@@ -84,7 +84,7 @@ impl<'a> Type<'a> {
                 .series
                 .iter()
                 .filter(|row| Some(row.transaction) == index)
-                .fold(0, |sum, row| sum + row.completed),
+                .fold(0, |sum, row| sum.saturating_add(row.completed)),
             share: found.map_or(0.0, |transaction| transaction.share_percent),
             response: record.histogram(name, Clock::Response).filter(|histogram| !histogram.is_empty()),
             keying: range(pacing.keying_s.get(name)),
@@ -157,7 +157,9 @@ fn groups(types: &[Type]) -> Vec<Group> {
 }
 
 fn lines(record: &Record, summary: &Summary, pacing: &PacingSummary, types: &[Type]) -> Vec<Line> {
-    let all: (u64, u64) = types.iter().fold((0, 0), |sum, of| (sum.0 + of.completed, sum.1 + of.whole_run));
+    // A damaged record may hold more than a number does.
+    let sum = |all: (u64, u64), of: &Type| (all.0.saturating_add(of.completed), all.1.saturating_add(of.whole_run));
+    let all = types.iter().fold((0, 0), sum);
     let end = summary.ramp_up_s + summary.interval_s;
     let mut lines = vec![
         (
