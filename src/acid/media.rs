@@ -42,8 +42,7 @@ pub(super) fn back_up<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<Du
 }
 
 /// Kills the server under load, takes a medium from it, restores and recovers it; beside the loss, why the database
-/// cannot be used any more. Losses take the data and the log in
-/// turn.
+/// cannot be used any more. Losses take the data and the log in turn.
 pub(super) fn lose<W: Workload>(
     engine: &Arc<dyn LoadTarget<W>>,
     backed_up: Duration,

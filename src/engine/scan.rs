@@ -30,7 +30,7 @@ pub fn empty_caches_of_others(data: Option<&Path>, all: bool) -> Result<CacheSta
     let files = data.map(files::below).transpose().ok().flatten().unwrap_or_default();
     let (Ok(what) | Err(what)) = drop_pages(&files, all)?;
     let how = format!(
-        "{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it before the scan"
+        "{what}; the server is not Graymark's to restart, so that its own cache is as it was: restart it yourself first"
     );
     Ok(CacheState { cold: false, how })
 }
