@@ -77,35 +77,11 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     }
     let paths = report::write(directory)?;
     let record = Record::open(directory)?;
-    if let (None, Some(scan)) = (&record.summary, &record.scan) {
+    if let Some((json, text)) = other(&record) {
         if args.json {
-            answer!("{}", serde_json::json!(scan));
+            answer!("{json}");
         } else {
-            say::report(report::scan::text(scan).trim_end());
-        }
-        return Ok(Ended::Held);
-    }
-    if let (None, Some(tuned)) = (&record.summary, &record.tuned) {
-        if args.json {
-            answer!("{}", serde_json::json!(tuned));
-        } else {
-            say::report(report::tune::text(tuned).trim_end());
-        }
-        return Ok(Ended::Held);
-    }
-    if let (None, Some(duet)) = (&record.summary, &record.duet) {
-        if args.json {
-            answer!("{}", serde_json::json!(duet));
-        } else {
-            say::report(report::duet::text(duet).trim_end());
-        }
-        return Ok(Ended::Held);
-    }
-    if let (None, Some(acid)) = (&record.summary, &record.acid) {
-        if args.json {
-            answer!("{}", serde_json::json!(acid));
-        } else {
-            say::report(report::acid::text(acid).trim_end());
+            say::report(text.trim_end());
         }
         return Ok(Ended::Held);
     }
@@ -124,6 +100,18 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         say::report(&told(&record, Some(&paths.html.display().to_string()), args.full));
     }
     Ok(Ended::Held)
+}
+
+/// What a record holds that is of no run, as JSON and as text.
+fn other(record: &Record) -> Option<(serde_json::Value, String)> {
+    if record.summary.is_some() {
+        return None;
+    }
+    let scan = record.scan.as_ref().map(|scan| (serde_json::json!(scan), report::scan::text(scan)));
+    let tuned = || record.tuned.as_ref().map(|tuned| (serde_json::json!(tuned), report::tune::text(tuned)));
+    let duet = || record.duet.as_ref().map(|duet| (serde_json::json!(duet), report::duet::text(duet)));
+    let acid = || record.acid.as_ref().map(|acid| (serde_json::json!(acid), report::acid::text(acid)));
+    scan.or_else(tuned).or_else(duet).or_else(acid)
 }
 
 /// Sets the price of a result among those of other years.
