@@ -130,7 +130,7 @@ fn a_private_server_is_restarted_for_the_cold_read() {
     let options = server::postgres::PostgresServerOptions { data: Some(data), settings, ..Default::default() };
     let server = server::postgres::Server::start(&options).unwrap();
     let scan = scanned(&succeed(place.path(), &["scan", "--db", &server.url(), "--json"]), "first");
-    assert!(scan["caches"]["how"].as_str().unwrap().contains("restart it before"), "{scan}");
+    assert!(scan["caches"]["how"].as_str().unwrap().contains("restart it yourself first"), "{scan}");
 }
 
 #[test]
