@@ -168,6 +168,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
         keying: Factor::ONE,
         think: Factor::ONE,
         ramp_up: 0,
+        settles: false,
         duration,
         patience: 60,
     };

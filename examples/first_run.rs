@@ -1,7 +1,7 @@
 //! Loads TPC-C into SQLite, runs it and prints the figure: `cargo run --release --example first_run`.
 
 use graymark::engine::Error;
-use graymark::plan::Plan;
+use graymark::plan::{Plan, RampUp};
 use graymark::result::Event;
 use graymark::run::Run;
 
@@ -9,7 +9,7 @@ fn main() -> Result<(), Error> {
     let plan = Plan {
         db: Some("sqlite:first-run.db".into()),
         clients: Some(1),
-        ramp_up: Some(1),
+        ramp_up: Some(RampUp::Seconds(1)),
         duration: Some(5),
         ..Plan::default()
     };

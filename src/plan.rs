@@ -5,6 +5,7 @@ mod defaults;
 mod error;
 mod mix;
 mod pace;
+mod ramp_up;
 mod rate;
 pub mod resolved;
 mod share;
@@ -23,6 +24,7 @@ pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, ISOL
 pub use error::Error;
 pub use mix::Mix;
 pub use pace::{Factor, Pace};
+pub use ramp_up::RampUp;
 pub use rate::Rate;
 pub use share::Share;
 
@@ -89,9 +91,10 @@ pub struct Plan {
     /// Driver threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Time before the measurement interval, such as 30s or 5m.
-    #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
-    pub ramp_up: Option<u32>,
+    /// Time before the measurement interval, such as 30s or 5m; auto ends it when the load is steady, after 5m (20m with
+    /// a pace) at most, auto:10m sets that limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp_up: Option<RampUp>,
     /// Length of the measurement interval, such as 60s or 2h.
     #[serde(default, with = "time", skip_serializing_if = "Option::is_none")]
     pub duration: Option<u32>,
@@ -275,6 +278,9 @@ impl Plan {
         if self.duration.is_some() {
             return refused("the stages are the measurement interval: give --stage-duration instead of --duration");
         }
+        if self.ramp_up.is_some_and(RampUp::is_auto) {
+            return refused("--ramp-up auto is for a load that stays the same: give a time, such as 30s");
+        }
         if self.pace.is_some_and(|pace| pace != Pace::None) {
             return refused(
                 "--stages adds clients without think time: leave --pace out, or vary the load with graymark sweep load",
@@ -309,7 +315,16 @@ impl Plan {
         if self.steady.is_some_and(|most| most > 0) {
             return refused("--steady waits for the throughput, which --rate sets: leave --steady out");
         }
+        if self.ramp_up.is_some_and(RampUp::is_auto) {
+            return refused("--ramp-up auto waits for the throughput, which --rate sets: give a time, such as 30s");
+        }
         Ok(Some((rate, self.arrivals.unwrap_or(Arrivals::Poisson))))
+    }
+
+    /// Seconds that the ramp-up takes at most, as far as the plan says.
+    pub(crate) fn longest_ramp_up(&self) -> u32 {
+        let paced = self.pace.is_some_and(|pace| pace.factors().is_some());
+        self.ramp_up.map_or(0, |ramp_up| ramp_up.at_most(paced))
     }
 
     /// The database's URL.
@@ -422,7 +437,7 @@ mod tests {
             scale: Some(4),
             pace: Some(Pace::None),
             clients: Some(8),
-            ramp_up: Some(0),
+            ramp_up: Some(RampUp::Seconds(0)),
             duration: Some(90),
             via: Some(Via::Statements),
             isolation: Some(Isolation::ReadCommitted),
@@ -449,9 +464,9 @@ mod tests {
     fn stages_take_the_place_of_clients_and_duration() {
         let staged = Plan { stages: vec![1, 2, 1], ..Plan::default() };
         assert_eq!(staged.staged().unwrap(), Some((&[1, 2, 1][..], STAGE_SECONDS)));
-        let file = Plan { clients: Some(8), duration: Some(60), ramp_up: Some(5), ..Plan::default() };
+        let file = Plan { clients: Some(8), duration: Some(60), ramp_up: Some(RampUp::Auto(None)), ..Plan::default() };
         let plan = staged.clone().or(file);
-        assert_eq!((plan.clients, plan.duration, plan.ramp_up), (None, None, Some(5)));
+        assert_eq!((plan.clients, plan.duration, plan.ramp_up), (None, None, Some(RampUp::Auto(None))));
         let written: Plan = toml::from_str(&plan.to_toml().unwrap()).unwrap();
         assert_eq!(written, plan);
         assert_eq!(Plan { clients: Some(8), ..Plan::default() }.staged().unwrap(), None);

@@ -7,8 +7,8 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::plan::{
-    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, Rate, Share, Warm, parse_interval, parse_scale,
-    parse_setting, parse_time,
+    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, RampUp, Rate, Share, Warm, parse_interval,
+    parse_scale, parse_setting, parse_time,
 };
 use crate::result::format::Label;
 use crate::result::{Arrivals, Isolation, Via};
@@ -133,9 +133,10 @@ pub(super) struct Offered {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)),
           hide_short_help = true)]
     threads: Option<u32>,
-    /// Time before the measurement interval, such as 30s or 5m
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    ramp_up: Option<u32>,
+    /// Time before the measurement interval, such as 30s or 5m; auto ends it when the load is steady, after 5m (20m with
+    /// a pace) at most, auto:10m sets that limit
+    #[arg(long, value_name = "TIME|auto")]
+    ramp_up: Option<RampUp>,
     /// Length of the measurement interval, such as 60s or 2h
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
     duration: Option<u32>,

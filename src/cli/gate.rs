@@ -56,7 +56,7 @@ pub(super) struct GateArgs {
 pub(super) fn gate(args: &GateArgs) -> Result<Ended, Error> {
     let baseline = open(&args.baseline)?;
     let plan = plan(&baseline, args.db.clone())?;
-    let length = u64::from(plan.ramp_up.unwrap_or_default()) + u64::from(plan.duration.unwrap_or_default());
+    let length = u64::from(plan.longest_ramp_up()) + u64::from(plan.duration.unwrap_or_default());
     let looks = (u64::from(args.at_most) / length.max(1)).max(1);
     let looks = u32::try_from(looks).unwrap_or(u32::MAX);
     let directory = args.out.clone().unwrap_or_else(|| {

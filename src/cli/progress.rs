@@ -384,6 +384,10 @@ impl RunProgress {
             Event::StageBegan { stage, clients, .. } => {
                 self.say(&format!("run: stage {}, {}", stage + 1, plural(u64::from(*clients), "client", "clients")))
             }
+            Event::Settled { seconds, settled, .. } => {
+                self.total = *seconds;
+                self.say(&format!("run: ramp-up of {:.0} s: {}", settled.ramp_up_s, settled.found));
+            }
             Event::Second { second, phase, interval } => {
                 self.errors += interval.transactions.iter().map(|measured| measured.errors).sum::<u64>();
                 self.retries += interval.transactions.iter().map(|measured| measured.retries).sum::<u64>();

@@ -6,7 +6,7 @@ use crate::engine::dialect::Dialect;
 use crate::engine::probe::ProbedServer;
 use crate::engine::registry::{WorkloadName, WorkloadVisitor};
 use crate::engine::sql::{SqlWorkload, WorkloadSql};
-use crate::plan::{Check, ISOLATION, Plan, TIMEOUT};
+use crate::plan::{Check, ISOLATION, Plan, RampUp, TIMEOUT};
 use crate::result::Via;
 use crate::run::Run;
 use crate::url::DatabaseUrl;
@@ -71,7 +71,7 @@ pub(super) fn run(url: DatabaseUrl, via: Via, timeout: Option<u32>, stop: &Stop)
         scale: Some(1),
         via: Some(via),
         clients: Some(2),
-        ramp_up: Some(0),
+        ramp_up: Some(RampUp::Seconds(0)),
         duration: Some(1),
         check: Some(Check::Both),
         timeout: Some(timeout.unwrap_or(TIMEOUT)),

@@ -6,6 +6,7 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::course::Clock;
 use super::stats::{Asked, ThreadStats};
 use super::worker::Worker;
 use super::{Schedule, Stages, Stop};
@@ -54,8 +55,8 @@ pub(super) async fn client<W: Workload, E: Sessions<W>>(
     mut worker: Worker<'_, '_, W, E>,
     stats: &RefCell<ThreadStats<'_>>,
     stop: &Stop,
-    shifts: Vec<(Instant, Instant)>,
-    mut crowd: TerminalGroup<W>,
+    clock: Clock<'_>,
+    (shifts, mut crowd): (Vec<(Instant, Instant)>, TerminalGroup<W>),
 ) {
     for (from, end) in shifts {
         if Instant::now() < from {
@@ -67,7 +68,7 @@ pub(super) async fn client<W: Workload, E: Sessions<W>>(
         }
         while worker.alive() && !stop.requested() {
             let now = Instant::now();
-            if now >= end {
+            if now >= end.min(clock.end()) {
                 break;
             }
             // A user whose connection is lost wants the next transaction from then on, and waits for the database to
@@ -112,6 +113,7 @@ mod tests {
             keying: Factor::ONE,
             think: Factor::ONE,
             ramp_up: 0,
+            settles: false,
             duration: 1,
             patience: 60,
         };

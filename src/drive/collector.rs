@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use super::course::Course;
 use super::hosts::{self, Counts, Move};
 use super::ledger::Ledger;
 use super::{GRACE, Load, MARGIN, PAUSE, Report, Schedule, Stages, Stop, Totals};
 use crate::measure::Interval;
+use crate::measure::steady::RampUp;
 use crate::result::{Event, Phase};
 use crate::workload::Workload;
 
@@ -18,6 +20,7 @@ pub(super) struct Running<'a> {
     /// Threads that do not.
     pub(super) others: u32,
     pub(super) schedule: Schedule,
+    pub(super) course: &'a Course,
     pub(super) stages: &'a Stages,
     pub(super) begin: Instant,
     /// One for each thread that measures.
@@ -28,6 +31,9 @@ pub(super) struct Running<'a> {
 
 struct Collector<'a> {
     schedule: Schedule,
+    course: &'a Course,
+    /// Follows a ramp-up that ends when the load is steady.
+    ramp_up: Option<RampUp>,
     stages: &'a Stages,
     threads: u32,
     tell: &'a mut dyn FnMut(&Event),
@@ -52,11 +58,13 @@ pub(super) fn collect<W: Workload>(
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
 ) -> (Totals, bool) {
-    let Running { threads, others, schedule, stages, begin, ledgers, hosts } = run;
+    let Running { threads, others, schedule, course, stages, begin, ledgers, hosts } = run;
     let none = vec![0; W::EFFECTS.len()];
     let totals = Totals { effects: none.clone(), ambiguous_effects: none, threads, ..Totals::default() };
     let mut collector = Collector {
         schedule,
+        course,
+        ramp_up: schedule.settles.then(|| RampUp::new(schedule.load == Load::Paced, W::DEFERRED)),
         stages,
         threads,
         tell,
@@ -71,14 +79,19 @@ pub(super) fn collect<W: Workload>(
     };
     let mut stopped_at = None;
     let mut running = threads + others;
-    let mut last = Duration::from_secs(u64::from(schedule.seconds()) + u64::from(schedule.patience)) + MARGIN;
-    while running > 0 && begin.elapsed() < last {
+    let mut last = Duration::MAX;
+    loop {
+        let whole = Duration::from_secs(u64::from(course.seconds()) + u64::from(schedule.patience)) + MARGIN;
+        if running == 0 || begin.elapsed() >= last.min(whole) {
+            break;
+        }
         let now = begin.elapsed().as_secs_f64();
         if stopped_at.is_none() && stop.requested() {
             stopped_at = Some(now);
             last = last.min(begin.elapsed() + GRACE + MARGIN);
         }
         if stopped_at.is_none() {
+            collector.settle(now);
             collector.enter(now);
         }
         match inbox.recv_timeout(PAUSE) {
@@ -101,7 +114,7 @@ pub(super) fn collect<W: Workload>(
             let (intended, last) = (Duration::from_micros(intended).as_secs_f64(), stopped_at.unwrap_or(f64::INFINITY));
             // Whoever sent a deferred one was answered when it was queued.
             let deferred = schedule.load == Load::Paced && W::DEFERRED == Some(transaction);
-            let waited = schedule.waited(intended, last).filter(|_| !deferred);
+            let waited = course.waited(intended, last).filter(|_| !deferred);
             let at = begin.elapsed().as_secs_f64();
             let name = W::TRANSACTIONS[transaction].to_owned();
             collector.happened(Event::CutOff { at, transaction: name, waited, under_way: true });
@@ -118,17 +131,29 @@ pub(super) fn collect<W: Workload>(
 }
 
 impl Collector<'_> {
+    /// Ends a ramp-up that ends by itself, when the load is steady or the time for that is over.
+    fn settle(&mut self, now: f64) {
+        let Some(ramp_up) = &self.ramp_up else { return };
+        let steady = ramp_up.steady();
+        if self.course.is_open(now) && !steady {
+            return;
+        }
+        let steady = steady && self.course.is_open(now);
+        let ramp_up_s = if steady { self.course.settle(now) } else { self.course.ramp_up() };
+        let settled = ramp_up.found(steady, ramp_up_s, self.schedule.ramp_up);
+        self.ramp_up = None;
+        (self.tell)(&Event::Settled { at: now, seconds: self.course.seconds(), settled });
+    }
+
     /// Tells of each phase and stage that has begun by now.
     fn enter(&mut self, now: f64) {
-        let current = self.schedule.phase_at(now);
-        for (phase, from) in [
-            (Phase::RampUp, 0),
-            (Phase::Measurement, self.schedule.ramp_up),
-            (Phase::WindDown, self.schedule.seconds()),
-        ] {
+        let current = self.course.phase_at(now);
+        for (phase, from) in
+            [(Phase::RampUp, 0), (Phase::Measurement, self.course.ramp_up()), (Phase::WindDown, self.course.seconds())]
+        {
             let reached = phase as u8 <= current as u8;
             let new = self.phase.is_none_or(|told| phase as u8 > told as u8);
-            let empty = phase == Phase::RampUp && self.schedule.ramp_up == 0;
+            let empty = phase == Phase::RampUp && self.course.ramp_up() == 0;
             if reached && new && !empty {
                 self.phase = Some(phase);
                 if phase == Phase::WindDown {
@@ -142,7 +167,7 @@ impl Collector<'_> {
 
     fn enter_stages(&mut self, now: f64) {
         while let Some(clients) = self.stages.clients().get(self.staged) {
-            let at = f64::from(self.schedule.ramp_up) + self.staged as f64 * f64::from(self.stages.seconds());
+            let at = f64::from(self.course.ramp_up()) + self.staged as f64 * f64::from(self.stages.seconds());
             if at > now {
                 return;
             }
@@ -169,7 +194,10 @@ impl Collector<'_> {
     }
 
     fn tell_second(&mut self, second: u32, interval: Box<Interval>) {
-        let phase = self.schedule.phase_at(f64::from(second));
+        let phase = self.course.phase_at(f64::from(second));
+        if let Some(ramp_up) = &mut self.ramp_up {
+            ramp_up.second(&interval);
+        }
         (self.tell)(&Event::Second { second, phase, interval });
     }
 
@@ -180,7 +208,7 @@ impl Collector<'_> {
                 self.totals.lost += 1;
                 self.away.insert(*session, *at);
                 // A client that sleeps does not know whether it still has a connection.
-                let wanted = self.stages.wanted(*at, self.schedule.ramp_up, self.schedule.clients);
+                let wanted = self.stages.wanted(*at, self.course.ramp_up(), self.schedule.clients);
                 let all_away =
                     self.away.len() >= wanted as usize && self.away.range(..wanted).count() == wanted as usize;
                 if all_away && self.outage_began.is_none() {
@@ -194,6 +222,11 @@ impl Collector<'_> {
                 self.away.remove(session);
                 if let Some(began) = self.outage_began.take() {
                     self.totals.outages.push((began, at - began));
+                }
+            }
+            Event::Sampled(sample) => {
+                if let Some(ramp_up) = &mut self.ramp_up {
+                    ramp_up.sampled(sample);
                 }
             }
             _ => {}
@@ -231,10 +264,11 @@ impl Collector<'_> {
         }
         let longest = self.away.values().map(|since| end - since).fold(self.totals.longest_away, f64::max);
         self.totals.longest_away = longest;
-        let full = f64::from(self.schedule.seconds());
+        let full = f64::from(self.course.seconds());
         let interrupted = stopped_at.is_some_and(|at| at < full);
         let last = stopped_at.map_or(full, |at| at.min(full));
-        self.totals.interval_s = (last - f64::from(self.schedule.ramp_up)).max(0.0);
+        self.totals.interval_s = (last - f64::from(self.course.ramp_up())).max(0.0);
+        self.totals.ramp_up = self.course.ramp_up();
         if !interrupted {
             self.enter(full);
         }

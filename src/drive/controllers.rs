@@ -4,30 +4,48 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::{Controllers, Report, Schedule, Stop};
+use super::shared::Run;
+use super::{Controllers, Report};
 use crate::engine::guard::guarded;
 use crate::engine::{Engine, MaintenanceOutcome};
 use crate::result::Event;
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::workload::Workload;
 
+/// Seconds into a ramp-up of unknown length at which its first checkpoint is asked for: before it can be found steady.
+const FIRST: u32 = 10;
+
 impl Controllers {
-    /// What is to be done when, in seconds since the run's start, in order.
-    pub(super) fn agenda(&self, schedule: &Schedule) -> Vec<(u32, MaintenanceKind)> {
-        let (begin, end) = (schedule.ramp_up, schedule.seconds());
+    /// Whether there is anything to do.
+    pub(super) fn have_work(&self) -> bool {
+        [self.checkpoint, self.vacuum].iter().any(|every| every.is_some_and(|every| every > 0))
+    }
+
+    /// What is to be done when in a ramp-up of a known length, in seconds since the run's start, in order.
+    fn before(&self, begin: u32) -> Vec<(u32, MaintenanceKind)> {
+        let Some(every) = self.checkpoint.filter(|every| *every > 0) else { return Vec::new() };
+        // Clause 5.5.2.2 wants one before the interval, in steady state; the next opens the interval.
+        let times: Vec<u32> = if begin > every {
+            (begin % every..begin).step_by(every as usize).filter(|at| *at > 0).collect()
+        } else if begin > 1 {
+            vec![begin / 2]
+        } else {
+            Vec::new()
+        };
+        times.into_iter().map(|at| (at, MaintenanceKind::Checkpoint)).collect()
+    }
+
+    /// The same in a ramp-up that ends when the load is steady, after so many seconds at most.
+    fn while_it_settles(&self, most: u32) -> Vec<(u32, MaintenanceKind)> {
+        let every = self.checkpoint.filter(|every| *every > 0);
+        let times = every.into_iter().flat_map(|every| (FIRST..most).step_by(every as usize));
+        times.map(|at| (at, MaintenanceKind::Checkpoint)).collect()
+    }
+
+    /// The same in the measurement interval.
+    fn within(&self, begin: u32, end: u32) -> Vec<(u32, MaintenanceKind)> {
         let mut agenda = Vec::new();
         if let Some(every) = self.checkpoint.filter(|every| *every > 0) {
-            // Clause 5.5.2.2 wants one before the interval, in steady state; the next opens the interval.
-            if begin > every {
-                agenda.extend(
-                    (begin % every..begin)
-                        .step_by(every as usize)
-                        .filter(|at| *at > 0)
-                        .map(|at| (at, MaintenanceKind::Checkpoint)),
-                );
-            } else if begin > 1 {
-                agenda.push((begin / 2, MaintenanceKind::Checkpoint));
-            }
             agenda.extend((begin..end).step_by(every as usize).map(|at| (at, MaintenanceKind::Checkpoint)));
         }
         if let Some(every) = self.vacuum.filter(|every| *every > 0) {
@@ -45,95 +63,125 @@ impl Controllers {
 /// it.
 pub(super) fn thread<W: Workload>(
     engine: &dyn Engine<W>,
-    agenda: &[(u32, MaintenanceKind)],
-    stop: &Stop,
+    run: &Run<W>,
+    controllers: Controllers,
     reports: &mpsc::Sender<Report>,
     started: &mpsc::Receiver<Instant>,
 ) {
     // Nobody listens any more if the run was given up.
     let _ = reports.send(Report::Ready(Ok(())));
     let Ok(begin) = started.recv() else { return };
-    if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        runtime.block_on(async {
-            for (at, kind) in agenda {
-                tokio::select! {
-                    biased;
-                    () = stop.wait() => break,
-                    () = tokio::time::sleep_until((begin + Duration::from_secs(u64::from(*at))).into()) => {}
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    runtime.block_on(async {
+        let Run { schedule, course, stop, .. } = run;
+        let upkeep = Upkeep { engine, begin, reports };
+        let works = async {
+            let clock = course.from(begin);
+            if schedule.settles {
+                // What is under way when the ramp-up's end is decided is brought to its end.
+                let agenda = controllers.while_it_settles(schedule.ramp_up);
+                let mut decided = std::pin::pin!(clock.decided());
+                for (at, kind) in agenda {
+                    tokio::select! {
+                        biased;
+                        _ = &mut decided => break,
+                        () = upkeep.due(at) => upkeep.work(kind).await,
+                    }
                 }
-                let asked = Instant::now();
-                let upkeep = tokio::select! {
-                    biased;
-                    upkeep = guarded(engine.maintain(*kind)) => upkeep,
-                    () = stop.wait() => break,
-                };
-                let maintenance = |work, rows| Maintenance {
-                    rows,
-                    kind: (*kind).into(),
-                    start_s: asked.duration_since(begin).as_secs_f64(),
-                    seconds: asked.elapsed().as_secs_f64(),
-                    work,
-                };
-                let event = match upkeep {
-                    Ok(MaintenanceOutcome::Done(work)) => Event::Maintained(maintenance(work, None)),
-                    Ok(MaintenanceOutcome::Read { rows, work }) => Event::Maintained(maintenance(work, Some(rows))),
-                    Ok(MaintenanceOutcome::Absent(why)) => Event::NotMaintained { kind: (*kind).into(), why },
-                    Err(error) => Event::NotMaintained { kind: (*kind).into(), why: error.to_string() },
-                };
-                let _ = reports.send(Report::Happened(event));
+                clock.decided().await;
+            } else {
+                for (at, kind) in controllers.before(course.ramp_up()) {
+                    upkeep.due(at).await;
+                    upkeep.work(kind).await;
+                }
             }
-        });
+            for (at, kind) in controllers.within(course.ramp_up(), course.seconds()) {
+                upkeep.due(at).await;
+                upkeep.work(kind).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = stop.wait() => {}
+            () = works => {}
+        }
+    });
+}
+
+/// What is asked of the database in a run that has begun.
+struct Upkeep<'a, W: Workload> {
+    engine: &'a dyn Engine<W>,
+    begin: Instant,
+    reports: &'a mpsc::Sender<Report>,
+}
+
+impl<W: Workload> Upkeep<'_, W> {
+    /// Returns so many seconds after the run's start.
+    async fn due(&self, at: u32) {
+        tokio::time::sleep_until((self.begin + Duration::from_secs(u64::from(at))).into()).await;
+    }
+
+    /// Has it done, and tells.
+    async fn work(&self, kind: MaintenanceKind) {
+        let asked = Instant::now();
+        let done = guarded(self.engine.maintain(kind)).await;
+        let maintenance = |work, rows| Maintenance {
+            rows,
+            kind: kind.into(),
+            start_s: asked.duration_since(self.begin).as_secs_f64(),
+            seconds: asked.elapsed().as_secs_f64(),
+            work,
+        };
+        let event = match done {
+            Ok(MaintenanceOutcome::Done(work)) => Event::Maintained(maintenance(work, None)),
+            Ok(MaintenanceOutcome::Read { rows, work }) => Event::Maintained(maintenance(work, Some(rows))),
+            Ok(MaintenanceOutcome::Absent(why)) => Event::NotMaintained { kind: kind.into(), why },
+            Err(error) => Event::NotMaintained { kind: kind.into(), why: error.to_string() },
+        };
+        let _ = self.reports.send(Report::Happened(event));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Load;
     use super::*;
-    use crate::plan::Factor;
 
-    fn schedule(ramp_up: u32, duration: u32) -> Schedule {
-        Schedule {
-            history: 0,
-            load: Load::Paced,
-            clients: 1,
-            terminals: 10,
-            at_home: false,
-            shown: None,
-            seed: 0,
-            pass: 0,
-            threads: None,
-            keying: Factor::ONE,
-            think: Factor::ONE,
-            ramp_up,
-            duration,
-            patience: 60,
-        }
+    fn times(agenda: &[(u32, MaintenanceKind)]) -> Vec<u32> {
+        agenda.iter().map(|(at, _)| *at).collect()
+    }
+
+    fn all(controllers: Controllers, ramp_up: u32, duration: u32) -> Vec<u32> {
+        let (before, within) = (controllers.before(ramp_up), controllers.within(ramp_up, ramp_up + duration));
+        [times(&before), times(&within)].concat()
     }
 
     #[test]
     fn a_standard_run_has_its_checkpoints_before_and_in_the_interval() {
         let controllers = Controllers { checkpoint: Some(1_740), ..Controllers::default() };
-        let agenda = controllers.agenda(&schedule(1_200, 7_200));
-        let times = agenda.iter().map(|(at, _)| *at).collect::<Vec<_>>();
-        assert_eq!(times, [600, 1_200, 2_940, 4_680, 6_420, 8_160]);
+        assert_eq!(all(controllers, 1_200, 7_200), [600, 1_200, 2_940, 4_680, 6_420, 8_160]);
     }
 
     #[test]
     fn a_long_ramp_up_has_checkpoints_all_along() {
         let controllers = Controllers { checkpoint: Some(1_000), ..Controllers::default() };
-        let times =
-            |ramp_up| controllers.agenda(&schedule(ramp_up, 1_500)).iter().map(|(at, _)| *at).collect::<Vec<_>>();
-        assert_eq!(times(2_500), [500, 1_500, 2_500, 3_500]);
-        assert_eq!(times(2_000), [1_000, 2_000, 3_000]);
-        assert_eq!(times(1_000), [500, 1_000, 2_000]);
+        assert_eq!(all(controllers, 2_500, 1_500), [500, 1_500, 2_500, 3_500]);
+        assert_eq!(all(controllers, 2_000, 1_500), [1_000, 2_000, 3_000]);
+        assert_eq!(all(controllers, 1_000, 1_500), [500, 1_000, 2_000]);
+    }
+
+    #[test]
+    fn a_ramp_up_that_ends_by_itself_has_its_first_checkpoint_early() {
+        let controllers = Controllers { checkpoint: Some(120), ..Controllers::default() };
+        assert_eq!(times(&controllers.while_it_settles(300)), [10, 130, 250]);
+        assert_eq!(controllers.while_it_settles(5), []);
+        assert_eq!(Controllers::default().while_it_settles(300), []);
     }
 
     #[test]
     fn vacuums_stop_at_their_count() {
         let controllers = Controllers { vacuum: Some(10), vacuums: Some(2), ..Controllers::default() };
-        let agenda = controllers.agenda(&schedule(5, 100));
-        assert_eq!(agenda, [(15, MaintenanceKind::Vacuum), (25, MaintenanceKind::Vacuum)]);
-        assert_eq!(Controllers::default().agenda(&schedule(5, 100)), []);
+        assert_eq!(controllers.before(5), []);
+        assert_eq!(controllers.within(5, 105), [(15, MaintenanceKind::Vacuum), (25, MaintenanceKind::Vacuum)]);
+        assert!(controllers.have_work() && !Controllers::default().have_work());
     }
 }

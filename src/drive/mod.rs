@@ -8,6 +8,7 @@ mod arrivals;
 mod closed_loop;
 mod collector;
 mod controllers;
+mod course;
 mod hosts;
 mod ledger;
 mod open_loop;
@@ -34,7 +35,7 @@ use crate::engine::registry::AnyEngine;
 use crate::engine::{Engine, Error, Sessions};
 use crate::measure::{Deferred, Interval};
 use crate::plan::{Factor, Rate};
-use crate::result::{Arrivals, Event, Phase};
+use crate::result::{Arrivals, Event};
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
 pub use hosts::HostTotals;
@@ -85,8 +86,10 @@ pub struct Schedule {
     pub keying: Factor,
     /// Think times as a multiple of the workload's; of no meaning in a closed loop.
     pub think: Factor,
-    /// Whole seconds before the measurement interval.
+    /// Whole seconds before the measurement interval, at most if it begins when the load is steady.
     pub ramp_up: u32,
+    /// Whether the measurement interval begins as soon as the load is steady; for a load that stays the same.
+    pub settles: bool,
     /// Whole seconds of the measurement interval.
     pub duration: u32,
     /// Whole seconds that opening a session may take, and that transactions under way have beyond the interval's end.
@@ -100,30 +103,6 @@ pub const GRACE: Duration = Duration::from_millis(2_500);
 const MARGIN: Duration = Duration::from_millis(500);
 /// From one look at the wish to stop to the next.
 const PAUSE: Duration = Duration::from_millis(100);
-
-impl Schedule {
-    fn seconds(&self) -> u32 {
-        self.ramp_up + self.duration
-    }
-
-    /// How long a user of the measurement interval has waited in it in vain; none for one of another phase. Times are
-    /// seconds since the run's start.
-    fn waited(&self, intended: f64, now: f64) -> Option<f64> {
-        let measured = self.phase_at(intended) == Phase::Measurement;
-        measured.then(|| (now.min(f64::from(self.seconds())) - intended).max(0.0))
-    }
-
-    /// The phase at so many seconds since the run's start.
-    fn phase_at(&self, at: f64) -> Phase {
-        if at < f64::from(self.ramp_up) {
-            Phase::RampUp
-        } else if at < f64::from(self.seconds()) {
-            Phase::Measurement
-        } else {
-            Phase::WindDown
-        }
-    }
-}
 
 /// What is asked of the database beside the transactions. Times are whole seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -263,6 +242,7 @@ pub fn run<W: Workload>(
     let run = Arc::new(shared::Run::<W> {
         terminals: terminals.clone(),
         schedule,
+        course: course::Course::of(&schedule),
         stages: stages.clone(),
         stop: stop.clone(),
         monitor: queue::Monitor::new(),
@@ -281,12 +261,11 @@ pub fn run<W: Workload>(
             engine.drive(&thread::Assignment { run, number, sessions, floor, reports, started });
         })?;
     }
-    let agenda = controllers.agenda(&schedule);
-    let controllers = u32::from(!agenda.is_empty());
-    if controllers > 0 {
-        let (engine, stop) = (Arc::clone(engine), stop.clone());
+    let others = u32::from(controllers.have_work());
+    if controllers.have_work() {
+        let (engine, run) = (Arc::clone(engine), Arc::clone(&run));
         spawned.spawn("controllers".to_owned(), move |reports, started| {
-            controllers::thread::<W>(&*engine, &agenda, &stop, reports, started);
+            controllers::thread::<W>(&*engine, &run, controllers, reports, started);
         })?;
     }
     let looks = stages.slices().is_none();
@@ -302,7 +281,7 @@ pub fn run<W: Workload>(
             waits::thread::<W>(&*engine, &run, reports, started);
         })?;
     }
-    let others = controllers + if looks { 2 } else { 0 };
+    let others = others + if looks { 2 } else { 0 };
     // A call that blocks its thread cannot be cut off there.
     let last = engine.blocking().then(|| Instant::now() + Duration::from_secs(schedule.patience.into()) + MARGIN);
     let ready = wait_until_ready(&inbox, all + others, last.as_ref(), stop)?;
@@ -313,14 +292,21 @@ pub fn run<W: Workload>(
     let Some(begin) = begin else {
         tell(&Event::RunEnded { at: 0.0, interrupted: true });
         let nothing = || vec![0; W::EFFECTS.len()];
-        return Ok(Totals { effects: nothing(), ambiguous_effects: nothing(), threads: all, ..Totals::default() });
+        return Ok(Totals {
+            effects: nothing(),
+            ambiguous_effects: nothing(),
+            threads: all,
+            ramp_up: schedule.ramp_up,
+            ..Totals::default()
+        });
     };
     for start in &spawned.starters {
         // A thread that is gone reports nothing more, which the collector sees.
         let _ = start.send(begin);
     }
     let (hosts, ledgers) = (engine.hosts(), &run.ledgers[..]);
-    let running = collector::Running { threads: all, others, schedule, stages, begin, ledgers, hosts };
+    let course = &run.course;
+    let running = collector::Running { threads: all, others, schedule, course, stages, begin, ledgers, hosts };
     let (totals, whole) = collector::collect::<W>(&inbox, running, stop, tell);
     spawned.join(whole);
     Ok(totals)

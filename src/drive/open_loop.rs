@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 
+use super::Stop;
 use super::arrivals::DueTimes;
 use super::closed_loop::TerminalGroup;
+use super::course::Course;
 use super::stats::{Asked, ThreadStats, micros};
 use super::worker::Worker;
-use super::{Schedule, Stop};
 use crate::engine::Sessions;
 use crate::measure::note;
 use crate::plan::Rate;
@@ -81,13 +82,12 @@ impl Backlog {
 
 /// What lets sessions know of transactions when they are due. It blocks its thread until the run ends.
 pub(super) struct Dispatcher<'a, 'd, W: Workload> {
-    pub(super) schedule: Schedule,
+    pub(super) course: &'a Course,
     pub(super) times: DueTimes,
     pub(super) backlog: &'a Backlog,
     pub(super) stats: &'a RefCell<ThreadStats<'d>>,
     pub(super) stop: &'a Stop,
     pub(super) begin: Instant,
-    pub(super) end: Instant,
     /// Draws the types of transactions that no session took.
     pub(super) terminal: W::Terminal,
 }
@@ -97,9 +97,10 @@ impl<W: Workload> Dispatcher<'_, '_, W> {
     pub(super) fn run(mut self) {
         let mut next = self.moment();
         let mut due = 0;
+        let end = self.course.from(self.begin).end();
         loop {
             let now = Instant::now();
-            if now >= self.end || self.stop.requested() {
+            if now >= end || self.stop.requested() {
                 break;
             }
             self.stats.borrow_mut().turn(now);
@@ -116,9 +117,9 @@ impl<W: Workload> Dispatcher<'_, '_, W> {
                 let arrivals = stats.interval.arrivals();
                 arrivals.longest_queue = arrivals.longest_queue.max(waiting);
             }
-            std::thread::sleep(next.min(self.end).saturating_duration_since(Instant::now()).min(PAUSE));
+            std::thread::sleep(next.min(end).saturating_duration_since(Instant::now()).min(PAUSE));
         }
-        let closing = Instant::now().min(self.end);
+        let closing = Instant::now().min(end);
         // What follows belongs to the last moment before the end.
         self.stats.borrow_mut().turn(closing - Duration::from_nanos(1));
         while next < closing {
@@ -133,7 +134,7 @@ impl<W: Workload> Dispatcher<'_, '_, W> {
     }
 
     fn phase(&self, due: Instant) -> Phase {
-        self.schedule.phase_at(due.saturating_duration_since(self.begin).as_secs_f64())
+        self.course.phase_at(due.saturating_duration_since(self.begin).as_secs_f64())
     }
 
     /// A transaction was due, and sessions may take it now.

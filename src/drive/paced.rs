@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::course::Clock;
 use super::queue::{Monitor, Request};
 use super::stats::{Asked, ThreadStats, micros};
 use super::wheel::Wheel;
@@ -126,14 +127,14 @@ impl<W: Workload> TerminalScheduler<W> {
         monitor: &Monitor<W::Input>,
         stats: &RefCell<ThreadStats<'_>>,
         stop: &Stop,
-        end: Instant,
+        clock: Clock<'_>,
         sessions: u32,
     ) {
         let mut woken = Vec::new();
         let mut answers = Vec::new();
         loop {
             let now = Instant::now();
-            if now >= end || stop.requested() {
+            if now >= clock.end() || stop.requested() {
                 break;
             }
             monitor.take_answers(&mut answers);
@@ -144,7 +145,8 @@ impl<W: Workload> TerminalScheduler<W> {
             for (due, number) in woken.drain(..) {
                 self.send(number, due, now, monitor, stats);
             }
-            let next = self.wheel.next_due().map_or(end, |due| self.moment(due).min(end));
+            let latest = clock.latest(now);
+            let next = self.wheel.next_due().map_or(latest, |due| self.moment(due).min(latest));
             tokio::select! {
                 () = tokio::time::sleep_until(next.into()) => {}
                 () = monitor.wait_for_answer() => {}

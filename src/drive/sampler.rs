@@ -51,7 +51,7 @@ async fn samples<W: Workload>(
     tell: &impl Fn(Report),
     started: &mpsc::Receiver<Instant>,
 ) {
-    let Run { schedule, stop, clocks, .. } = run;
+    let Run { course, stop, clocks, .. } = run;
     let not_counted = |why: String| tell(Report::Happened(Event::NotCounted { why }));
     let mut observer = engine.observer();
     let first = tokio::time::timeout(FIRST_LOOK, guarded(observer.look())).await;
@@ -68,9 +68,9 @@ async fn samples<W: Workload>(
 
     let mut told = observer.left_out();
     let mut second = 0;
-    // The seconds at which page reads are asked for: the ends of the interval.
-    let mut ends = [schedule.ramp_up, schedule.seconds()].into_iter().peekable();
-    while second <= schedule.seconds() {
+    // Page reads are asked for at the ends of the interval: at how many of them they were.
+    let mut asked = 0;
+    while second <= course.seconds() {
         tokio::select! {
             biased;
             () = stop.wait() => return,
@@ -100,7 +100,7 @@ async fn samples<W: Workload>(
             tell(Report::Happened(Event::Sampled(sample)));
             if answer.is_none() {
                 // The look goes on, so that a slow connection comes about; its late answer is of no second.
-                while second <= schedule.seconds() {
+                while second <= course.seconds() {
                     tokio::select! {
                         biased;
                         () = stop.wait() => return,
@@ -116,7 +116,9 @@ async fn samples<W: Workload>(
             }
         }
         let now = begin.elapsed().as_secs_f64();
-        if ends.next_if(|end| f64::from(*end) <= now).is_some() {
+        let end = [course.ramp_up(), course.seconds()].into_iter().nth(asked);
+        if end.is_some_and(|end| f64::from(end) <= now) {
+            asked += 1;
             let answer = tokio::select! {
                 biased;
                 answer = guarded(observer.pages()) => Some(answer),

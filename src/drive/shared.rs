@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::course::Course;
 use super::ledger::Ledger;
 use super::open_loop::Backlog;
 use super::queue::Monitor;
@@ -16,6 +17,7 @@ use crate::workload::Workload;
 pub(super) struct Run<W: Workload> {
     pub(super) terminals: W::Terminals,
     pub(super) schedule: Schedule,
+    pub(super) course: Course,
     pub(super) stages: Stages,
     pub(super) stop: Stop,
     pub(super) monitor: Monitor<W::Input>,
@@ -47,13 +49,13 @@ impl<W: Workload> Run<W> {
 
     /// Returns when transactions under way are not waited for any longer.
     pub(super) async fn out_of_patience(&self, begin: Instant) {
-        let last = begin + Duration::from_secs(u64::from(self.schedule.seconds()) + u64::from(self.schedule.patience));
+        let clock = self.course.from(begin);
         let stopped = async {
             self.stop.wait().await;
             tokio::time::sleep(GRACE).await;
         };
         tokio::select! {
-            () = tokio::time::sleep_until(last.into()) => {}
+            () = clock.ended(self.schedule.patience) => {}
             () = stopped => {}
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::course::Course;
 use super::hosts::Counts;
 use super::ledger::Ledger;
 use super::totals::ThreadTotals;
@@ -51,6 +52,7 @@ const DEFERRED_ROOM: usize = 64;
 /// What the tasks of a driver thread share.
 pub(super) struct ThreadStats<'a> {
     schedule: Schedule,
+    course: &'a Course,
     begin: Instant,
     reports: &'a mpsc::Sender<Report>,
     second: u32,
@@ -72,7 +74,7 @@ pub(super) struct ThreadStats<'a> {
 impl<'a> ThreadStats<'a> {
     pub(super) fn new<W: Workload>(
         schedule: Schedule,
-        begin: Instant,
+        (course, begin): (&'a Course, Instant),
         reports: &'a mpsc::Sender<Report>,
         ledger: &'a Ledger,
         (sessions, hosts): (usize, usize),
@@ -81,6 +83,7 @@ impl<'a> ThreadStats<'a> {
         let effects = vec![0; W::EFFECTS.len()];
         ThreadStats {
             schedule,
+            course,
             begin,
             reports,
             second: 0,
@@ -293,7 +296,7 @@ impl<'a> ThreadStats<'a> {
     }
 
     fn same_phase(&self, one: Instant, other: Instant) -> bool {
-        self.schedule.phase_at(self.at(one)) == self.schedule.phase_at(self.at(other))
+        self.course.phase_at(self.at(one)) == self.course.phase_at(self.at(other))
     }
 
     /// Tells what the user of a terminal sees, if it is the one that is followed.
@@ -342,7 +345,7 @@ impl<'a> ThreadStats<'a> {
     /// The run ended while a user still waited for a database that is away. The seconds of the interval have been
     /// handed over by then, so that it is told as an event.
     pub(super) fn cut_off<W: Workload>(&self, asked: Asked, now: Instant) {
-        let waited = if asked.deferred { None } else { self.schedule.waited(self.at(asked.intended), self.at(now)) };
+        let waited = if asked.deferred { None } else { self.course.waited(self.at(asked.intended), self.at(now)) };
         let transaction = W::TRANSACTIONS[asked.transaction].to_owned();
         self.tell(Event::CutOff { at: self.at(now), transaction, waited, under_way: false });
     }

@@ -65,7 +65,7 @@ impl<W: Workload> Assignment<'_, W> {
         let ledger = &run.ledgers[number];
         let stats = RefCell::new(ThreadStats::new::<W>(
             run.schedule,
-            begin,
+            (&run.course, begin),
             reports,
             ledger,
             (sessions.len(), engine.hosts().len()),
@@ -89,12 +89,12 @@ impl<W: Workload> Assignment<'_, W> {
         opened: Vec<(u32, E::Session)>,
         begin: Instant,
     ) {
-        let Run { terminals, schedule, stages, stop, monitor, .. } = self.run;
+        let Run { terminals, schedule, course, stages, stop, monitor, .. } = self.run;
         let schedule = *schedule;
         let at = |second: u32| begin + Duration::from_secs(u64::from(second));
-        let end = at(schedule.seconds());
+        let clock = course.from(begin);
         let worker = |(place, (number, session))| {
-            Worker::<'_, '_, W, E>::new(engine, stats, stop, end, (place, number), session)
+            Worker::<'_, '_, W, E>::new(engine, stats, stop, clock, (place, number), session)
         };
         let opened = opened.into_iter().enumerate();
         match schedule.load {
@@ -102,9 +102,9 @@ impl<W: Workload> Assignment<'_, W> {
                 let clients = opened.map(|opened| {
                     let number = opened.1.0;
                     let crowd = TerminalGroup::<W>::new(terminals, schedule, stages, number);
-                    let shifts = stages.shifts(number, schedule.ramp_up, schedule.seconds());
+                    let shifts = stages.shifts(number, course.ramp_up(), course.seconds());
                     let shifts = shifts.into_iter().map(|(from, to)| (at(from), at(to))).collect();
-                    closed_loop::client(worker(opened), stats, stop, shifts, crowd)
+                    closed_loop::client(worker(opened), stats, stop, clock, (shifts, crowd))
                 });
                 futures_util::future::join_all(clients).await;
             }
@@ -116,7 +116,7 @@ impl<W: Workload> Assignment<'_, W> {
                         monitor,
                         stats,
                         stop,
-                        end,
+                        clock,
                         schedule.clients,
                     );
                     futures_util::future::join(floor, sessions).await;
@@ -130,12 +130,12 @@ impl<W: Workload> Assignment<'_, W> {
                     let times = DueTimes::new(rate, arrivals, schedule.seed);
                     // The first terminal beyond those of the sessions.
                     let terminal = W::terminal(terminals, schedule.terminals);
-                    open_loop::Dispatcher::<W> { schedule, times, backlog, stats, stop, begin, end, terminal }.run();
+                    open_loop::Dispatcher::<W> { course, times, backlog, stats, stop, begin, terminal }.run();
                     return;
                 }
                 let sessions = opened.map(|opened| {
                     let crowd = TerminalGroup::<W>::new(terminals, schedule, stages, opened.1.0);
-                    open_loop::session(worker(opened), backlog, stats, (begin, end), crowd)
+                    open_loop::session(worker(opened), backlog, stats, (begin, clock.end()), crowd)
                 });
                 futures_util::future::join_all(sessions).await;
             }

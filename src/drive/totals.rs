@@ -35,6 +35,8 @@ pub struct Totals {
     pub doubts: Doubts,
     /// Transactions that did not come back in time at the end of the run. Their fate is unknown.
     pub abandoned: u64,
+    /// Whole seconds before the measurement interval, as they were.
+    pub ramp_up: u32,
     /// Length of the measurement interval in seconds, as it was.
     pub interval_s: f64,
     /// Driver threads.

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::Report;
 use super::ledger::{InProgress, Ledger};
 use super::shared::Run;
-use super::{Report, Schedule};
 use crate::engine::guard::guarded;
 use crate::engine::{Engine, Error, Observer, ServerProcess};
 use crate::measure::counters::Counter;
@@ -89,10 +89,10 @@ async fn looks<W: Workload>(
     if !known {
         return not_counted(format!("where the time goes: {}", observer.no_sessions()));
     }
-    let mut watch = Watch { run, looks: Looks::new::<W>(run.schedule), tasks: HashMap::new(), driver: HashMap::new() };
+    let mut watch = Watch { run, looks: Looks::new::<W>(), tasks: HashMap::new(), driver: HashMap::new() };
     let mut random = Xoshiro256PlusPlus::seed_from_u64(run.schedule.seed);
     let mut failures = 0;
-    let end = begin + Duration::from_secs(run.schedule.seconds().into());
+    let clock = run.course.from(begin);
     let mut second = 0;
     loop {
         let pause = if failures < FAILURES {
@@ -103,7 +103,7 @@ async fn looks<W: Workload>(
         tokio::select! {
             biased;
             () = run.stop.wait() => break,
-            () = tokio::time::sleep_until(end.into()) => break,
+            () = clock.ended(0) => break,
             () = tokio::time::sleep(pause) => {}
         }
         let before = in_progress(&run.ledgers);
@@ -178,7 +178,6 @@ fn threads(ledgers: &[Ledger]) -> Vec<SessionLook> {
 }
 
 struct Looks {
-    schedule: Schedule,
     names: &'static [&'static str],
     seen: WaitsSeen,
     last: f64,
@@ -188,9 +187,9 @@ struct Looks {
 }
 
 impl Looks {
-    fn new<W: Workload>(schedule: Schedule) -> Looks {
+    fn new<W: Workload>() -> Looks {
         let (seen, spent) = (WaitsSeen::default(), [0.0; Wait::ALL.len()]);
-        Looks { schedule, names: W::TRANSACTIONS, seen, last: 0.0, spent, scheduled: false }
+        Looks { names: W::TRANSACTIONS, seen, last: 0.0, spent, scheduled: false }
     }
 }
 
@@ -206,7 +205,7 @@ impl<W: Workload> Watch<'_, W> {
     /// Notes what sessions were at between two readings of the ledgers.
     fn looked(&mut self, before: &[InProgress], after: &[InProgress], sessions: &[SessionLook], now: f64) {
         let looks = &mut self.looks;
-        let (passed, measured) = (now - looks.last, looks.schedule.phase_at(now) == Phase::Measurement);
+        let (passed, measured) = (now - looks.last, self.run.course.phase_at(now) == Phase::Measurement);
         looks.last = now;
         looks.seen.looks += u64::from(measured);
         let waits: HashMap<u64, Wait> = sessions.iter().map(|session| (session.id, session.wait)).collect();

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use super::Stop;
+use super::course::Clock;
 use super::stats::{Asked, ThreadStats};
 use crate::engine::guard::guarded;
 use crate::engine::{Failure, Session, Sessions};
@@ -24,8 +25,8 @@ pub(super) struct Worker<'a, 'd, W: Workload, E: Sessions<W>> {
     engine: &'a E,
     stats: &'a RefCell<ThreadStats<'d>>,
     stop: &'a Stop,
-    /// When a lost connection is not sought any longer.
-    end: Instant,
+    /// When the run ends, and with it the search for a lost connection.
+    clock: Clock<'a>,
     /// The session's place in its thread.
     place: usize,
     number: u32,
@@ -43,14 +44,14 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
         engine: &'a E,
         stats: &'a RefCell<ThreadStats<'d>>,
         stop: &'a Stop,
-        end: Instant,
+        clock: Clock<'a>,
         (place, number): (usize, u32),
         session: E::Session,
     ) -> Self {
         stats.borrow().ledger.opened(place, session.id());
         stats.borrow_mut().totals.hosts.opened(session.host());
         let keeps = stats.borrow().keeps();
-        Worker { engine, stats, stop, end, place, number, keeps, session: Some(session), lost: None, given_up: false }
+        Worker { engine, stats, stop, clock, place, number, keeps, session: Some(session), lost: None, given_up: false }
     }
 
     /// Whether it has a session, or may get one again before the run ends.
@@ -176,11 +177,11 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
         let lost = *self.lost.get_or_insert_with(Instant::now);
         let mut pause = Duration::from_millis(10);
         self.given_up = true;
-        while Instant::now() < self.end && !self.stop.requested() {
+        while Instant::now() < self.clock.end() && !self.stop.requested() {
             let opened = tokio::select! {
                 opened = guarded(self.engine.open_session()) => opened,
                 // A server that takes the connection and then says nothing.
-                () = tokio::time::sleep_until(self.end.into()) => return false,
+                () = self.clock.ended(0) => return false,
                 () = self.stop.wait() => return false,
             };
             if let Err(error) = &opened {

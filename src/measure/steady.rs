@@ -1,4 +1,9 @@
-//! When a warm-up is at its end: what successive windows of equal length must show.
+//! When a warm-up or a ramp-up is at its end: what successive windows of equal length must show.
+
+use serde::{Deserialize, Serialize};
+
+use super::Interval;
+use super::counters::{Counter, Sample};
 
 /// What a window of a warm-up came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -7,6 +12,22 @@ pub struct Window {
     pub transactions: f64,
     /// Percent of page reads that the database did not find in its buffers; none where it does not tell.
     pub miss_percent: Option<f64>,
+}
+
+/// How a ramp-up ended that was to end when the load is steady.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Settled {
+    /// Whether the load was steady by then; otherwise the limit ended the ramp-up.
+    pub steady: bool,
+    /// Length of the ramp-up in seconds, as it was.
+    pub ramp_up_s: f64,
+    /// The most that it could take, in seconds.
+    pub most_s: f64,
+    /// What was compared, in words.
+    pub method: String,
+    /// What was found, in words.
+    pub found: String,
 }
 
 /// Windows that are compared with as many before them.
@@ -37,6 +58,163 @@ pub fn reached(windows: &[Window]) -> bool {
         && missed.is_none_or(|(then, now)| (now - then).abs() <= (MISSES_PERCENT / 100.0 * then).max(MISSES_POINTS))
 }
 
+/// Seconds of a ramp-up's window without think time, and with: terminals that think send few transactions.
+const WINDOW: (u32, u32) = (5, 30);
+/// Differences of so many standard errors are noise.
+const NOISE: f64 = 2.0;
+/// Response times may differ by so many percent of those before,
+const RESPONSE_PERCENT: f64 = 10.0;
+/// or by so many milliseconds.
+const RESPONSE_MS: f64 = 1.0;
+/// Blocks read for a transaction may differ by so many percent of those before,
+const READS_PERCENT: f64 = 10.0;
+/// or by so many.
+const READS: f64 = 0.2;
+
+/// What a window of a ramp-up came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Course {
+    seconds: u32,
+    transactions: f64,
+    /// Responses: their number, sum and sum of squares, in milliseconds.
+    responses: (f64, f64, f64),
+    /// Blocks that the database read from outside of its own buffers; none where it does not tell.
+    reads: Option<f64>,
+}
+
+impl Course {
+    fn mean_ms(&self) -> f64 {
+        if self.responses.0 > 0.0 { self.responses.1 / self.responses.0 } else { 0.0 }
+    }
+
+    /// The square of the standard error of the mean.
+    fn error_ms(&self) -> f64 {
+        let (number, _, squares) = self.responses;
+        if number > 1.0 { (squares / number - self.mean_ms().powi(2)).max(0.0) / number } else { 0.0 }
+    }
+
+    fn per_transaction(&self) -> Option<f64> {
+        self.reads.filter(|_| self.transactions > 0.0).map(|reads| reads / self.transactions)
+    }
+
+    fn add(&mut self, other: &Course) {
+        self.seconds += other.seconds;
+        self.transactions += other.transactions;
+        self.responses.0 += other.responses.0;
+        self.responses.1 += other.responses.1;
+        self.responses.2 += other.responses.2;
+        self.reads = self.reads.zip(other.reads).map(|(mine, theirs)| mine + theirs);
+    }
+
+    /// The sum of some windows.
+    fn of(windows: &[Course]) -> Course {
+        let mut sum = Course { reads: Some(0.0), ..Course::default() };
+        windows.iter().for_each(|window| sum.add(window));
+        sum
+    }
+
+    /// Whether it differs from as many seconds before it by noise alone.
+    fn agrees(&self, before: &Course) -> bool {
+        let within = |now: f64, then: f64, percent: f64, least: f64| {
+            (now - then).abs() <= (percent / 100.0 * then.abs()).max(least)
+        };
+        let noise = NOISE * (self.transactions + before.transactions).sqrt();
+        let reads = self.per_transaction().zip(before.per_transaction());
+        let error = NOISE * (self.error_ms() + before.error_ms()).sqrt();
+        self.transactions > 0.0
+            && within(self.transactions, before.transactions, THROUGHPUT_PERCENT, noise)
+            && within(self.mean_ms(), before.mean_ms(), RESPONSE_PERCENT, error.max(RESPONSE_MS))
+            && reads.is_none_or(|(now, then)| within(now, then, READS_PERCENT, READS))
+    }
+}
+
+/// When block reads were seen, in seconds, and how many there had been.
+type Seen = Option<(f64, f64)>;
+
+/// Follows a ramp-up second by second, to find when the load is steady: when two windows agree with the two before
+/// them in throughput, response time and block reads for a transaction, within fixed limits or two standard errors.
+#[derive(Debug)]
+pub struct RampUp {
+    window: u32,
+    deferred: Option<usize>,
+    windows: Vec<Course>,
+    current: Course,
+    /// Block reads seen last, and at the end of the last window.
+    reads: (Seen, Seen),
+}
+
+impl RampUp {
+    /// Of a run that has just begun. `deferred` is the type that is only queued while its user waits.
+    pub fn new(paced: bool, deferred: Option<usize>) -> RampUp {
+        let window = if paced { WINDOW.1 } else { WINDOW.0 };
+        RampUp { window, deferred, windows: Vec::new(), current: Course::default(), reads: (None, None) }
+    }
+
+    /// Takes up what was measured in the next second.
+    pub fn second(&mut self, interval: &Interval) {
+        self.current.seconds += 1;
+        for (number, measured) in interval.transactions.iter().enumerate() {
+            let times = &measured.response;
+            let (count, mean, deviation) = (times.len() as f64, times.mean() / 1e3, times.stdev() / 1e3);
+            self.current.transactions += interval.ended(self.deferred, number) as f64;
+            if count > 0.0 {
+                self.current.responses.0 += count;
+                self.current.responses.1 += count * mean;
+                self.current.responses.2 += count * (mean * mean + deviation * deviation);
+            }
+        }
+        if self.current.seconds >= self.window {
+            // Looks come a little before or after the ends of windows: what they show is taken as a rate.
+            let grown = self.reads.0.zip(self.reads.1).filter(|(now, then)| now.0 > then.0);
+            let rate = grown.map(|(now, then)| (now.1 - then.1) / (now.0 - then.0));
+            self.current.reads = rate.map(|rate| rate * f64::from(self.window));
+            self.reads.1 = self.reads.0;
+            self.windows.push(std::mem::take(&mut self.current));
+        }
+    }
+
+    /// Takes up a look at the counters.
+    pub fn sampled(&mut self, sample: &Sample) {
+        self.reads.0 = sample.counters.get(Counter::BlockReads).map(|reads| (sample.at, reads)).or(self.reads.0);
+        self.reads.1 = self.reads.1.or(self.reads.0);
+    }
+
+    /// Whether the last windows show a steady load.
+    pub fn steady(&self) -> bool {
+        let Some(last) = self.windows.len().checked_sub(2 * COMPARED).and_then(|first| self.windows.get(first..))
+        else {
+            return false;
+        };
+        let (before, after) = last.split_at(COMPARED);
+        Course::of(after).agrees(&Course::of(before))
+    }
+
+    /// What is to be told of it when it ends after so many seconds, of so many at most.
+    pub fn found(&self, steady: bool, ramp_up: u32, most: u32) -> Settled {
+        let figures = |window: &Course| {
+            let rate = window.transactions / f64::from(window.seconds.max(1));
+            let reads = window.per_transaction().map(|reads| format!(", {reads:.1} reads each")).unwrap_or_default();
+            format!("{rate:.1} tps at {:.1} ms{reads}", window.mean_ms())
+        };
+        let from = self.windows.len().saturating_sub(2 * COMPARED);
+        let last: Vec<String> = self.windows.iter().skip(from).map(figures).collect();
+        let state = if steady { "steady" } else { "not steady within the limit" };
+        let shown = if last.is_empty() { String::new() } else { format!("; the last ones: {}", last.join("; ")) };
+        Settled {
+            steady,
+            ramp_up_s: ramp_up.into(),
+            most_s: most.into(),
+            method: format!(
+                "two windows of {} s against the two before: throughput within {THROUGHPUT_PERCENT:.0} %, response time \
+                 within {RESPONSE_PERCENT:.0} %, block reads a transaction within {READS_PERCENT:.0} %, or {NOISE:.0} \
+                 standard errors",
+                self.window
+            ),
+            found: format!("{state} after {} windows of {} s{shown}", self.windows.len(), self.window),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +240,56 @@ mod tests {
         let mut unknown = windows(&flat);
         unknown[1].miss_percent = None;
         assert!(reached(&unknown));
+    }
+
+    /// So many seconds, each with as many transactions of so many milliseconds, as `of` says.
+    fn ramp_up(paced: bool, seconds: u32, of: impl Fn(u32) -> (u64, u64)) -> RampUp {
+        let mut ramp_up = RampUp::new(paced, None);
+        for second in 0..seconds {
+            let (number, ms) = of(second);
+            let mut interval = Interval::new(1, 0);
+            interval.transactions[0].completed = number;
+            for _ in 0..number {
+                crate::measure::note(&mut interval.transactions[0].response, 1_000 * ms);
+            }
+            ramp_up.second(&interval);
+        }
+        ramp_up
+    }
+
+    #[test]
+    fn a_ramp_up_is_steady_when_throughput_response_and_reads_are() {
+        assert!(!ramp_up(false, 19, |_| (100, 10)).steady(), "too short to tell");
+        assert!(ramp_up(false, 20, |_| (100, 10)).steady());
+        assert!(!ramp_up(false, 20, |second| (1_000 + 50 * u64::from(second), 10)).steady(), "throughput rises");
+        assert!(!ramp_up(false, 20, |second| (100, 10 + u64::from(second))).steady(), "responses slow down");
+        assert!(!ramp_up(false, 20, |_| (0, 0)).steady(), "nothing is done");
+        assert!(!ramp_up(true, 119, |_| (1, 10)).steady(), "terminals that think have longer windows");
+        // A few transactions a second differ by chance.
+        assert!(ramp_up(true, 120, |second| (u64::from(second * 7 % 5 == 0), 10)).steady());
+        assert!(!ramp_up(true, 120, |second| (u64::from(second > 60) + u64::from(second > 70), 10)).steady());
+    }
+
+    #[test]
+    fn a_cache_that_still_fills_is_not_steady() {
+        let sampled = |reads: fn(u32) -> f64| {
+            let mut ramp_up = ramp_up(false, 0, |_| (0, 0));
+            for second in 0..20 {
+                let mut sample = Sample { at: second.into(), ..Sample::default() };
+                sample.counters.set(Counter::BlockReads, reads(second));
+                ramp_up.sampled(&sample);
+                let mut interval = Interval::new(1, 0);
+                interval.transactions[0].completed = 100;
+                crate::measure::note(&mut interval.transactions[0].response, 10_000);
+                ramp_up.second(&interval);
+            }
+            ramp_up
+        };
+        assert!(sampled(|second| 500.0 * f64::from(second)).steady());
+        let filling = sampled(|second| 10_000.0 * (1.0 - (-f64::from(second) / 10.0).exp()));
+        assert!(!filling.steady());
+        let told = filling.found(false, 300, 300);
+        assert!(told.found.contains("not steady within the limit after 4 windows of 5 s"), "{}", told.found);
+        assert!(told.found.contains("reads each"), "{}", told.found);
     }
 }

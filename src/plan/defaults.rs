@@ -3,7 +3,7 @@
 
 use clap::ValueEnum as _;
 
-use super::{Check, Pace, Plan, TIMEOUT};
+use super::{Check, Pace, Plan, RampUp, TIMEOUT};
 use crate::engine::registry::{WorkloadName, WorkloadVisitor};
 use crate::engine::sql::SqlWorkload;
 use crate::result::Isolation;
@@ -229,7 +229,7 @@ impl Defaults {
         plan.or(Plan {
             pace: Some(pace),
             steady: (self.steady > 0).then_some(self.steady),
-            ramp_up: Some(self.ramp_up(pace.factors().is_some())),
+            ramp_up: Some(RampUp::Seconds(self.ramp_up(pace.factors().is_some()))),
             duration: Some(self.duration),
             check: Some(self.check),
             ..Plan::default()

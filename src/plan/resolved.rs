@@ -1,6 +1,6 @@
 //! A run's plan with nothing left open: what was typed, what the database holds, and defaults for the rest.
 
-use super::{Check, Defaults, Pace, Plan, Rate, Share, Warm};
+use super::{Check, Defaults, Pace, Plan, RampUp, Rate, Share, Warm};
 use crate::result::Arrivals;
 
 /// Warehouses or branches of a run.
@@ -107,7 +107,7 @@ pub struct Resolved {
     /// The measurement interval.
     pub interval: Interval,
     /// Time before the interval.
-    pub ramp_up: u32,
+    pub ramp_up: RampUp,
     /// The seed of all random numbers.
     pub seed: u64,
     /// When the conditions are checked.

@@ -315,6 +315,7 @@ fn run(summary: &Summary) -> Vec<Line> {
         ("Via", format!("{via}, isolation {}", plain(&summary.isolation))),
         ("Pace", pace),
         ("Interval", format!("{interval} after {} of ramp-up", seconds(summary.ramp_up_s))),
+        ("Ramp-up", summary.ramp_up_auto.as_ref().map(|own| plain(&own.found)).unwrap_or_default()),
         ("Durability", durability::line(&summary.durability)),
         ("Seed", summary.seed.to_string()),
     ];

@@ -8,6 +8,7 @@ use super::recorded::Recorded;
 use super::step::Step;
 use crate::measure::counters::Sample;
 use crate::measure::pages::PageReads;
+use crate::measure::steady::Settled;
 use crate::measure::strangers::ForeignProcess;
 use crate::measure::waits::{Blocker, WaitsSeen};
 use crate::measure::{Deferred, Interval};
@@ -25,6 +26,15 @@ pub enum Event {
         at: f64,
         /// Which.
         phase: Recorded<Phase>,
+    },
+    /// A ramp-up that ends when the load is steady is about to end, or its limit is reached.
+    Settled {
+        /// When this was decided.
+        at: f64,
+        /// Whole seconds of ramp-up and measurement interval together, as they will be.
+        seconds: u32,
+        /// How it ended.
+        settled: Settled,
     },
     /// A stage of the measurement interval has begun.
     StageBegan {

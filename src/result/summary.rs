@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
+use crate::measure::steady::Settled;
 use crate::measure::strangers::Strangers;
 use crate::measure::transient::SteadyState;
 use crate::measure::waterfall::Waterfall;
@@ -55,6 +56,9 @@ pub struct Summary {
     pub started: String,
     /// Length of the ramp-up in seconds.
     pub ramp_up_s: f64,
+    /// How the ramp-up ended, if it was to end when the load is steady.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ramp_up_auto: Option<Settled>,
     /// Length of the measurement interval in seconds, as it was.
     pub interval_s: f64,
     /// Whether the run was ended before its time.

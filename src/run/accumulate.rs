@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::stages::StageMeter;
 use super::timeline::Timeline;
 use crate::drive::{Schedule, Stages};
+use crate::measure::steady::Settled;
 use crate::measure::{Interval, note};
 use crate::result::maintenance::Maintenance;
 use crate::result::scan::CacheState;
@@ -25,6 +26,8 @@ pub(super) struct Accumulated {
     pub(super) maintenance: Vec<Maintenance>,
     /// What was not done, and why.
     pub(super) maintenance_notes: Vec<String>,
+    /// How the ramp-up ended, if it ends by itself.
+    pub(super) settled: Option<Settled>,
 }
 
 impl Accumulated {
@@ -38,6 +41,7 @@ impl Accumulated {
             cold: None,
             maintenance: Vec::new(),
             maintenance_notes: Vec::new(),
+            settled: None,
         }
     }
 
@@ -58,6 +62,7 @@ impl Accumulated {
                     }
                 }
             }
+            Event::Settled { settled, .. } => self.settled = Some(settled.clone()),
             Event::Maintained(done) => self.maintenance.push(done.clone()),
             Event::NotMaintained { why, .. } if !self.maintenance_notes.contains(why) => {
                 self.maintenance_notes.push(why.clone());

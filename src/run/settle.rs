@@ -9,7 +9,7 @@ use crate::engine::registry::WorkloadVisitor;
 use crate::engine::sql::SqlWorkload;
 use crate::plan::resolved::{Cards, Clients, Interval, Resolved, Scale};
 use crate::plan::{
-    CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, Factor, Pace, Plan, RECONNECT_FOR, SCALE, Share, TIMEOUT, Warm,
+    CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, Factor, Pace, Plan, RECONNECT_FOR, RampUp, SCALE, Share, TIMEOUT, Warm,
 };
 use crate::result::Manifest;
 use crate::workload::{Users, Workload};
@@ -53,7 +53,7 @@ pub(super) fn settle<W: Workload>(
         open_loop,
         cards,
         interval: stages.unwrap_or(Interval::Whole { clients, seconds }),
-        ramp_up: asked.ramp_up.or(preset.ramp_up).unwrap_or_else(|| defaults.ramp_up(paced)),
+        ramp_up: ramp_up(&asked, preset.ramp_up, defaults.ramp_up(paced), paced),
         seed: asked.seed.unwrap_or_else(random_seed),
         check: asked.check.unwrap_or(defaults.check),
         checkpoint: asked.checkpoint.or(preset.checkpoint).or(paced.then_some(CHECKPOINT_PACED)).into(),
@@ -89,6 +89,15 @@ pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u3
         }
     }
     plan.workload.unwrap_or_default().visit(Preview(plan, defaults, terminal))
+}
+
+/// The time before the interval, with its limit where it ends by itself.
+fn ramp_up(asked: &Plan, preset: Option<u32>, usual: u32, paced: bool) -> RampUp {
+    match asked.ramp_up {
+        Some(RampUp::Auto(most)) => RampUp::Auto(Some(RampUp::Auto(most).at_most(paced))),
+        Some(seconds) => seconds,
+        None => RampUp::Seconds(preset.unwrap_or(usual)),
+    }
 }
 
 /// A seed when none is asked for. The standard library seeds its hashers from the system's randomness.
@@ -182,7 +191,8 @@ pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown:
         threads: plan.asked.threads,
         keying,
         think,
-        ramp_up: plan.ramp_up,
+        ramp_up: plan.ramp_up.at_most(factors.is_some()),
+        settles: plan.ramp_up.is_auto(),
         patience: plan.patience,
         duration,
     }

@@ -32,6 +32,7 @@ pub(super) fn reach<W: Workload>(
         let window = Schedule {
             history: 0,
             ramp_up: 0,
+            settles: false,
             duration: WINDOW,
             pass,
             seed: schedule.seed.wrapping_add(pass << 32),

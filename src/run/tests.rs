@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Outcome, Run};
 use crate::engine::registry::WorkloadName;
 use crate::engine::server;
-use crate::plan::Plan;
+use crate::plan::{Plan, RampUp};
 use crate::result::Via;
 use crate::result::summary::State;
 
@@ -15,7 +15,7 @@ fn plan(db: &str) -> Plan {
         workload: Some(WorkloadName::Counter),
         scale: Some(8),
         clients: Some(2),
-        ramp_up: Some(0),
+        ramp_up: Some(RampUp::Seconds(0)),
         duration: Some(1),
         ..Plan::default()
     }

@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod compare;
 pub mod constraint;
+pub mod differences;
 pub mod duet;
 pub(crate) mod efficiency;
 pub mod experiments;
@@ -70,6 +71,9 @@ pub struct Study {
     pub max: Option<Max>,
     /// One for each place and CPU set.
     pub series: Vec<Series>,
+    /// By how much points differ, where that says something.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<differences::Difference>,
     /// What the reader should know of all of them.
     pub notes: Vec<String>,
 }

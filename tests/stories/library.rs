@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use graymark::drive::Stop;
 use graymark::engine::Error;
-use graymark::plan::{Check, Plan};
+use graymark::plan::{Check, Plan, RampUp};
 use graymark::record::Record;
 use graymark::result::format::Status;
 use graymark::result::summary::Summary;
@@ -17,7 +17,7 @@ fn plan(place: &Path) -> Plan {
     Plan {
         db: Some(format!("sqlite:{}", place.join("tpcc.db").display()).as_str().into()),
         clients: Some(1),
-        ramp_up: Some(1),
+        ramp_up: Some(RampUp::Seconds(1)),
         duration: Some(2),
         ..Plan::default()
     }
@@ -25,7 +25,12 @@ fn plan(place: &Path) -> Plan {
 
 /// The plan of a database that always takes 5 ms.
 fn simulated(seconds: u32) -> Plan {
-    Plan { db: Some("simulated:service=5ms".into()), ramp_up: Some(0), duration: Some(seconds), ..Plan::default() }
+    Plan {
+        db: Some("simulated:service=5ms".into()),
+        ramp_up: Some(RampUp::Seconds(0)),
+        duration: Some(seconds),
+        ..Plan::default()
+    }
 }
 
 /// The steps in a few words.

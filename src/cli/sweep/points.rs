@@ -27,7 +27,7 @@ use crate::size;
 use crate::study::point::{self, Point};
 use crate::study::search::{self, Next};
 use crate::study::sizing::observation::{self, Observation};
-use crate::study::{self, Measured, Study, SweepKind, load};
+use crate::study::{self, Measured, Study, SweepKind, differences, load};
 use crate::url::DatabaseUrl;
 
 /// A sweep at work.
@@ -359,15 +359,17 @@ pub(super) fn study(state: &State) -> Study {
     if let Some(grid) = settings.grid() {
         notes.extend(grid_notes(state, grid));
     }
-    Study {
+    let study = Study {
         sweep: settings.kind(),
         engine: state.done().last().map_or_else(|| place_name(state), |(entry, _)| entry.engine.clone()),
         finished: next(state).is_none(),
         limits: settings.limits(),
         max: settings.max().cloned(),
         series,
+        differences: Vec::new(),
         notes,
-    }
+    };
+    Study { differences: differences::of(&study), ..study }
 }
 
 fn place_name(state: &State) -> String {
@@ -489,7 +491,7 @@ fn progress(state: &State) -> String {
     let done = state.done().count();
     let took = state.done().map(|(entry, _)| entry.seconds).sum::<f64>();
     let plan = &state.settings.plan;
-    let planned = f64::from(plan.ramp_up.unwrap_or_default() + plan.duration.unwrap_or_default());
+    let planned = f64::from(plan.longest_ramp_up() + plan.duration.unwrap_or_default());
     let each = if done > 0 { took / done as f64 } else { planned };
     let left = remaining(state);
     let most = if state.settings.search().is_some() { "at most " } else { "" };

@@ -16,7 +16,7 @@ use super::turns::Turns;
 use super::{Ended, say};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
-use crate::plan::{Check, Defaults, Pace, Plan, SCALE, parse_interval};
+use crate::plan::{Check, Defaults, Pace, Plan, RampUp, SCALE, parse_interval};
 use crate::record::environment;
 use crate::report::tune as told;
 use crate::result::tune::{Candidate, Fate};
@@ -102,7 +102,7 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
     db.check()?;
     own_server(&plan, args.workload)?;
     plan.scale.get_or_insert(SCALE);
-    plan.ramp_up.get_or_insert(RAMP_UP);
+    plan.ramp_up.get_or_insert(RampUp::Seconds(RAMP_UP));
     // Each run begins with a copy of a database that was checked when it was loaded.
     plan.check.get_or_insert(Check::None);
     let mut candidates = listed(args.candidates.as_deref(), db.scheme(), memory(db.reveal()))?;
@@ -121,7 +121,7 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
         return Err(Error::Usage(format!("no candidate is left: {}", why.join("; "))));
     }
     if !asked.fixed {
-        plan.duration = Some(length(&asked, args.budget, number, plan.ramp_up.unwrap_or_default())?);
+        plan.duration = Some(length(&asked, args.budget, number, plan.longest_ramp_up())?);
     }
     if args.dry_run {
         let path = |path: &PathBuf| format!("{:?}", path.display().to_string());

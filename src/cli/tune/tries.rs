@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::super::Ended;
 use super::super::turns::{Side, Turn, Turns};
-use super::{Asked, RAMP_UP};
+use super::Asked;
 use crate::engine::{Error, ErrorKind};
 use crate::plan::SCALE;
 use crate::record::{Brief, RecordWriter, environment, writer};
@@ -141,7 +141,7 @@ impl Tries {
         if self.asked.fixed {
             return;
         }
-        let ramp_up = f64::from(plan.ramp_up.unwrap_or(RAMP_UP));
+        let ramp_up = f64::from(plan.longest_ramp_up());
         let beside = self.took.as_secs_f64() - f64::from(plan.duration.unwrap_or_default());
         let runs = runs_of_race(candidates) + 2 * self.asked.pairs.unwrap_or(super::PAIRS);
         let each = left / f64::from(runs.max(1));

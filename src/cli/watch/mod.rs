@@ -130,5 +130,5 @@ fn planned(directory: &Path) -> Option<u32> {
         Some((stages, seconds)) => u32::try_from(stages.len()).ok()?.checked_mul(seconds)?,
         None => plan.duration?,
     };
-    plan.ramp_up.unwrap_or_default().checked_add(interval)
+    plan.longest_ramp_up().checked_add(interval)
 }

@@ -159,6 +159,10 @@ impl Model {
                 self.restored += 1;
                 format!("{} session {session} is back after {}", time(*at), seconds(*after))
             }
+            Event::Settled { at, seconds, settled } => {
+                self.planned = Some(*seconds);
+                format!("{} ramp-up: {}", time(*at), settled.found)
+            }
             Event::NotMaintained { why, .. } | Event::NotCounted { why } => format!("      {why}"),
             Event::RunEnded { interrupted, .. } => {
                 self.ended = true;

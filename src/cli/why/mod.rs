@@ -14,7 +14,7 @@ use super::turns::{Side, Turn, Turns};
 use super::{Ended, compare};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
-use crate::plan::{Pace, Plan};
+use crate::plan::{Pace, Plan, RampUp};
 use crate::record::Record;
 use crate::report::experiments as told;
 use crate::report::format::plural;
@@ -81,12 +81,12 @@ pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
     if plan.duration.is_some_and(|seconds| (seconds as usize) < SHORTEST) {
         return Err(Error::Usage(format!("a run of less than {SHORTEST} s says nothing: give a longer --duration")));
     }
-    plan.ramp_up.get_or_insert(RAMP_UP);
+    plan.ramp_up.get_or_insert(RampUp::Seconds(RAMP_UP));
     // Each run begins with a copy of a database that was checked when it was loaded.
     plan.check.get_or_insert(crate::plan::Check::None);
     let number = if args.only.is_empty() { changes::NAMES.len() } else { args.only.len() };
     let each = 60 * args.minutes / (ROUNDS * (number as u32 + 1));
-    let duration = each.saturating_sub(BESIDE + plan.ramp_up.unwrap_or_default()).max(SHORTEST as u32);
+    let duration = each.saturating_sub(BESIDE + plan.longest_ramp_up()).max(SHORTEST as u32);
     plan.duration.get_or_insert(duration);
     let turns = Turns::new("why", args.workload, plan, args.out, false)?;
     let ended = Tries { turns: &turns, minutes: args.minutes, rounds: args.rounds, only: &args.only }.all();

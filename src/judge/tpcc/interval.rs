@@ -44,8 +44,16 @@ fn length(summary: &Summary) -> Clause {
 fn steady(summary: &Summary) -> Clause {
     let limit = format!("steady throughput, or within {SETTLED:.0} % of it");
     let rule = Rule::new("5.5.2.1", "throughput when measuring begins", limit);
+    let own = summary.ramp_up_auto.as_ref();
+    if let Some(limited) = own.filter(|own| !own.steady) {
+        let clause = rule.is(false, format!("not steady after {:.0} s", limited.ramp_up_s));
+        return noted(clause, format!("--ramp-up auto: {}", limited.found));
+    }
     let Some(steady) = &summary.steady else {
-        return rule.not_tested("the run was too short to tell, or its number of clients changed");
+        return match own {
+            Some(own) => noted(rule.is(true, "steady"), format!("--ramp-up auto: {}", own.found)),
+            None => rule.not_tested("the run was too short to tell, or its number of clients changed"),
+        };
     };
     let from = format!("the run was steady from second {:.0} on (MSER-5)", steady.from_s);
     match steady.start_percent {
@@ -104,4 +112,29 @@ fn gaps(all: &[&Maintenance], open: f64, close: f64) -> (f64, bool) {
         (last, busy_until) = (work.start_s, work.start_s + work.seconds);
     }
     (longest.max(close - last), overrun)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::steady::Settled;
+    use crate::measure::transient::SteadyState;
+    use crate::result::summary::State;
+
+    #[test]
+    fn a_ramp_up_that_met_its_limit_is_not_steady_whatever_is_found_afterwards() {
+        let flat = Some(SteadyState { from_s: 0.0, start_percent: None });
+        for (own, afterwards, state) in [
+            (Some(true), None, State::Held),
+            (Some(true), flat, State::Held),
+            (Some(false), None, State::Broken),
+            (Some(false), flat, State::Broken),
+            (None, flat, State::Held),
+            (None, None, State::NotTested),
+        ] {
+            let own = own.map(|steady| Settled { steady, ..Settled::default() });
+            let summary = Summary { ramp_up_auto: own, steady: afterwards, ..crate::study::tests::kept() };
+            assert_eq!(steady(&summary).state, state, "{:?}", summary.ramp_up_auto);
+        }
+    }
 }

@@ -5,7 +5,9 @@ use serde::Serialize;
 use crate::report::format::{plural, rate, significant, transaction};
 use crate::report::table::WIDEST;
 use crate::report::text::ALARM;
+use crate::result::tune::Gain;
 use crate::size;
+use crate::study::differences::Difference;
 use crate::study::point::Point;
 use crate::study::sizing::observation::Observation;
 use crate::study::{Measured, Searched, Series, Study, SweepKind};
@@ -28,7 +30,8 @@ pub struct Table {
 
 /// One table for each series that has points.
 pub fn tables(study: &Study) -> Vec<Table> {
-    study.series.iter().filter(|series| !series.points.is_empty()).map(|series| table(study, series)).collect()
+    let measured = study.series.iter().filter(|series| !series.points.is_empty()).map(|series| table(study, series));
+    measured.chain(differences(study)).collect()
 }
 
 /// The hit rates of a point in words; empty where they are not known.
@@ -137,6 +140,36 @@ fn table(study: &Study, series: &Series) -> Table {
     let mut sentences = sentences(study, series);
     sentences.extend(shared.iter().map(|note| format!("All points: {note}.")));
     Table { title: series.label.clone(), columns, rows, sentences }
+}
+
+/// The table of differences; none where there is nothing to compare.
+fn differences(study: &Study) -> Option<Table> {
+    let interval = |gain: &Gain| match gain.low_percent.zip(gain.high_percent) {
+        Some((low, high)) => format!("{low:+.1} to {high:+.1} %"),
+        None => "not known".to_owned(),
+    };
+    let row = |of: &Difference| {
+        let throughputs = [rate(of.against_throughput), rate(of.throughput)];
+        let difference = format!("{:+.1} %", of.gain.percent);
+        let cells =
+            [of.pairs.to_string(), difference, interval(&of.gain), format!("{} against {}", of.point, of.against)];
+        throughputs.into_iter().chain(cells).collect()
+    };
+    let rows: Vec<Vec<String>> = study.differences.iter().map(row).collect();
+    let single = study.differences.iter().any(|of| of.pairs < 2);
+    let mut sentences = Vec::new();
+    if study.differences.iter().any(|of| of.pairs > 1) {
+        sentences.push(
+            "A difference is the geometric mean over pairs of runs of the same repeat, its interval by Student's t."
+                .to_owned(),
+        );
+    }
+    if single {
+        let how = if study.sweep == SweepKind::Grid { ": repeat them with --repeats" } else { "" };
+        sentences.push(format!("Of a single run each, no interval can be known{how}."));
+    }
+    let columns = ["before", "after", "pairs", "difference", "95 % interval", "of"].map(str::to_owned).to_vec();
+    (!rows.is_empty()).then(|| Table { title: "Differences".to_owned(), columns, rows, sentences })
 }
 
 /// Notes that each point has: they are told once.
@@ -279,6 +312,7 @@ mod tests {
             limits: Limits::default(),
             max: None,
             series: vec![series],
+            differences: Vec::new(),
             notes: vec!["A note.".to_owned()],
         };
         let text = text(&study);

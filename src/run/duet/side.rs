@@ -16,7 +16,7 @@ use crate::drive::{self, Controllers, LoadTarget, Meeting, Slices, Stages, Stop,
 use crate::engine::{Engine, Error};
 use crate::judge;
 use crate::measure::Interval;
-use crate::plan::{Defaults, Plan};
+use crate::plan::{Defaults, Plan, RampUp};
 use crate::record::environment;
 use crate::result::duet::DuetSide;
 use crate::result::summary::LatencySummary;
@@ -131,7 +131,8 @@ impl Side {
 
     fn drive<W: Workload>(&self, requests: &Requests<W>, manifest: &Manifest) -> Result<(Totals, Counted), Error> {
         let Shared { rhythm, stop, meeting, .. } = &self.shared;
-        let plan = Plan { ramp_up: Some(0), duration: Some(rhythm.seconds()), ..self.player.plan.clone() };
+        let plan =
+            Plan { ramp_up: Some(RampUp::Seconds(0)), duration: Some(rhythm.seconds()), ..self.player.plan.clone() };
         let plan = settle::settle::<W>(plan, &Defaults::RUN, Some(manifest))?;
         let terminals = W::terminals(manifest.scale, &manifest.parameters, plan.seed)
             .map_err(|what| Error::Database(format!("the database's manifest lacks {what}: load it again")))?;
