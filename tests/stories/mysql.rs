@@ -9,7 +9,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::support::{mysql_checksums, mysql_client, open_mysql, options, require_mariadb, small_mariadb};
+use crate::support::{
+    load, load_beside, mysql_checksums, mysql_client, open_mysql, options, require_mariadb, small_mariadb,
+};
 use graymark::engine::server::mariadb::{MariadbServerOptions, Server};
 use graymark::engine::wire::mysql::Mysql;
 use graymark::engine::wire::mysql::connect::Target;
@@ -33,11 +35,6 @@ fn manifest(foreign_keys: bool) -> (Manifest, <Tpcc as Workload>::Population) {
     let population = Tpcc::population(1, 42, DATE, 0);
     let parameters = Tpcc::parameters(&population);
     (Manifest { format: 1, scale: 1, seed: 42, date: DATE.0, foreign_keys, parameters }, population)
-}
-
-async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<graymark::result::LoadReport, Error> {
-    let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date), 0);
-    engine.load(manifest, &population, 2, &|_| ()).await
 }
 
 async fn database_state(engine: &Mysql) -> DatabaseState {
@@ -220,12 +217,9 @@ fn an_interrupted_load_goes_on_to_the_same_rows() {
     runtime().block_on(async {
         let engine = open_mysql(&url, Via::Procedures).await.unwrap();
         assert_eq!(database_state(&engine).await, DatabaseState::Nothing);
-        // Two at the same time do not meet.
-        let (first, second) = tokio::join!(load(&engine, &manifest), load(&engine, &manifest));
-        let (report, refused) = match (first, second) {
-            (Ok(report), Err(refused)) | (Err(refused), Ok(report)) => (report, refused),
-            other => panic!("{other:?}"),
-        };
+        // A second one in the middle of the first is refused.
+        let second = || runtime().block_on(async { load(&open_mysql(&url, Via::Procedures).await.unwrap(), &manifest).await });
+        let (report, refused) = load_beside(&engine, &manifest, second).await;
         assert!(refused.to_string().contains("another load"), "{refused}");
         let rows: u64 = population.parts().iter().map(|part| part.rows).sum();
         assert_eq!((report.rows, report.resumed_rows), (rows, 0));

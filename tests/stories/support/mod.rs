@@ -16,16 +16,17 @@ pub mod suite;
 pub mod virtuoso;
 pub mod wire;
 
-use graymark::engine::ConnectOptions;
-use graymark::engine::Error;
+use std::sync::Mutex;
+
 use graymark::engine::server;
 use graymark::engine::wire::mysql::{self, Mysql};
 use graymark::engine::wire::postgres::Postgres;
 use graymark::engine::wire::postgres::connect::Target;
-use graymark::result::Isolation;
-use graymark::result::Via;
+use graymark::engine::{ConnectOptions, Engine, Error};
+use graymark::result::{Isolation, LoadReport, LoadStep, Manifest, Via};
 use graymark::workload::Workload;
 use graymark::workload::tpcc::Tpcc;
+use graymark::workload::value::Timestamp;
 
 /// Set where every engine must be there, as in CI: a missing one then fails the test instead of leaving it out.
 const REQUIRE: &str = "GRAYMARK_REQUIRE_ENGINES";
@@ -157,4 +158,28 @@ pub async fn mysql_checksums<W: Workload>(url: &str) -> Vec<(String, String)> {
 /// Waits for something on a runtime of its own.
 pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+}
+
+/// Loads TPC-C by two jobs.
+pub async fn load(engine: &impl Engine<Tpcc>, manifest: &Manifest) -> Result<LoadReport, Error> {
+    let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date), 0);
+    engine.load(manifest, &population, 2, &|_| ()).await
+}
+
+/// Loads TPC-C, and lets a second load come and be refused while the first stands still at its first rows.
+pub async fn load_beside(
+    engine: &impl Engine<Tpcc>,
+    manifest: &Manifest,
+    second: impl Fn() -> Result<LoadReport, Error> + Send + Sync,
+) -> (LoadReport, Error) {
+    let seen = Mutex::new(None);
+    let on_step = |step| {
+        let mut seen = seen.lock().unwrap();
+        if matches!(step, LoadStep::Rows { .. }) && seen.is_none() {
+            *seen = Some(std::thread::scope(|scope| scope.spawn(&second).join().unwrap()));
+        }
+    };
+    let population = Tpcc::population(manifest.scale, manifest.seed, Timestamp(manifest.date), 0);
+    let report = engine.load(manifest, &population, 2, &on_step).await.unwrap();
+    (report, seen.into_inner().unwrap().expect("rows were told").unwrap_err())
 }
