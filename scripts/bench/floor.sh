@@ -1,5 +1,5 @@
 # The floor of a PostgreSQL load: psql COPY of ready-made CSV files into bare tables in two sessions, and then the same
-# keys, two at a time. Expects WORKLOAD, and after lib.sh.
+# keys, two at a time. Expects WORKLOAD, and lib.sh before it.
 
 SQL=$HERE/src/engine/dialect/postgres/$WORKLOAD
 SEED=7
@@ -9,6 +9,7 @@ case $WORKLOAD in
   debitcredit) SCHEMA=gray.sql ONE="account.0" OTHER="account.1 teller branch" ;;
   *) echo "no workload $WORKLOAD" >&2; exit 2 ;;
 esac
+
 # make_rows SCALE
 make_rows() {
   local scale=$1 part table
@@ -37,7 +38,8 @@ copy() {
 
 # floor: loads them, and prints the seconds that it took.
 floor() {
-  sql postgres -c 'DROP DATABASE IF EXISTS floor' -c 'CREATE DATABASE floor'
+  sql postgres -c 'SET client_min_messages = warning' -c 'DROP DATABASE IF EXISTS floor' -c 'CREATE DATABASE floor'
+  sql floor -c "CREATE SCHEMA $WORKLOAD"
   sql floor -f "$SQL/$SCHEMA"
   sql postgres -c CHECKPOINT
   local start end

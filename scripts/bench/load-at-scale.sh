@@ -23,7 +23,7 @@ for scale in $SCALES; do
     printf '| %d | psql COPY, 2 sessions | %.2f | | | | | |\n' "$scale" "$took"
     sql postgres -c 'DROP DATABASE floor'
     for jobs in $JOBS; do
-      sql postgres -c 'DROP DATABASE IF EXISTS graymark' -c 'CREATE DATABASE graymark' -c CHECKPOINT
+      sql postgres -c 'CREATE DATABASE graymark' -c CHECKPOINT
       # Peak memory and CPU time of the loader are those that the kernel counted for the process.
       python3 - "$GRAYMARK" "$(url graymark)" "$scale" "$jobs" "$SEED" "$took" <<'PY'
 import json, resource, subprocess, sys

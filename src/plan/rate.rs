@@ -25,6 +25,11 @@ impl Rate {
         f64::from(self.thousandths) / 1e3
     }
 
+    /// Twice as many; none beyond the range.
+    pub(crate) fn doubled(&self) -> Option<Rate> {
+        Rate::new(2.0 * self.per_second())
+    }
+
     /// The mean time from one transaction to the next, in nanoseconds.
     pub fn gap_ns(self) -> f64 {
         1e12 / f64::from(self.thousandths)

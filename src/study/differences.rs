@@ -147,6 +147,7 @@ mod tests {
         });
         Study {
             sweep,
+            workload: "tpcc".to_owned(),
             engine: String::new(),
             finished: true,
             limits: Limits::default(),

@@ -60,6 +60,8 @@ pub struct Max {
 pub struct Study {
     /// What was varied.
     pub sweep: SweepKind,
+    /// The workload, as records name it.
+    pub workload: String,
     /// The database: `PostgreSQL 15.13`.
     pub engine: String,
     /// Whether no point is left.

@@ -43,7 +43,7 @@ pub struct Point {
     pub clients: u32,
     /// Keying and think times.
     pub pace: String,
-    /// New-Orders a minute.
+    /// The headline figure: New-Orders a minute or transactions a second.
     pub throughput: f64,
     /// What the throughput is called.
     pub metric: String,
@@ -69,7 +69,7 @@ pub struct Point {
     /// Of an open loop: what came of its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
-    /// Of a grid's point: the settings of the server that the grid varies, as `NAME=VALUE`; empty where it varies none.
+    /// Of a grid's point: what the grid varies beside numbers, such as settings of the server, as `NAME=VALUE`; empty where it varies none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
     /// Of a grid's point: what the models of sizing are made from.
@@ -86,6 +86,15 @@ pub struct AtRate {
     pub done_per_second: f64,
     /// Transactions that were due and that no session had taken at the end.
     pub unserved: u64,
+    /// Whether the rate came again, after higher ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+    /// Transactions that failed for good, by the database's words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<String, u64>,
+    /// Retries by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub retries: BTreeMap<String, u64>,
     /// Whether the database kept up.
     pub kept_up: bool,
     /// Response times of New-Order, from the moment at which each was due: the median, in milliseconds.
@@ -101,6 +110,11 @@ pub struct AtRate {
 }
 
 impl AtRate {
+    /// Its place in the order of points: those that come again last, from the highest rate down.
+    pub fn place(&self) -> (bool, f64) {
+        (self.again, if self.again { -self.rate } else { self.rate })
+    }
+
     /// Of a run; none of a closed loop.
     fn of(summary: &Summary) -> Option<AtRate> {
         let open = summary.open_loop.as_ref()?;
@@ -110,6 +124,9 @@ impl AtRate {
             rate: open.rate,
             done_per_second: summary.transactions_per_second,
             unserved: open.unserved,
+            again: false,
+            errors: summary.errors.clone(),
+            retries: summary.retries.clone(),
             kept_up: open.kept_up,
             p50_ms: times.p50,
             p90_ms: times.p90,
@@ -161,7 +178,7 @@ impl Point {
     /// From a run's summary, without limits: only a database that is inconsistent or counts otherwise than its clients
     /// breaks something.
     pub fn measured(summary: &Summary) -> Point {
-        let throughput = summary.new_orders_per_minute.unwrap_or(0.0);
+        let throughput = summary.figure();
         let incidents = Incidents::of(summary);
         let transactions = summary.transactions.iter().filter(|(_, transaction)| transaction.completed > 0);
         let mut point = Point {

@@ -28,7 +28,7 @@ const COMMANDS: [(&[&str], &[&str]); 14] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 73] = [
+const VALUES: [(&str, &[&str], &str); 75] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("scale", &["-w", "3"], "scale = 3"),
@@ -40,6 +40,8 @@ const VALUES: [(&str, &[&str], &str); 73] = [
     ("pace", &["--pace", "think*2"], "pace = \"think*2\""),
     ("rate", &["--rate", "50"], "rate = 50"),
     ("rates", &["--rates", "50,70"], "rates = [50.0, 70.0]"),
+    ("and_back", &["--and-back", "--rates", "50,70"], "and_back = true"),
+    ("until_latency", &["--until-latency", "10s", "--rates", "50"], "until_ms = 10000"),
     ("arrivals", &["--arrivals", "constant", "--rate", "50"], "arrivals = \"constant\""),
     ("arrivals", &["--arrivals", "constant", "--rates", "50"], "arrivals = \"constant\""),
     ("mix", &["--mix", "new_order=1"], "mix = \"new_order=1\""),

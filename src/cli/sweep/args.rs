@@ -32,6 +32,7 @@ instead, over a pool of --clients sessions. The database is loaded if it is abse
 Examples:
   graymark sweep load --db sqlite:tpcc.db -w 4 --ramp-up 5m --duration 20m
   graymark sweep load --db sqlite:tpcc.db -w 4 --rates 100,200,400,800
+  graymark sweep load --db postgres:local -w 4 --rates 500,1000,2000 --until-latency 10s --and-back
   graymark sweep load --db postgres:local?data=/srv/bench -w 50 --at 25,50,80,100 --out response-curve")]
     Load(LoadArgs),
     /// Find the largest number of warehouses that keeps the limits, by doubling and then bisection
@@ -59,13 +60,14 @@ Examples:
     Max(MaxArgs),
     /// Run every combination of warehouses, buffers, CPUs and clients on private servers, in shuffled order
     #[command(after_help = "\
-Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  set.NAME=VALUE,VALUE (a setting of the server). A dimension that is left out is as -w, --clients and the \
+Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  via=procedures,statements  stripes=N,N (files of a private Virtuoso)  set.NAME=VALUE,VALUE (a setting of the server). A dimension that is left out is as -w, --clients and the \
 server have it. Each point has a server of its own on a fresh copy of the database of its scale; points.csv has a line for each.
 
 Examples:
   graymark sweep grid buffers=64MB,128MB,256MB --db postgres:local -w 5
   graymark sweep grid warehouses=2,5,10,20 buffers=64MB,128MB,256MB,512MB,1GB,2GB cpus=1,2 --db postgres:local --bound-memory --repeats 2
   graymark sweep grid set.synchronous_commit=on,off set.wal_buffers=1MB,16MB --db postgres:local -w 5
+  graymark sweep grid debitcredit branches=10,100 via=procedures,statements --db postgres:local --repeats 3
   graymark sweep grid clients=1,2,4,8 --db postgres:local -w 10 --data-directory /mnt/ext4 --data-directory /mnt/xfs")]
     Grid(GridArgs),
     /// Go on with a sweep that was interrupted
@@ -143,6 +145,13 @@ pub(super) struct LoadArgs {
     /// database keeps up
     #[arg(long, value_name = "N,N,…", value_delimiter = ',')]
     pub(super) rates: Vec<Rate>,
+    /// With --rates: run the rates again afterwards, from the highest down, to see whether the database recovers
+    #[arg(long, requires = "rates")]
+    pub(super) and_back: bool,
+    /// With --rates: end the way up when New-Order's 90th percentile reaches this, such as 10s, and double the last rate
+    /// until it does, up to eight times
+    #[arg(long, value_name = "TIME", requires = "rates", value_parser = humantime::parse_duration)]
+    pub(super) until_latency: Option<Duration>,
     /// With --rates: whether transactions come at random times (poisson) or at equal distances (constant)
     #[arg(long, requires = "rates")]
     pub(super) arrivals: Option<Arrivals>,
@@ -221,7 +230,7 @@ pub(super) struct Places {
 
 #[derive(Debug, Args)]
 pub(super) struct GridArgs {
-    /// Dimensions with their values, such as buffers=64MB,128MB
+    /// The workload, where it is not tpcc, and dimensions with their values, such as buffers=64MB,128MB
     #[arg(required = true, value_name = "NAME=VALUE,VALUE")]
     pub(super) dimensions: Vec<Dimension>,
     /// Runs of each point

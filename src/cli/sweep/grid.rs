@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
+use clap::ValueEnum;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,8 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::key::PointKey;
 use crate::engine::Error;
+use crate::engine::registry::WorkloadName;
 use crate::engine::server::memory;
 use crate::plan::{Plan, parse_scale};
+use crate::result::{Recorded, Via};
 use crate::size;
 use crate::url::DatabaseUrl;
 
@@ -23,14 +26,18 @@ pub(super) const MOST_REPEATS: u32 = 1_000;
 /// The most points of a grid, repeats included.
 const MOST_POINTS: u64 = 100_000;
 
-/// One dimension with its values, as it is written on the command line: `buffers=64MB,128MB`.
+/// One dimension with its values, as it is written on the command line: `buffers=64MB,128MB`; or the workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Dimension {
     Warehouses(Vec<u32>),
     Buffers(Vec<u64>),
     Cpus(Vec<u32>),
     Clients(Vec<u32>),
+    Via(Vec<Via>),
+    Stripes(Vec<u32>),
     Setting(Varied),
+    /// Not a dimension: the workload, which stands before them.
+    Workload(WorkloadName),
 }
 
 /// A setting of the private server with the values that it takes.
@@ -60,13 +67,19 @@ impl FromStr for Dimension {
             let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
             number.ok_or_else(|| format!("`{text}` is no whole number from 1 to {MOST}"))
         };
-        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N or set.NAME=VALUE,VALUE";
+        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N, via=procedures,statements, stripes=N,N or set.NAME=VALUE,VALUE";
+        if let Ok(workload) = WorkloadName::from_str(text, false) {
+            return Ok(Dimension::Workload(workload));
+        }
         let (name, list) = text.split_once('=').ok_or(usage)?;
+        let via = |text: &str| Via::from_str(text, false).map_err(|_| "give procedures or statements".to_owned());
         match name {
-            "warehouses" => values(list, parse_scale).map(Dimension::Warehouses),
+            "warehouses" | "branches" => values(list, parse_scale).map(Dimension::Warehouses),
             "buffers" => values(list, size::parse).map(Dimension::Buffers),
             "cpus" => values(list, number).map(Dimension::Cpus),
             "clients" => values(list, number).map(Dimension::Clients),
+            "via" => values(list, via).map(Dimension::Via),
+            "stripes" => values(list, number).map(Dimension::Stripes),
             _ => match name.strip_prefix("set.") {
                 Some(name) if !name.is_empty() => {
                     let value = |text: &str| match text {
@@ -136,6 +149,10 @@ pub(super) struct Grid {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) bound_memory: Option<Bound>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) via: Vec<Via>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) stripes: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) set: Vec<Varied>,
 }
 
@@ -155,6 +172,10 @@ impl Grid {
                 Dimension::Buffers(values) => std::mem::replace(&mut grid.buffers, values).len(),
                 Dimension::Cpus(values) => std::mem::replace(&mut grid.cpus, values).len(),
                 Dimension::Clients(values) => std::mem::replace(&mut grid.clients, values).len(),
+                Dimension::Via(values) => std::mem::replace(&mut grid.via, values).len(),
+                Dimension::Stripes(values) => std::mem::replace(&mut grid.stripes, values).len(),
+                // Taken up by who has the plan.
+                Dimension::Workload(_) => 0,
                 Dimension::Setting(setting) => {
                     let before = grid.set.iter().filter(|other| other.name == setting.name).count();
                     grid.set.push(setting);
@@ -169,6 +190,9 @@ impl Grid {
         }
         if let Some(twice) = grid.set.iter().find(|setting| plan.set.iter().any(|(name, _)| *name == setting.name)) {
             return Err(Error::Usage(format!("--set {0} and set.{0}= say the same: give one of them", twice.name)));
+        }
+        if !grid.via.is_empty() && plan.via.is_some() {
+            return usage("--via and via= say the same: give one of them");
         }
         match (grid.warehouses.is_empty(), plan.scale) {
             (true, scale) => grid.warehouses = vec![scale.unwrap_or(1)],
@@ -195,24 +219,34 @@ impl Grid {
 
     /// Whether it has points, and no more of them than [`MOST_POINTS`] in so many series.
     pub(super) fn is_sound(&self, series: usize) -> bool {
-        let dimensions = [self.warehouses.len(), self.buffers.len(), self.cpus.len(), self.clients.len(), series];
+        let dimensions = [self.warehouses.len(), self.buffers.len(), self.cpus.len(), self.clients.len()];
+        let more = [self.via.len(), self.stripes.len(), series];
         let settings = self.set.iter().map(|setting| setting.values.len());
-        let number = dimensions
-            .into_iter()
-            .chain(settings)
-            .try_fold(u64::from(self.repeats), |number, values| number.checked_mul(u64::try_from(values.max(1)).ok()?));
+        let number =
+            dimensions.into_iter().chain(more).chain(settings).try_fold(u64::from(self.repeats), |number, values| {
+                number.checked_mul(u64::try_from(values.max(1)).ok()?)
+            });
         number.is_some_and(|number| (1..=MOST_POINTS).contains(&number)) && self.repeats <= MOST_REPEATS
     }
 
     /// Whether it asks for something that only a private server can be given.
     pub(super) fn is_private(&self) -> bool {
-        !self.buffers.is_empty() || !self.cpus.is_empty() || self.bound_memory.is_some() || !self.set.is_empty()
+        let dimensions = [self.buffers.len(), self.cpus.len(), self.stripes.len(), self.set.len()];
+        dimensions.iter().any(|values| *values > 0) || self.bound_memory.is_some()
     }
 
     /// The numbers of all combinations of settings; one without a number where none is varied.
     fn combinations(&self) -> Vec<Option<u32>> {
         let number: usize = self.set.iter().map(|setting| setting.values.len()).product();
         if self.set.is_empty() { vec![None] } else { (0..number as u32).map(Some).collect() }
+    }
+
+    /// What a point has of its own beside numbers, as `NAME=VALUE`.
+    pub(super) fn words(&self, key: PointKey) -> String {
+        let via = key.via.map(|via| ("via".to_owned(), Recorded::from(via).name()));
+        let stripes = key.stripes.map(|stripes| ("stripes".to_owned(), stripes.to_string()));
+        let all = self.settings(key).into_iter().chain(via).chain(stripes);
+        all.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
     }
 
     /// The settings of a point.
@@ -241,46 +275,38 @@ impl Grid {
     /// combinations, shuffled by the seed. So a drift of the machine does not look like an effect, and a grid that ends
     /// early has whole repeats.
     pub(super) fn points(&self, series: usize, seed: u64) -> Vec<PointKey> {
-        let some = |values: &[u32]| {
-            if values.is_empty() { vec![None] } else { values.iter().copied().map(Some).collect::<Vec<_>>() }
-        };
-        let buffers =
-            if self.buffers.is_empty() { vec![None] } else { self.buffers.iter().copied().map(Some).collect() };
+        // Each dimension multiplies the points by its values; one without values leaves them as they are.
+        fn by<T: Copy>(points: Vec<PointKey>, values: &[T], set: fn(&mut PointKey, T)) -> Vec<PointKey> {
+            if values.is_empty() {
+                return points;
+            }
+            let with = |point: PointKey| {
+                values.iter().map(move |value| {
+                    let mut point = point;
+                    set(&mut point, *value);
+                    point
+                })
+            };
+            points.into_iter().flat_map(with).collect()
+        }
         let mut all = Vec::new();
         for repeat in 1..=self.repeats {
-            let mut points = Vec::new();
-            for series in 0..series {
-                for warehouses in some(&self.warehouses) {
-                    for buffers in buffers.iter().copied() {
-                        for cpus in some(&self.cpus) {
-                            for (clients, set) in pairs(&some(&self.clients), &self.combinations()) {
-                                points.push(PointKey {
-                                    series,
-                                    warehouses,
-                                    at: None,
-                                    rate: None,
-                                    buffers,
-                                    cpus,
-                                    clients,
-                                    set,
-                                    repeat: Some(repeat),
-                                });
-                            }
-                        }
-                    }
-                }
-            }
+            let first = PointKey { repeat: Some(repeat), ..PointKey::default() };
+            let series: Vec<usize> = (0..series).collect();
+            let points = by(vec![first], &series, |point, series| point.series = series);
+            let points = by(points, &self.warehouses, |point, value| point.warehouses = Some(value));
+            let points = by(points, &self.buffers, |point, value| point.buffers = Some(value));
+            let points = by(points, &self.cpus, |point, value| point.cpus = Some(value));
+            let points = by(points, &self.clients, |point, value| point.clients = Some(value));
+            let points = by(points, &self.combinations(), |point, value| point.set = value);
+            let points = by(points, &self.via, |point, value| point.via = Some(value));
+            let mut points = by(points, &self.stripes, |point, value| point.stripes = Some(value));
             let seed = seed.wrapping_add(u64::from(repeat));
             points.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
             all.extend(points);
         }
         all
     }
-}
-
-/// Each of the first with each of the second.
-fn pairs<A: Copy, B: Copy>(first: &[A], second: &[B]) -> Vec<(A, B)> {
-    first.iter().flat_map(|one| second.iter().map(move |other| (*one, *other))).collect()
 }
 
 #[cfg(test)]
@@ -313,6 +339,7 @@ mod tests {
             (&["buffers"], "give warehouses="),
             (&["warehouses=2"], "add buffers="),
             (&["buffers=1MB", "clients=2"], "--clients"),
+            (&["buffers=1MB", "via=telepathy"], "procedures or statements"),
         ] {
             let error = grid(wrong).unwrap_err();
             assert!(error.contains(why), "{wrong:?}: {error}");
@@ -336,6 +363,22 @@ mod tests {
         assert!(refused(&["set.jit=on", "set.jit=off"]).contains("twice"));
         assert!(refused(&["set.=on"]).contains("set.NAME="));
         assert!(refused(&["set.jit=on,"]).contains("empty"));
+    }
+
+    #[test]
+    fn how_transactions_are_spoken_and_stripes_are_dimensions() {
+        let grid =
+            grid(&["debitcredit", "branches=2", "buffers=1MB", "via=procedures,statements", "stripes=1,2"]).unwrap();
+        let points = grid.points(1, 7);
+        assert_eq!((points.len(), &grid.warehouses), (2 * 2 * 2, &vec![2]));
+        let mut all: Vec<String> = points.iter().map(|key| grid.words(*key)).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all[0], "via=procedures, stripes=1");
+        assert_eq!(all.len(), 4, "{all:?}");
+        assert_eq!("debitcredit".parse(), Ok(Dimension::Workload(WorkloadName::DebitCredit)));
+        let written = toml::to_string(&grid).unwrap();
+        assert_eq!(toml::from_str::<Grid>(&written).unwrap(), grid, "{written}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Rate;
+use crate::result::Via;
 
 /// A point, named by what is varied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,9 @@ pub(super) struct PointKey {
     /// Transactions a second, where these are varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) rate: Option<Rate>,
+    /// Whether it comes again after the highest rate.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) back: bool,
     /// Bytes of the server's buffers, where these are varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) buffers: Option<u64>,
@@ -30,6 +34,12 @@ pub(super) struct PointKey {
     /// Which combination of the server's settings, from 0, where these are varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) set: Option<u32>,
+    /// How transactions are spoken, where this is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) via: Option<Via>,
+    /// Number of files that the database is striped over, where this is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stripes: Option<u32>,
     /// Which of the runs of the same point, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) repeat: Option<u32>,

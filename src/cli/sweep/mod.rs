@@ -5,6 +5,7 @@ mod args;
 mod fill;
 mod grid;
 mod key;
+mod order;
 mod place;
 mod points;
 mod settings;
@@ -30,9 +31,9 @@ use crate::study::{Max, Searched, Study, SweepKind};
 use crate::url::DatabaseUrl;
 pub(super) use args::SweepArgs;
 use args::{Base, Common, GridArgs, LoadArgs, MaxArgs, Places, ResumeArgs, Typed, WarehousesArgs};
-use grid::Grid;
+use grid::{Dimension, Grid};
 use points::Points;
-use settings::{Goal, Search, Settings, Varied};
+use settings::{Goal, Rates, Search, Settings, Varied};
 use state::State;
 
 /// The workload whose limits a sweep knows.
@@ -80,7 +81,9 @@ fn rates(args: LoadArgs) -> Result<Ended, Error> {
     let mut rates = args.rates;
     rates.sort_unstable();
     rates.dedup();
-    let settings = Settings { varied: Varied::Rates { rates }, plan: Plan::default(), series: vec![Series::default()] };
+    let until_ms = args.until_latency.map(|latency| latency.as_millis().try_into().unwrap_or(u32::MAX));
+    let varied = Varied::Rates(Rates { rates, and_back: args.and_back, until_ms });
+    let settings = Settings { varied, plan: Plan::default(), series: vec![Series::default()] };
     begin(settings, typed)
 }
 
@@ -143,6 +146,11 @@ fn grid(args: GridArgs) -> Result<Ended, Error> {
     args.scale.add_to(&mut plan);
     args.steady.add_to(&mut plan);
     let mut typed = args.base.typed(plan)?;
+    let named = args.dimensions.iter().filter_map(|dimension| match dimension {
+        Dimension::Workload(name) => Some(*name),
+        _ => None,
+    });
+    typed.plan.workload = named.last().or(typed.plan.workload);
     let grid = Grid::of(args.dimensions, args.repeats, args.bound_memory, &typed.plan)?;
     (typed.plan.scale, typed.plan.clients) = (None, None);
     let series = match &args.data_directory[..] {
@@ -171,7 +179,8 @@ fn begin(mut settings: Settings, typed: Typed) -> Result<Ended, Error> {
     if settings.first_scale().is_some() {
         plan.scale = None;
     }
-    let db = plan.db(SWEPT);
+    let workload = if settings.grid().is_some() { plan.workload.unwrap_or(SWEPT) } else { SWEPT };
+    let db = plan.db(workload);
     db.check()?;
     plan.db = Some(db.redacted());
     let there = out.as_deref().map(State::read).transpose()?.flatten();
@@ -220,7 +229,7 @@ fn resume(args: ResumeArgs) -> Result<Ended, Error> {
 /// How far the sweep in a directory has come, and the points that are left.
 pub(super) fn preview(directory: &Path, db: Option<DatabaseUrl>) -> Result<String, Error> {
     let (state, db) = there(directory, db)?;
-    points::preview(directory, &state, &db)
+    order::preview(directory, &state, &db)
 }
 
 /// What the points say that the sweep in a directory has done.
@@ -233,7 +242,7 @@ fn there(directory: &Path, db: Option<DatabaseUrl>) -> Result<(State, DatabaseUr
     let Some(state) = State::read(directory)? else {
         return Err(Error::Usage(format!("{} holds no sweep: there is no {} in it", directory.display(), state::FILE)));
     };
-    let stored = state.settings.plan.db(SWEPT);
+    let stored = state.settings.plan.db(state.settings.workload());
     let db = match db {
         // Of a URL for other commands nothing is taken.
         Some(db) if db.redacted() == stored => db,
@@ -252,7 +261,7 @@ fn whole(plan: Plan, settings: &Settings) -> Result<Plan, Error> {
             "a rate in the plan file is for run and bench: vary it with sweep load --rates".to_owned(),
         ));
     }
-    let needs_think_times = !matches!(settings.varied, Varied::Rates { .. }) && settings.kind() != SweepKind::Max;
+    let needs_think_times = !matches!(settings.varied, Varied::Rates(_)) && settings.kind() != SweepKind::Max;
     if plan.pace == Some(Pace::None) && needs_think_times {
         return Err(Error::Usage(
             "a sweep needs think times: leave --pace out, or give multiples such as standard*0.5".to_owned(),
@@ -300,10 +309,10 @@ fn command(sweep: SweepKind) -> &'static str {
 
 /// What is said before anything is done: which points come first, and the plan of their runs.
 fn dry_run(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
-    let points = points::preview(directory, state, db)?;
+    let points = order::preview(directory, state, db)?;
     let settings = &state.settings;
     let defaults = settings.defaults();
-    let rate = if let Varied::Rates { rates } = &settings.varied { rates.first().copied() } else { None };
+    let rate = if let Varied::Rates(of) = &settings.varied { of.rates.first().copied() } else { None };
     let mut plan = crate::run::preview(Plan { rate, ..settings.plan.clone() }, &defaults, None)?;
     let mut varied = Vec::new();
     if rate.is_some() {

@@ -107,6 +107,12 @@ impl Place {
         Ok(Place::Server { url: url.clone() })
     }
 
+    /// The same of a private server whose database is striped over so many files.
+    pub(in crate::cli) fn striped(&self, stripes: u32) -> Place {
+        let options = [("stripes", stripes.to_string())];
+        self.working(&format!("stripes{stripes}"), &options)
+    }
+
     /// Where a point works that begins with a copy of this database, its server given these options. `ending` is the
     /// sweep's own, see [`super::state::State::copies`].
     pub(in crate::cli) fn working(&self, ending: &str, options: &[(&str, String)]) -> Place {
@@ -190,7 +196,8 @@ impl Place {
                 None => Ok(()),
             },
             Place::Server { .. } if plan.scale.is_some() => {
-                with_engine(SWEPT, options(SWEPT, plan), MakeWay { keep: plan.scale.filter(|_| again) })
+                let workload = plan.workload.unwrap_or(SWEPT);
+                with_engine(workload, options(workload, plan), MakeWay { keep: plan.scale.filter(|_| again) })
             }
             Place::Server { .. } | Place::Private { .. } | Place::Nowhere { .. } => Ok(()),
         }
@@ -235,13 +242,16 @@ impl Place {
 pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     match Place::of(url, &Series::default(), Some(1), Path::new(""))? {
+        Place::Private { .. } if !grid.stripes.is_empty() && url.scheme() != "virtuoso" => {
+            usage("stripes= are of a private Virtuoso: give --db virtuoso:local, or directories with --data-directory")
+        }
         Place::Private { .. } => Ok(()),
         Place::Server { .. } => usage(
             "a grid starts each point with a copy of its database: give --db postgres:local, sqlite:FILE or simulated:",
         ),
-        _ if grid.is_private() => {
-            usage("buffers=, cpus=, set.NAME= and --bound-memory are for private servers: give --db postgres:local")
-        }
+        _ if grid.is_private() => usage(
+            "buffers=, cpus=, stripes=, set.NAME= and --bound-memory are for private servers: give --db postgres:local",
+        ),
         _ => Ok(()),
     }
 }

@@ -7,27 +7,28 @@ use std::time::Instant;
 use super::super::interrupt::Interrupt;
 use super::super::run::{start, tell_alarms, tell_report};
 use super::super::{Ended, say};
-use super::SWEPT;
 use super::fill;
 use super::grid::Grid;
 use super::key::PointKey;
+use super::order::{directory_name, name, next, progress, remaining};
 use super::place::Place;
 use super::settings::Varied;
 use super::state::{Database, Entry, Progress, State};
 use crate::engine::Error;
+use crate::engine::registry::WorkloadName;
 use crate::engine::server::{affinity, memory};
 use crate::plan::Plan;
 use crate::record::{Record, writer};
-use crate::report::format::{plural, rate, seconds};
+use crate::report::format::{plural, rate};
 use crate::report::sweep as told;
 use crate::result::format::Status;
 use crate::result::summary::Summary;
 use crate::run::Run;
 use crate::size;
-use crate::study::point::{self, Point};
+use crate::study::point::{self, AtRate, Point};
 use crate::study::search::{self, Next};
 use crate::study::sizing::observation::{self, Observation};
-use crate::study::{self, Measured, Study, SweepKind, differences, load};
+use crate::study::{self, Measured, Study, differences, load};
 use crate::url::DatabaseUrl;
 
 /// A sweep at work.
@@ -77,7 +78,12 @@ impl Points {
             self.table()?;
         }
         for there in self.state.databases.iter().filter(|there| there.own && !self.state.settings.keep_databases()) {
-            let key = PointKey { series: there.series, warehouses: Some(there.warehouses), ..PointKey::default() };
+            let key = PointKey {
+                series: there.series,
+                warehouses: Some(there.warehouses),
+                stripes: there.stripes,
+                ..PointKey::default()
+            };
             self.place(key)?.remove()?;
         }
         let study = study(&self.state);
@@ -214,12 +220,12 @@ impl Points {
 
     /// Loads the database that points are copied from, if that has not been done; false if it was interrupted.
     fn loaded(&mut self, key: PointKey, database: &Place) -> Result<bool, Error> {
-        let (series, warehouses) = (key.series, key.warehouses.unwrap_or(1));
-        let known =
-            self.state.databases.iter().position(|there| (there.series, there.warehouses) == (series, warehouses));
+        let (series, warehouses, stripes) = (key.series, key.warehouses.unwrap_or(1), key.stripes);
+        let same = |there: &Database| (there.series, there.warehouses, there.stripes) == (series, warehouses, stripes);
+        let known = self.state.databases.iter().position(same);
         let index = known.unwrap_or(self.state.databases.len());
         if known.is_none() {
-            self.state.databases.push(Database { series, warehouses, own: database.is_free(), ready: false });
+            self.state.databases.push(Database { series, warehouses, stripes, own: database.is_free(), ready: false });
             self.state.write(&self.directory)?;
         }
         if self.state.databases.get(index).is_some_and(|there| there.ready && !database.is_free()) {
@@ -242,6 +248,10 @@ impl Points {
 
     /// Writes the table of the points that are done, one for each place of databases.
     fn table(&self) -> Result<(), Error> {
+        // The models are of New-Orders.
+        if self.state.settings.workload() != WorkloadName::default() {
+            return Ok(());
+        }
         for index in 0..self.state.settings.series.len() {
             let of_series = self.state.done().filter(|(entry, _)| entry.key.series == index);
             let points = of_series.filter_map(|(_, point)| point.observation.clone()).collect::<Vec<_>>();
@@ -263,8 +273,10 @@ impl Points {
         let Some(summary) = &record.summary else { return Ok(entry) };
         if let Some(wanted) = entry.key.warehouses.filter(|wanted| *wanted != summary.scale) {
             return Err(Error::Usage(format!(
-                "{} holds {} warehouses, not {wanted}: remove it, or give another place",
-                summary.engine.url, summary.scale
+                "{} holds {} {}, not {wanted}: remove it, or give another place",
+                summary.engine.url,
+                summary.scale,
+                self.state.settings.workload().about().unit.1
             )));
         }
         Ok(Entry {
@@ -282,8 +294,12 @@ impl Points {
         if let Some(max) = settings.max() {
             return Point::within(summary, &max.until);
         }
-        if matches!(settings.varied, Varied::Rates { .. }) {
-            return Point::measured(summary);
+        if matches!(settings.varied, Varied::Rates(_)) {
+            let mut point = Point::measured(summary);
+            if let Some(at) = &mut point.at_rate {
+                at.again = entry.key.back;
+            }
+            return point;
         }
         if settings.grid().is_none() {
             return Point::of(summary, &settings.limits());
@@ -293,8 +309,7 @@ impl Points {
         let place = entry.record.clone();
         let observation =
             Observation { cpus, repeat: key.repeat, record: Some(place), ..point::observed(summary, key.buffers) };
-        let settings = settings.grid().map(|grid| grid.settings(key)).unwrap_or_default();
-        let settings = settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+        let settings = settings.grid().map(|grid| grid.words(key)).unwrap_or_default();
         let mut point = Point { observation: Some(observation), settings, ..Point::measured(summary) };
         point.notes.extend(entry.unbounded.iter().map(|why| format!("memory was not bounded: {why}")));
         point
@@ -303,10 +318,11 @@ impl Points {
     /// What is run: the sweep's plan with the point's own scale, pace and place.
     fn plan(&self, key: PointKey, place: &Place) -> Result<Plan, Error> {
         let mut plan = self.state.settings.plan.clone();
-        plan.workload = Some(SWEPT);
+        plan.workload = Some(self.state.settings.workload());
         plan.db = Some(place.url().clone());
         plan.scale = key.warehouses.or(plan.scale);
         plan.clients = key.clients.or(plan.clients);
+        plan.via = key.via.or(plan.via);
         plan.rate = key.rate.or(plan.rate);
         if let Some(grid) = self.state.settings.grid() {
             plan.set.extend(grid.settings(key));
@@ -361,6 +377,7 @@ pub(super) fn study(state: &State) -> Study {
     }
     let study = Study {
         sweep: settings.kind(),
+        workload: settings.workload().about().name.to_owned(),
         engine: state.done().last().map_or_else(|| place_name(state), |(entry, _)| entry.engine.clone()),
         finished: next(state).is_none(),
         limits: settings.limits(),
@@ -373,7 +390,7 @@ pub(super) fn study(state: &State) -> Study {
 }
 
 fn place_name(state: &State) -> String {
-    state.settings.plan.db(SWEPT).scheme().to_owned()
+    state.settings.plan.db(state.settings.workload()).scheme().to_owned()
 }
 
 fn series(state: &State, index: usize) -> study::Series {
@@ -398,8 +415,10 @@ fn series(state: &State, index: usize) -> study::Series {
         )
     };
     points.sort_by(|one, other| {
-        let rate = |measured: &Measured| measured.point.at_rate.as_ref().map_or(0.0, |at| at.rate);
-        rate(one).total_cmp(&rate(other))
+        // Rates that come again follow the highest one, from the highest down.
+        let rate = |measured: &Measured| measured.point.at_rate.as_ref().map_or((false, 0.0), AtRate::place);
+        let (one, other) = (rate(one), rate(other));
+        one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
     });
     points.sort_by_key(|measured| (measured.at, measured.point.warehouses, dimensions(measured)));
     let passed = state.passed(index);
@@ -456,101 +475,10 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
     notes
 }
 
-/// The point to be run next; none if the sweep is done.
-fn next(state: &State) -> Option<PointKey> {
-    let settings = &state.settings;
-    match &settings.varied {
-        Varied::Load { .. } | Varied::Rates { .. } | Varied::Grid { .. } => {
-            settings.known_points().into_iter().find(|key| !state.done().any(|(entry, _)| entry.key == *key))
-        }
-        Varied::Search(of) => {
-            (0..settings.series.len()).find_map(|series| match search::next(of.from, of.to, &state.passed(series)) {
-                Next::Try(number) => Some(of.key(series, number)),
-                Next::Found(_) => None,
-            })
-        }
-    }
-}
-
-/// The most points that are left.
-fn remaining(state: &State) -> u32 {
-    let settings = &state.settings;
-    match &settings.varied {
-        Varied::Load { .. } | Varied::Rates { .. } | Varied::Grid { .. } => {
-            (settings.known_points().len() as u32).saturating_sub(state.done().count() as u32)
-        }
-        Varied::Search(of) => {
-            let left = |series| search::most_left(of.from, of.to, &state.passed(series));
-            (0..settings.series.len()).map(left).sum()
-        }
-    }
-}
-
-/// Points done and left, and the time they take.
-fn progress(state: &State) -> String {
-    let done = state.done().count();
-    let took = state.done().map(|(entry, _)| entry.seconds).sum::<f64>();
-    let plan = &state.settings.plan;
-    let planned = f64::from(plan.longest_ramp_up() + plan.duration.unwrap_or_default());
-    let each = if done > 0 { took / done as f64 } else { planned };
-    let left = remaining(state);
-    let most = if state.settings.search().is_some() { "at most " } else { "" };
-    let done = plural(done as u64, "point", "points");
-    format!("{done} done, {most}{left} left, about {}", seconds((each * f64::from(left)).round()))
-}
-
-/// The point in words.
-fn name(state: &State, key: PointKey) -> String {
-    let load = match (state.settings.kind(), key.rate) {
-        (_, Some(rate)) => Some(format!("{rate} transactions a second")),
-        (SweepKind::Load, None) => Some(format!("{} % of the load", key.at.unwrap_or(100))),
-        _ => None,
-    };
-    let parts = [
-        load,
-        key.warehouses.map(|warehouses| plural(warehouses.into(), "warehouse", "warehouses")),
-        key.buffers.map(|buffers| format!("buffers {}", size::text(buffers))),
-        key.cpus.map(|cpus| plural(cpus.into(), "CPU", "CPUs")),
-        key.clients.map(|clients| plural(clients.into(), "client", "clients")),
-        state.settings.grid().map(|grid| grid.settings(key)).filter(|settings| !settings.is_empty()).map(|settings| {
-            settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
-        }),
-        key.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!("repeat {repeat}")),
-    ];
-    let mut words = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    if let Some(series) = state.settings.series.get(key.series) {
-        if let Some(directory) = &series.data_directory {
-            words.push_str(&format!(" in {}", directory.display()));
-        }
-        if let Some(cpus) = &series.cpus {
-            words.push_str(&format!(" on CPUs {cpus}"));
-        }
-    }
-    words
-}
-
-fn directory_name(state: &State, key: PointKey) -> String {
-    let parts = [
-        match (state.settings.kind(), key.rate) {
-            (_, Some(rate)) => Some(format!("rate{rate}")),
-            (SweepKind::Load, None) => Some(format!("load{}", key.at.unwrap_or(100))),
-            _ => None,
-        },
-        key.warehouses.map(|warehouses| format!("w{warehouses}")),
-        key.buffers.map(|buffers| format!("buffers{}", size::text(buffers))),
-        key.cpus.map(|cpus| format!("cpus{cpus}")),
-        key.clients.map(|clients| format!("clients{clients}")),
-        // Values of settings may be anything, so that a directory has their number.
-        key.set.map(|set| format!("set{}", set + 1)),
-        key.repeat.map(|repeat| format!("repeat{repeat}")),
-    ];
-    let point = parts.into_iter().flatten().collect::<Vec<_>>().join("-");
-    if state.settings.series.len() > 1 { format!("series{}-{point}", key.series + 1) } else { point }
-}
-
-fn place_of(state: &State, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
+pub(super) fn place_of(state: &State, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
     let series = state.settings.series.get(key.series).cloned().unwrap_or_default();
-    Place::of(db, &series, key.warehouses, directory)
+    let place = Place::of(db, &series, key.warehouses, directory)?;
+    Ok(key.stripes.map_or(place.clone(), |stripes| place.striped(stripes)))
 }
 
 /// The record in a directory, if its run came to its end.
@@ -567,37 +495,4 @@ fn remove(directory: &Path) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
-}
-
-/// Which points come first, for who wants to know before anything is done.
-pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Result<String, Error> {
-    let settings = &state.settings;
-    let mut text = format!("{}\n", progress(state));
-    let mut line = |key: PointKey| -> Result<(), Error> {
-        let place = place_of(state, key, db, directory)?;
-        text.push_str(&format!("  {}: {}\n", name(state, key), place.url()));
-        Ok(())
-    };
-    match &settings.varied {
-        Varied::Load { .. } | Varied::Rates { .. } | Varied::Grid { .. } => {
-            let done = |key: &PointKey| state.done().any(|(entry, _)| entry.key == *key);
-            settings.known_points().into_iter().filter(|key| !done(key)).try_for_each(&mut line)?;
-        }
-        Varied::Search(of) => {
-            for series in 0..settings.series.len() {
-                let passed = state.passed(series);
-                let key = |number| of.key(series, number);
-                let Next::Try(next) = search::next(of.from, of.to, &passed) else { continue };
-                if passed.values().all(|passed| *passed) {
-                    let further =
-                        search::doubling(of.from, of.to).into_iter().filter(|scale| !passed.contains_key(scale));
-                    further.map(key).try_for_each(&mut line)?;
-                } else {
-                    line(key(next))?;
-                }
-            }
-            text.push_str("Each comes only if those before it pass; then the gap between the last that passed and the first that failed is halved.\n");
-        }
-    }
-    Ok(text)
 }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::SWEPT;
 use super::grid::Grid;
 use super::key::PointKey;
 use crate::engine::Error;
+use crate::engine::registry::WorkloadName;
 use crate::plan::{Defaults, Plan, Rate, SCALE};
 use crate::study::point::Limits;
 use crate::study::{Max, Searched, SweepKind};
@@ -29,7 +31,7 @@ pub(super) enum Varied {
     /// The load on one database: percents of the full one, the full one first.
     Load { at: Vec<u32> },
     /// The rate of an open loop on one database.
-    Rates { rates: Vec<Rate> },
+    Rates(Rates),
     /// A number, of which the largest is searched.
     Search(Search),
     /// Every combination of some dimensions.
@@ -38,6 +40,43 @@ pub(super) enum Varied {
         /// Whether the loaded databases stay when the grid is done.
         keep_databases: bool,
     },
+}
+
+/// Rates of an open loop, from the lowest on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Rates {
+    /// Transactions a second.
+    pub(super) rates: Vec<Rate>,
+    /// Whether the rates come again afterwards, from the highest down.
+    pub(super) and_back: bool,
+    /// Goes on beyond the highest rate, or ends before it, when New-Order's 90th percentile reaches so many
+    /// milliseconds.
+    pub(super) until_ms: Option<u32>,
+}
+
+/// Times that a rate is doubled beyond the highest one given, at most.
+const DOUBLINGS: usize = 8;
+
+impl Rates {
+    /// The rates that are known to come, in order, and whether each comes again after the highest; `p90` is New-Order's
+    /// 90th percentile at a rate on the way up, once it is done.
+    pub(super) fn points(&self, p90: impl Fn(Rate) -> Option<f64>) -> Vec<(Rate, bool)> {
+        let mut up: Vec<Rate> = Vec::new();
+        let doubled = std::iter::successors(self.rates.last().and_then(Rate::doubled), Rate::doubled);
+        for (number, rate) in self.rates.iter().copied().chain(doubled.take(DOUBLINGS)).enumerate() {
+            let beyond = number >= self.rates.len();
+            // A rate beyond the given ones comes when that before it is known not to be enough.
+            if beyond && (self.until_ms.is_none() || up.last().is_none_or(|last| p90(*last).is_none())) {
+                break;
+            }
+            up.push(rate);
+            if self.until_ms.zip(p90(rate)).is_some_and(|(until, seen)| seen >= f64::from(until)) {
+                break;
+            }
+        }
+        let down = up.iter().rev().skip(1).filter(|_| self.and_back).map(|rate| (*rate, true));
+        up.iter().map(|rate| (*rate, false)).chain(down).collect()
+    }
 }
 
 /// A search for the largest number.
@@ -89,7 +128,7 @@ impl Settings {
     /// What kind of sweep it is.
     pub(super) fn kind(&self) -> SweepKind {
         match &self.varied {
-            Varied::Load { .. } | Varied::Rates { .. } => SweepKind::Load,
+            Varied::Load { .. } | Varied::Rates(_) => SweepKind::Load,
             Varied::Search(Search { goal: Goal::Warehouses(_), .. }) => SweepKind::Warehouses,
             Varied::Search(Search { goal: Goal::Max(_), .. }) => SweepKind::Max,
             Varied::Grid { .. } => SweepKind::Grid,
@@ -100,7 +139,7 @@ impl Settings {
     pub(super) fn defaults(&self) -> Defaults {
         match &self.varied {
             Varied::Load { .. } => Defaults::SWEEP_LOAD,
-            Varied::Rates { .. } => Defaults::SWEEP_RATES,
+            Varied::Rates(_) => Defaults::SWEEP_RATES,
             Varied::Grid { .. } => Defaults::GRID,
             Varied::Search(Search { goal: Goal::Warehouses(_), .. }) => Defaults::SWEEP_WAREHOUSES,
             Varied::Search(search) if search.of_clients() => Defaults::SWEEP_MAX_CLIENTS,
@@ -109,17 +148,23 @@ impl Settings {
     }
 
     /// The points in the order in which they are run, where they are known beforehand; none of a search.
-    pub(super) fn known_points(&self) -> Vec<PointKey> {
+    pub(super) fn known_points(&self, p90: impl Fn(Rate) -> Option<f64>) -> Vec<PointKey> {
         match &self.varied {
             Varied::Load { at } => {
                 at.iter().map(|percent| PointKey { at: Some(*percent), ..PointKey::default() }).collect()
             }
-            Varied::Rates { rates } => {
-                rates.iter().map(|rate| PointKey { rate: Some(*rate), ..PointKey::default() }).collect()
+            Varied::Rates(rates) => {
+                let points = rates.points(p90).into_iter();
+                points.map(|(rate, back)| PointKey { rate: Some(rate), back, ..PointKey::default() }).collect()
             }
             Varied::Grid { grid, .. } => grid.points(self.series.len(), self.plan.seed.unwrap_or_default()),
             Varied::Search(_) => Vec::new(),
         }
+    }
+
+    /// The workload of all runs; sweeps other than grids know the limits of one alone.
+    pub(super) fn workload(&self) -> WorkloadName {
+        self.grid().and(self.plan.workload).unwrap_or(SWEPT)
     }
 
     /// What is searched, if anything is.
@@ -151,7 +196,7 @@ impl Settings {
     /// Whether databases that the sweep has loaded stay.
     pub(super) fn keep_databases(&self) -> bool {
         match &self.varied {
-            Varied::Load { .. } | Varied::Rates { .. } => true,
+            Varied::Load { .. } | Varied::Rates(_) => true,
             Varied::Search(Search { keep_databases, .. }) | Varied::Grid { keep_databases, .. } => *keep_databases,
         }
     }
@@ -194,6 +239,10 @@ struct File {
     at: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     rates: Vec<Rate>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    and_back: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until_ms: Option<u32>,
     from: u32,
     to: u32,
     keep_databases: bool,
@@ -211,7 +260,8 @@ impl TryFrom<File> for Settings {
     type Error = &'static str;
 
     fn try_from(file: File) -> Result<Settings, &'static str> {
-        let File { sweep, at, rates, from, to, keep_databases, replace, limits, grid, max, plan, series } = file;
+        let File { sweep, at, rates, and_back, until_ms, from, to, keep_databases, replace, .. } = file;
+        let File { limits, grid, max, plan, series, .. } = file;
         let senseless = Err("its settings make no sense");
         if series.is_empty() || from == 0 || from > to {
             return senseless;
@@ -219,7 +269,7 @@ impl TryFrom<File> for Settings {
         let search = |goal| Varied::Search(Search { goal, from, to, keep_databases, replace });
         let varied = match (sweep, max, grid) {
             (SweepKind::Load, None, None) if rates.is_empty() => Varied::Load { at },
-            (SweepKind::Load, None, None) if at.is_empty() => Varied::Rates { rates },
+            (SweepKind::Load, None, None) if at.is_empty() => Varied::Rates(Rates { rates, and_back, until_ms }),
             (SweepKind::Warehouses, None, None) => search(Goal::Warehouses(limits)),
             (SweepKind::Max, Some(max), None) => search(Goal::Max(max)),
             (SweepKind::Grid, None, Some(grid)) if grid.is_sound(series.len()) => Varied::Grid { grid, keep_databases },
@@ -238,6 +288,8 @@ impl From<Settings> for File {
             sweep,
             at: Vec::new(),
             rates: Vec::new(),
+            and_back: false,
+            until_ms: None,
             from: scale,
             to: scale,
             keep_databases,
@@ -250,7 +302,7 @@ impl From<Settings> for File {
         };
         match varied {
             Varied::Load { at } => File { at, ..file },
-            Varied::Rates { rates } => File { rates, ..file },
+            Varied::Rates(Rates { rates, and_back, until_ms }) => File { rates, and_back, until_ms, ..file },
             Varied::Grid { grid, .. } => File { grid: Some(grid), ..file },
             Varied::Search(Search { goal, from, to, replace, .. }) => {
                 let max = if let Goal::Max(max) = goal { Some(max) } else { None };
@@ -303,5 +355,28 @@ mod tests {
             change(&mut table);
             assert!(Settings::deserialize(table).is_err(), "{what}");
         }
+    }
+
+    #[test]
+    fn rates_go_up_until_the_latency_is_reached_and_come_again_from_the_highest_down() {
+        let rate = |per_second: f64| Rate::new(per_second).unwrap();
+        let of = |and_back, until_ms| Rates { rates: vec![rate(100.0), rate(200.0)], and_back, until_ms };
+        let points = |rates: &Rates, slow_from: f64, done_to: f64| {
+            let p90 = |rate: Rate| {
+                let per_second = rate.per_second();
+                (per_second <= done_to).then_some(if per_second >= slow_from { 20_000.0 } else { 5.0 })
+            };
+            let told = |(rate, back): &(Rate, bool)| format!("{rate}{}", if *back { " again" } else { "" });
+            rates.points(p90).iter().map(told).collect::<Vec<_>>().join(", ")
+        };
+        assert_eq!(points(&of(false, None), 1e9, 0.0), "100, 200");
+        assert_eq!(points(&of(true, None), 1e9, 1e9), "100, 200, 100 again");
+        let until = of(true, Some(10_000));
+        assert_eq!(points(&until, 800.0, 100.0), "100, 200, 100 again");
+        assert_eq!(points(&until, 800.0, 200.0), "100, 200, 400, 200 again, 100 again");
+        let all = "100, 200, 400, 800, 400 again, 200 again, 100 again";
+        assert_eq!(points(&until, 800.0, 800.0), all);
+        assert_eq!(points(&until, 100.0, 100.0), "100");
+        assert_eq!(until.points(|_| Some(5.0)).len(), 2 * (2 + DOUBLINGS) - 1, "an end without the latency");
     }
 }

@@ -30,6 +30,9 @@ pub(super) struct Database {
     /// Index into [`Settings::series`].
     pub(super) series: usize,
     pub(super) warehouses: u32,
+    /// Number of files that it is striped over, where this is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stripes: Option<u32>,
     /// Whether the sweep made it, and so may remove it.
     pub(super) own: bool,
     /// Whether it is loaded.

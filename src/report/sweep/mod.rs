@@ -11,6 +11,7 @@ use super::{chart, html};
 use crate::record::{Error, writer};
 use crate::study::{Study, SweepKind};
 use crate::visible::visible;
+use crate::workload::known;
 
 pub use table::{Table, alarms, hits, tables, text};
 
@@ -58,7 +59,7 @@ fn page(study: &Study) -> Result<String, minijinja::Error> {
         SweepKind::Max => ("throughput up to what the constraints allow", chart::throughput_over_number(study)),
         SweepKind::Warehouses => ("throughput over warehouses", chart::throughput_over_warehouses(study)),
     };
-    let title = format!("TPC-C on {}: {what}", super::format::plain(&study.engine));
+    let title = format!("{} on {}: {what}", known::of(&study.workload).title, super::format::plain(&study.engine));
     let values = context! {
         title,
         alarms => alarms(study),

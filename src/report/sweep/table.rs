@@ -1,16 +1,20 @@
 //! The table of a sweep, as people read it.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use crate::report::format::{plural, rate, significant, transaction};
+use crate::report::format::{plain, plural, rate, significant, transaction};
 use crate::report::table::WIDEST;
 use crate::report::text::ALARM;
 use crate::result::tune::Gain;
 use crate::size;
 use crate::study::differences::Difference;
-use crate::study::point::Point;
+use crate::study::point::{AtRate, Point};
 use crate::study::sizing::observation::Observation;
 use crate::study::{Measured, Searched, Series, Study, SweepKind};
+use crate::workload::known;
 
 /// Transaction types in the standard's order, as columns.
 const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
@@ -42,20 +46,29 @@ pub fn hits(point: &Observation) -> String {
     if known.is_empty() { "hit rates not known".to_owned() } else { format!("hits {}", known.join(", ")) }
 }
 
+/// The transaction type whose response times are told: the first of the standard's, or the only one there is.
+fn headline(point: Option<&Point>) -> &str {
+    let types = point.map(|point| &point.p90_ms);
+    let known = types.is_none_or(|types| types.is_empty() || types.contains_key(TYPES[0]));
+    if known { TYPES[0] } else { types.and_then(|types| types.keys().next()).map_or(TYPES[0], String::as_str) }
+}
+
 /// The table of a grid: a row a point.
-fn grid(series: &Series) -> Table {
+fn grid(study: &Study, series: &Series) -> Table {
+    let first = series.points.first().map(|measured| &measured.point);
+    let headline = headline(first);
     let columns = [
-        "warehouses",
+        known::of(&study.workload).unit.1,
         "buffers",
         "CPUs",
         "clients",
         "repeat",
-        "NOPM",
+        first.map_or("throughput", |point| point.metric.as_str()),
         "data hits",
         "index hits",
         "overall",
         "of database",
-        "New-Order 90%",
+        &format!("{} 90%", transaction(headline)),
         "result",
     ];
     let row = |measured: &Measured| {
@@ -76,7 +89,7 @@ fn grid(series: &Series) -> Table {
             percent(seen.index_hit()),
             percent(seen.overall_hit()),
             share.map_or("-".to_owned(), |share| format!("{share:.1} %")),
-            point.p90_ms.get(TYPES[0]).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms))),
+            point.p90_ms.get(headline).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms))),
             result,
         ]
     };
@@ -100,15 +113,18 @@ fn rates(series: &Series) -> Table {
     let row = |measured: &Measured| {
         let Some(at) = &measured.point.at_rate else { return Vec::new() };
         let ms = |ms: f64| format!("{} ms", significant(ms));
-        let mut row = vec![at.rate.to_string(), significant(at.done_per_second)];
+        let again = if at.again { "again " } else { "" };
+        let mut row = vec![format!("{again}{}", at.rate), significant(at.done_per_second)];
         row.extend([at.p50_ms, at.p90_ms, at.p99_ms, at.p999_ms, at.max_ms].map(ms));
         row.push(at.unserved.to_string());
         let result = if measured.passed { "kept up".to_owned() } else { measured.point.broken.join("; ") };
         let notes = measured.point.notes.iter().filter(|note| !shared.contains(note)).cloned();
-        row.push([result].into_iter().chain(notes).collect::<Vec<_>>().join("; "));
+        let failed = [counted("errors", &at.errors), counted("retries", &at.retries)].into_iter().flatten();
+        row.push([result].into_iter().chain(notes).chain(failed).collect::<Vec<_>>().join("; "));
         row
     };
     let mut sentences = vec!["Times are New-Order's, from the moment at which each transaction was due.".to_owned()];
+    sentences.extend(recovery(series));
     sentences.extend(shared.iter().map(|note| format!("All points: {note}.")));
     Table {
         title: series.label.clone(),
@@ -120,7 +136,7 @@ fn rates(series: &Series) -> Table {
 
 fn table(study: &Study, series: &Series) -> Table {
     if study.sweep == SweepKind::Grid {
-        return grid(series);
+        return grid(study, series);
     }
     if series.points.iter().any(|measured| measured.point.at_rate.is_some()) {
         return rates(series);
@@ -140,6 +156,37 @@ fn table(study: &Study, series: &Series) -> Table {
     let mut sentences = sentences(study, series);
     sentences.extend(shared.iter().map(|note| format!("All points: {note}.")));
     Table { title: series.label.clone(), columns, rows, sentences }
+}
+
+/// How often what happened, the most frequent first; none if nothing did.
+fn counted(what: &str, counts: &BTreeMap<String, u64>) -> Option<String> {
+    let mut all: Vec<(&String, &u64)> = counts.iter().filter(|(_, count)| **count > 0).collect();
+    all.sort_by_key(|(_, count)| Reverse(**count));
+    let told: Vec<String> = all.iter().map(|(why, count)| format!("{count} {}", plain(why))).collect();
+    (!told.is_empty()).then(|| format!("{what}: {}", told.join(", ")))
+}
+
+/// Whether the database does as well after the highest rate as before it, rate by rate.
+fn recovery(series: &Series) -> Vec<String> {
+    let all = || series.points.iter().filter_map(|measured| measured.point.at_rate.as_ref());
+    let one = |after: &AtRate| {
+        let before = all().find(|at| !at.again && at.rate == after.rate)?;
+        let state = match (before.kept_up, after.kept_up) {
+            (true, true) => "it keeps up as before",
+            (true, false) => "it DOES NOT KEEP UP any more",
+            (false, true) => "it keeps up, which it did not before",
+            (false, false) => "it does not keep up, as before",
+        };
+        Some(format!(
+            "Back at {} a second: {state}; done {} a second (before {}), 90th percentile {} ms (before {}).",
+            after.rate,
+            significant(after.done_per_second),
+            significant(before.done_per_second),
+            significant(after.p90_ms),
+            significant(before.p90_ms)
+        ))
+    };
+    all().filter(|at| at.again).filter_map(one).collect()
 }
 
 /// The table of differences; none where there is nothing to compare.
@@ -307,6 +354,7 @@ mod tests {
         let series = Series { largest: Some(2), finished: true, points, ..Series::default() };
         let study = Study {
             sweep: SweepKind::Warehouses,
+            workload: "tpcc".to_owned(),
             engine: "SQLite 3".to_owned(),
             finished: true,
             limits: Limits::default(),
@@ -327,5 +375,34 @@ mod tests {
         assert_eq!(lines[4], "The highest throughput, passed or not: 30 tpmC-gm with 4 warehouses.");
         assert_eq!(lines[5], "All points: consistency was not checked after the run.");
         assert_eq!(lines.last(), Some(&"A note."));
+    }
+
+    #[test]
+    fn a_database_that_does_not_recover_is_told_with_its_errors() {
+        let at = |rate: f64, again: bool, kept_up: bool| {
+            let errors = if kept_up { BTreeMap::new() } else { [("deadlock".to_owned(), 3)].into() };
+            let mut measured = measured(2, rate);
+            measured.point.at_rate = Some(AtRate {
+                rate,
+                done_per_second: rate,
+                unserved: 0,
+                again,
+                errors,
+                retries: BTreeMap::new(),
+                kept_up,
+                p50_ms: 1.0,
+                p90_ms: 2.0,
+                p99_ms: 3.0,
+                p999_ms: 4.0,
+                max_ms: 5.0,
+            });
+            measured
+        };
+        let points = vec![at(10.0, false, true), at(20.0, false, true), at(10.0, true, false)];
+        let table = rates(&Series { points, ..Series::default() });
+        assert_eq!(table.rows[2][0], "again 10");
+        assert!(table.rows[2][8].ends_with("errors: 3 deadlock"), "{:?}", table.rows[2]);
+        let told = table.sentences.iter().find(|sentence| sentence.starts_with("Back at 10 a second"));
+        assert!(told.is_some_and(|told| told.contains("DOES NOT KEEP UP")), "{:?}", table.sentences);
     }
 }
