@@ -34,6 +34,25 @@ fn staged(place: &Path, db: &str, stages: &str) -> Value {
     succeed(place, &arguments).json()
 }
 
+#[test]
+fn a_ramp_up_that_does_not_become_steady_ends_at_its_limit_and_says_so() {
+    let place = TempDir::new().unwrap();
+    let arguments = ["bench", "--db", "simulated:service=5ms", "--ramp-up", "auto:1s", "--duration", "1s", "--json"];
+    let done = succeed(place.path(), &arguments);
+    let summary = done.json();
+    assert_eq!((summary["ramp_up_s"].as_f64(), summary["interval_s"].as_f64()), (Some(1.0), Some(1.0)));
+    assert_eq!(summary["ramp_up_auto"]["steady"], false);
+    assert!(done.err.contains("not steady within the limit"), "{}", done.err);
+    let clauses = summary["verdict"]["clauses"].as_array().unwrap();
+    let steady = clauses.iter().find(|clause| clause["rule"] == "throughput when measuring begins").unwrap();
+    assert_eq!(steady["state"], "broken");
+    let record = Path::new(summary["record"].as_str().unwrap());
+    let plan = fs::read_to_string(place.path().join(record).join(file::PLAN)).unwrap();
+    assert!(plan.contains("ramp_up = \"auto:1s\""), "{plan}");
+    let staged = ["run", "--db", "simulated:service=5ms", "--ramp-up", "auto", "--stages", "1,2"];
+    run(place.path(), &staged).refused(USAGE, &["give a time"]);
+}
+
 /// Each stage has its row, and together they are the interval.
 fn add_up(summary: &Value, clients: &[u64]) {
     let stages = summary["stages"].as_array().unwrap();

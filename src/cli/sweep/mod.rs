@@ -146,11 +146,18 @@ fn grid(args: GridArgs) -> Result<Ended, Error> {
     args.scale.add_to(&mut plan);
     args.steady.add_to(&mut plan);
     let mut typed = args.base.typed(plan)?;
-    let named = args.dimensions.iter().filter_map(|dimension| match dimension {
-        Dimension::Workload(name) => Some(*name),
-        _ => None,
-    });
-    typed.plan.workload = named.last().or(typed.plan.workload);
+    let named: Vec<WorkloadName> = args
+        .dimensions
+        .iter()
+        .filter_map(|dimension| match dimension {
+            Dimension::Workload(name) => Some(*name),
+            _ => None,
+        })
+        .collect();
+    if named.len() > 1 {
+        return Err(Error::Usage("a grid is of one workload: give one name".to_owned()));
+    }
+    typed.plan.workload = named.first().copied().or(typed.plan.workload);
     let grid = Grid::of(args.dimensions, args.repeats, args.bound_memory, &typed.plan)?;
     (typed.plan.scale, typed.plan.clients) = (None, None);
     let series = match &args.data_directory[..] {

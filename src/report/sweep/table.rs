@@ -19,6 +19,9 @@ use crate::workload::known;
 /// Transaction types in the standard's order, as columns.
 const TYPES: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
 
+/// The upper end of an interval is not told beyond this.
+const MOST_PERCENT: f64 = 1_000.0;
+
 /// A table with what it comes to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
@@ -192,6 +195,8 @@ fn recovery(series: &Series) -> Vec<String> {
 /// The table of differences; none where there is nothing to compare.
 fn differences(study: &Study) -> Option<Table> {
     let interval = |gain: &Gain| match gain.low_percent.zip(gain.high_percent) {
+        // A few runs that differ by multiples say next to nothing.
+        Some((low, high)) if high > MOST_PERCENT => format!("{low:+.1} to more than +{MOST_PERCENT:.0} %"),
         Some((low, high)) => format!("{low:+.1} to {high:+.1} %"),
         None => "not known".to_owned(),
     };
