@@ -157,6 +157,7 @@ fn drive_for(file: &Path, synchronous: Synchronous, duration: u32) -> Result<Spe
     let terminals = Tpcc::terminals(1, &manifest().parameters, SEED)?;
     let schedule = Schedule {
         history: 0,
+        tenths: false,
         load: Load::ClosedLoop,
         clients: 1,
         terminals: 1,

@@ -3,6 +3,7 @@
 
 mod defaults;
 mod error;
+mod fault;
 mod mix;
 mod pace;
 mod ramp_up;
@@ -22,6 +23,7 @@ use crate::url::DatabaseUrl;
 use defaults::STAGE_SECONDS;
 pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use error::Error;
+pub use fault::{Action, Fault};
 pub use mix::Mix;
 pub use pace::{Factor, Pace};
 pub use ramp_up::RampUp;
@@ -167,6 +169,9 @@ pub struct Plan {
     /// A setting of a private server, such as shared_buffers=4GB; may be given several times.
     #[serde(default, with = "settings", skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<(String, String)>,
+    /// Something that goes wrong at a time of the measurement interval.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fault: Vec<Fault>,
 }
 
 /// No workload has more; see [`crate::workload::Workload::max_scale`].
@@ -256,6 +261,7 @@ impl Plan {
             foreign_keys: self.foreign_keys || other.foreign_keys,
             date: self.date.or(other.date),
             set: if self.set.is_empty() { other.set } else { self.set },
+            fault: if self.fault.is_empty() { other.fault } else { self.fault },
         }
     }
 

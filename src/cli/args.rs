@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::plan::{
-    Check, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, RampUp, Rate, Share, Warm, parse_interval,
+    Check, Fault, MOST_CLIENTS, MOST_JOBS, MOST_THREADS, Mix, Pace, Plan, RampUp, Rate, Share, Warm, parse_interval,
     parse_scale, parse_setting, parse_time,
 };
 use crate::result::format::Label;
@@ -173,6 +173,17 @@ pub(super) struct Steady {
     steady: Option<u32>,
 }
 
+/// What goes wrong on a timetable.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Faults")]
+pub(super) struct Faults {
+    /// Something that goes wrong at a time of the measurement interval, such as '60s: kill'; may be given several times.
+    /// DO is kill, restart, stop for 5s (private servers), delay 5ms for 30s, bandwidth 1MB for 10s, partition for 20s,
+    /// or script PATH
+    #[arg(long = "fault", value_name = "AT: DO", hide_short_help = true)]
+    fault: Vec<Fault>,
+}
+
 /// A load in stages.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
@@ -270,6 +281,7 @@ group! {
     Offered { mix, clients, threads, ramp_up, duration, warm, cold }
     AtRate { rate, arrivals }
     Steady { steady }
+    Faults { fault }
     Stages { stages, stage_duration }
     Sessions { via, isolation }
     Checks { check, allow_errors, history, timeout, reconnect_for, measure_recovery }

@@ -6,6 +6,9 @@ use crate::engine::Error;
 use crate::plan::{Defaults, Plan};
 use crate::run::preview;
 
+/// The key of tables that stand at the end of a plan, one for each fault.
+const FAULT: &str = "fault";
+
 /// A command with `--dry-run`.
 pub(super) struct DryRun<'a> {
     /// Where the command stands below `graymark`.
@@ -46,6 +49,7 @@ impl DryRun<'_> {
             let line = match (keys.get(id), self.defaults.text(id)) {
                 _ if self.varied.contains(&id) => format!("# {id}: varied\n"),
                 (Some(toml::Value::Table(_)), _) | (None, None) => continue,
+                (Some(_), _) if id == FAULT => continue,
                 (Some(value), _) => format!("{id} = {value}\n"),
                 (None, Some(default)) => format!("# {id}: {default}\n"),
             };
@@ -55,6 +59,10 @@ impl DryRun<'_> {
         if let Some(toml::Value::Table(set)) = keys.get("set") {
             text.push_str("\n[set]\n");
             set.iter().for_each(|(name, value)| text.push_str(&format!("{name:?} = {value}\n")));
+        }
+        let faults = keys.get(FAULT).and_then(toml::Value::as_array).into_iter().flatten();
+        for fault in faults.filter_map(toml::Value::as_table) {
+            text.push_str(&format!("\n[[{FAULT}]]\n{fault}"));
         }
         Ok(text)
     }

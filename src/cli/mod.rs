@@ -58,8 +58,8 @@ use clap::{Args, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
 use args::{
-    AtRate, Database, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages, Steady,
-    Timeout,
+    AtRate, Database, Faults, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages,
+    Steady, Timeout,
 };
 use dry_run::DryRun;
 pub use help::command;
@@ -223,6 +223,8 @@ struct RunArgs {
     stages: Stages,
     #[command(flatten)]
     steady: Steady,
+    #[command(flatten)]
+    faults: Faults,
     #[command(flatten)]
     of_every_run: OfEveryRun,
 }

@@ -421,6 +421,13 @@ impl RunProgress {
             Event::Maintained(done) => {
                 self.say(&format!("run: {} in {:.1} s: {}", done.kind.name(), done.seconds, done.work))
             }
+            Event::FaultBegan { at, fault, what } => {
+                self.say(&format!("run: fault {} at {at:.1} s: {what}", fault + 1));
+            }
+            Event::FaultEnded { at, fault, error } => {
+                let how = error.as_ref().map_or("is over".to_owned(), |why| format!("FAILED: {why}"));
+                self.say(&format!("run: fault {} at {at:.1} s: {how}", fault + 1));
+            }
             Event::NotMaintained { kind, why } => self.say(&format!("run: no {}: {why}", kind.name())),
             Event::RunEnded { .. } => {
                 if let Some(bar) = &self.bar {

@@ -39,6 +39,7 @@ pub(super) fn execute(
     args.at_rate.add_to(&mut plan);
     args.stages.add_to(&mut plan);
     args.steady.add_to(&mut plan);
+    args.faults.add_to(&mut plan);
     args.of_every_run.add_to(&mut plan);
     let file = args.plan_file.as_deref().map(Plan::read).transpose()?;
     let plan = plan.or(file.unwrap_or_default());

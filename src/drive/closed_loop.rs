@@ -102,6 +102,7 @@ mod tests {
     fn warehouses(at_home: bool, session: u32) -> std::collections::BTreeSet<i32> {
         let schedule = Schedule {
             history: 0,
+            tenths: false,
             load: Load::ClosedLoop,
             clients: 6,
             terminals: 30,

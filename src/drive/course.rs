@@ -139,6 +139,7 @@ mod tests {
     fn course(settles: bool) -> Course {
         Course::of(&Schedule {
             history: 0,
+            tenths: false,
             load: Load::ClosedLoop,
             clients: 1,
             terminals: 10,

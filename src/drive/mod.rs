@@ -9,6 +9,7 @@ mod closed_loop;
 mod collector;
 mod controllers;
 mod course;
+mod faults;
 mod hosts;
 mod ledger;
 mod open_loop;
@@ -38,6 +39,7 @@ use crate::plan::{Factor, Rate};
 use crate::result::{Arrivals, Event};
 use crate::workload::Workload;
 use crate::workload::trace::{Footprint, Trace};
+pub use faults::Timetable;
 pub use hosts::HostTotals;
 pub use slices::{Meeting, Slices};
 pub use stages::Stages;
@@ -78,6 +80,8 @@ pub struct Schedule {
     pub shown: Option<u32>,
     /// The seed of what the driver itself draws.
     pub seed: u64,
+    /// Whether it is counted in which tenth of a second transactions complete.
+    pub tenths: bool,
     /// Of a million keys, those of which it is kept what transactions read and wrote.
     pub history: u32,
     /// Driver threads; none lets [`driver_threads`] choose.
@@ -105,7 +109,7 @@ const MARGIN: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// What is asked of the database beside the transactions. Times are whole seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Controllers {
     /// From one checkpoint to the next; the first one comes in the ramp-up, the second opens the measurement interval.
     pub checkpoint: Option<u32>,
@@ -113,6 +117,8 @@ pub struct Controllers {
     pub vacuum: Option<u32>,
     /// The most vacuums; none sets no limit.
     pub vacuums: Option<u32>,
+    /// What goes wrong in the measurement interval.
+    pub faults: Timetable,
 }
 
 /// The number of driver threads when none is asked for: one for each session of an engine that blocks its thread, else
@@ -218,7 +224,7 @@ pub fn run<W: Workload>(
     terminals: &W::Terminals,
     schedule: Schedule,
     stages: &Stages,
-    controllers: Controllers,
+    mut controllers: Controllers,
     stop: &Stop,
     tell: &mut dyn FnMut(&Event),
 ) -> Result<Totals, Error> {
@@ -261,8 +267,17 @@ pub fn run<W: Workload>(
             engine.drive(&thread::Assignment { run, number, sessions, floor, reports, started });
         })?;
     }
-    let others = u32::from(controllers.have_work());
+    let mut others = 0;
+    let faults = std::mem::take(&mut controllers.faults);
+    if !faults.is_empty() {
+        others += 1;
+        let (engine, run) = (Arc::clone(engine), Arc::clone(&run));
+        spawned.spawn("faults".to_owned(), move |reports, started| {
+            faults.work::<W>(&*engine, &run, reports, started);
+        })?;
+    }
     if controllers.have_work() {
+        others += 1;
         let (engine, run) = (Arc::clone(engine), Arc::clone(&run));
         spawned.spawn("controllers".to_owned(), move |reports, started| {
             controllers::thread::<W>(&*engine, &run, controllers, reports, started);
@@ -270,6 +285,7 @@ pub fn run<W: Workload>(
     }
     let looks = stages.slices().is_none();
     if looks {
+        others += 2;
         let of_sampler = (Arc::clone(engine), Arc::clone(&run));
         spawned.spawn("sampler".to_owned(), move |reports, started| {
             let (engine, run) = of_sampler;
@@ -281,7 +297,6 @@ pub fn run<W: Workload>(
             waits::thread::<W>(&*engine, &run, reports, started);
         })?;
     }
-    let others = others + if looks { 2 } else { 0 };
     // A call that blocks its thread cannot be cut off there.
     let last = engine.blocking().then(|| Instant::now() + Duration::from_secs(schedule.patience.into()) + MARGIN);
     let ready = wait_until_ready(&inbox, all + others, last.as_ref(), stop)?;

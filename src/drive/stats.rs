@@ -233,6 +233,7 @@ impl<'a> ThreadStats<'a> {
         counted: bool,
     ) {
         self.turn(now);
+        self.tenth(now);
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
         self.ledger.count(&self.totals);
@@ -277,6 +278,7 @@ impl<'a> ThreadStats<'a> {
         now: Instant,
     ) {
         self.turn(now);
+        self.tenth(now);
         self.totals.completed += 1;
         W::count(output, &mut self.totals.effects);
         self.ledger.count(&self.totals);
@@ -292,6 +294,17 @@ impl<'a> ThreadStats<'a> {
             note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
             note(&mut self.interval.pacing().deferred, micros(queued, now));
             W::tally(input, output, &mut self.interval.tallies);
+        }
+    }
+
+    /// The database completed a transaction in the second that was just turned to.
+    fn tenth(&mut self, now: Instant) {
+        if !self.schedule.tenths {
+            return;
+        }
+        let tenth = now.duration_since(self.begin).subsec_millis() as usize / 100;
+        if let Some(count) = self.interval.tenths.get_or_insert_default().get_mut(tenth) {
+            *count += 1;
         }
     }
 

@@ -16,6 +16,7 @@ pub mod options;
 mod ownership;
 pub mod probe;
 pub mod registry;
+pub mod relay;
 pub mod scan;
 pub mod seed;
 pub mod server;

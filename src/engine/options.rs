@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Error;
+use super::relay::Relay;
 use super::server::MediaOptions;
 use crate::powercut::DiskOptions;
 use crate::result::{Isolation, Via};
@@ -29,6 +30,9 @@ pub struct ConnectOptions {
     /// What a private server keeps against the loss of a medium, if one is to be lost. Engines that keep nothing have no
     /// use for it.
     pub media: Option<MediaOptions>,
+    /// Through which its sessions are led, if the network is to fail. Engines without a network of their own have no use
+    /// for it.
+    pub relay: Option<Relay>,
 }
 
 /// The settings that a private server is given, all of which have to be such that it can be given.

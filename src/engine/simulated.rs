@@ -269,6 +269,7 @@ mod tests {
         let options = ConnectOptions {
             disk: None,
             media: None,
+            relay: None,
             url: url.into(),
             via: None,
             scale: None,

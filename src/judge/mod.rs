@@ -106,6 +106,7 @@ pub fn judge(summary: &Summary) -> Verdict {
     clauses.extend(durability::acknowledged(standard.acknowledged, summary));
     clauses.extend(procedures(summary));
     clauses.extend(staged(summary, standard.steady));
+    clauses.extend(faults(summary, standard.steady));
     let own = quiet(summary).into_iter().chain(open_loop(summary)).collect();
     Verdict { valid: clauses.iter().all(|clause| clause.state == State::Held), clauses, own }
 }
@@ -184,6 +185,13 @@ fn staged(summary: &Summary, id: &'static str) -> Option<Clause> {
         clause,
         format!("{} stages: the figure is over all of them, and no rate of a steady state", summary.stages.len()),
     ))
+}
+
+/// Of a run that was disturbed by plan: what it did meanwhile is no rate of a steady state.
+fn faults(summary: &Summary, id: &'static str) -> Option<Clause> {
+    let planned = summary.faults.len();
+    let rule = Rule::new(id, "faults planned in the interval", "none");
+    (planned > 0).then(|| because(rule.is(false, planned.to_string()), "faults were planned"))
 }
 
 /// A rule that a run is about to be held against.

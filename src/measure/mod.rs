@@ -8,6 +8,7 @@ pub mod memory;
 pub mod pages;
 pub mod process;
 pub(crate) mod processes;
+pub mod resilience;
 pub(crate) mod steady;
 pub mod strangers;
 pub mod transient;
@@ -230,6 +231,8 @@ pub struct Interval {
     pub pacing: Option<Box<Pacing>>,
     /// Of an open loop only.
     pub offered: Option<Box<Offered>>,
+    /// Transactions that the database completed in each tenth of the second; of runs with planned faults only.
+    pub tenths: Option<[u32; 10]>,
 }
 
 impl Interval {
@@ -240,6 +243,7 @@ impl Interval {
             tallies: vec![0; tallies],
             pacing: None,
             offered: None,
+            tenths: None,
         }
     }
 
@@ -276,6 +280,10 @@ impl Interval {
         }
         if let Some(theirs) = &other.offered {
             self.arrivals().add(theirs);
+        }
+        if let Some(theirs) = &other.tenths {
+            let mine = self.tenths.get_or_insert_default();
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
         }
     }
 }

@@ -205,7 +205,7 @@ impl Defaults {
             .to_owned(),
             "checkpoint" => by_pace("none".to_owned(), time(CHECKPOINT_PACED)),
             "arrivals" => "poisson".to_owned(),
-            "vacuum" | "warm" | "allow_errors" | "history" | "rate" => "none".to_owned(),
+            "vacuum" | "warm" | "allow_errors" | "history" | "rate" | "fault" => "none".to_owned(),
             "vacuums" => "no limit".to_owned(),
             "steady" if self.steady == 0 => "off".to_owned(),
             "steady" => time(self.steady),

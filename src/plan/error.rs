@@ -41,6 +41,9 @@ pub enum Error {
     /// It asks for a rate and for something that does not go with it.
     #[error("{0}")]
     Rate(String),
+    /// Its faults cannot be carried out as they are planned.
+    #[error("{0}")]
+    Fault(String),
     /// It cannot be written.
     #[error("the plan cannot be written as TOML: {0}")]
     Write(#[from] toml::ser::Error),

@@ -1,6 +1,6 @@
 //! A run's plan with nothing left open: what was typed, what the database holds, and defaults for the rest.
 
-use super::{Check, Defaults, Pace, Plan, RampUp, Rate, Share, Warm};
+use super::{Check, Defaults, Fault, Pace, Plan, RampUp, Rate, Share, Warm};
 use crate::result::Arrivals;
 
 /// Warehouses or branches of a run.
@@ -51,6 +51,16 @@ pub enum Interval {
         /// The length of each in seconds.
         seconds: u32,
     },
+}
+
+impl Interval {
+    /// Its length in seconds.
+    pub fn seconds(&self) -> u32 {
+        match self {
+            Interval::Whole { seconds, .. } => *seconds,
+            Interval::Stages { clients, seconds } => seconds.saturating_mul(clients.len() as u32),
+        }
+    }
 }
 
 /// How often something is asked of the database in a run.
@@ -130,6 +140,8 @@ pub struct Resolved {
     pub history: Share,
     /// How long a database that is away at the end is waited for.
     pub reconnect_for: u32,
+    /// What goes wrong in the measurement interval, in the order of time.
+    pub faults: Vec<Fault>,
 }
 
 impl Resolved {

@@ -1,14 +1,15 @@
 //! What a reader must know before any figure, in words: failed transactions, and times in which the database was away.
 
 use super::format::{count, plain, plural, seconds, significant, transaction};
-use super::{bounds, counts, history, open_loop};
+use super::{bounds, counts, faults, history, open_loop};
 use crate::judge::incidents::Incidents;
 use crate::measure::strangers::{ForeignProcess, LIMIT, Strangers};
 use crate::result::summary::Summary;
 
 /// All of a run, a sentence or two each, what weighs most first.
 pub(crate) fn of(summary: &Summary) -> Vec<String> {
-    let mut alarms = sentences(&Incidents::of(summary));
+    let mut alarms: Vec<String> = faults::alarm(summary).into_iter().collect();
+    alarms.extend(sentences(&Incidents::of(summary)));
     if !summary.database.uncounted.is_empty() {
         alarms.push(format!("Not counted, not checked: {}.", plain(&summary.database.uncounted)));
     }

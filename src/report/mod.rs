@@ -14,6 +14,7 @@ mod durability;
 pub mod engines;
 pub mod experiments;
 pub(crate) mod explain;
+mod faults;
 pub mod first;
 pub mod format;
 pub mod gate;

@@ -9,6 +9,7 @@ use super::connections;
 use super::counts::{self, Check};
 use super::course::{self, Course};
 use super::durability;
+use super::faults::{self, FaultsModel};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::history;
 use super::moments::{self, Explained};
@@ -55,6 +56,8 @@ pub struct ReportModel {
     pub within: Vec<Vec<String>>,
     /// Of a run in stages.
     pub stages: Option<Stages>,
+    /// Of a run with planned faults.
+    pub faults: Option<FaultsModel>,
     /// With pace: the standard's figures of each type, the queue and the upkeep.
     pub accounting: Option<Accounting>,
     /// The course of the run: dips, and what was counted.
@@ -153,6 +156,7 @@ impl ReportModel {
                 .map(within::rows)
                 .unwrap_or_default(),
             stages: stages::of(record),
+            faults: summary.and_then(faults::of),
             accounting: accounting::of(record),
             course: summary.and_then(course::of),
             explained: moments::of(record),

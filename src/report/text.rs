@@ -3,6 +3,7 @@
 use super::accounting::Accounting;
 use super::counts::Check;
 use super::course::Course;
+use super::faults::FaultsModel;
 use super::format::{Line, plain, plural};
 use super::model::{self, ReportModel, TransactionModel};
 use super::moments::Explained;
@@ -62,6 +63,9 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
             }
             text.wrapped("", 0, &stages.note);
         });
+    }
+    if let Some(found) = &model.faults {
+        text.section("Planned faults", |text| faults(text, found));
     }
     if let Some(found) = &model.accounting {
         text.section("Accounting", |text| accounting(text, found));
@@ -171,6 +175,16 @@ fn accounting(text: &mut Text, accounting: &Accounting) {
     }
 }
 
+fn faults(text: &mut Text, faults: &FaultsModel) {
+    for table in &faults.tables {
+        let head = std::iter::once(&table.head);
+        text.table(&head.chain(&table.rows).cloned().collect::<Vec<_>>());
+        text.blank();
+    }
+    text.labelled_by(&faults.notes);
+    text.wrapped("", 0, faults.note);
+}
+
 fn course(text: &mut Text, course: &Course) {
     text.labelled(&course.lines);
     for [start, length, black, lost, checkpoint] in &course.dips {
@@ -269,6 +283,12 @@ impl Text {
     }
 
     fn labelled(&mut self, lines: &[Line]) {
+        for (name, what) in lines {
+            self.wrapped(&label(name), LABEL, what);
+        }
+    }
+
+    fn labelled_by(&mut self, lines: &[(String, String)]) {
         for (name, what) in lines {
             self.wrapped(&label(name), LABEL, what);
         }

@@ -61,6 +61,25 @@ pub enum Event {
         /// The totals.
         pages: Box<PageReads>,
     },
+    /// A planned fault has begun.
+    FaultBegan {
+        /// When.
+        at: f64,
+        /// Its place among the planned faults in the order of time, from 0.
+        fault: usize,
+        /// What it does, as it stands in the plan: `stop for 5s`.
+        what: String,
+    },
+    /// A planned fault has ended: the server is there again, or the network is as it was.
+    FaultEnded {
+        /// When.
+        at: f64,
+        /// Its place, likewise.
+        fault: usize,
+        /// Why it could not be carried out; none if it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     /// Something that is not counted in this run.
     NotCounted {
         /// What, and why.

@@ -14,6 +14,7 @@ pub mod duet;
 pub mod engines;
 pub mod environment;
 pub mod event;
+pub mod faults;
 pub mod finding;
 pub mod format;
 pub mod history;

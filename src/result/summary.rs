@@ -16,6 +16,7 @@ use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::bounds::Bounds;
 pub use crate::result::connections::{Acknowledged, Connections, HostSummary, Lookup, UnknownFate};
+use crate::result::faults::FaultSummary;
 use crate::result::history::HistorySummary;
 use crate::result::maintenance::Maintenance;
 use crate::result::scan::CacheState;
@@ -167,6 +168,9 @@ pub struct Summary {
     /// Of a run in stages: what each of them came to, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageSummary>,
+    /// What went wrong by plan, in the order of time, and how the database stood it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultSummary>,
     /// Rules of the standard that the run keeps or breaks.
     pub verdict: Verdict,
     /// What the load generator itself cost.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::faults::FaultMeter;
 use super::stages::StageMeter;
 use super::timeline::Timeline;
 use crate::drive::{Schedule, Stages};
@@ -20,6 +21,7 @@ pub(super) struct Accumulated {
     pub(super) outcomes: OutcomeCounts,
     pub(super) timeline: Timeline,
     pub(super) stages: StageMeter,
+    pub(super) faults: FaultMeter,
     /// What became of the caches before the run, if they were to be emptied.
     pub(super) cold: Option<CacheState>,
     /// What was asked of the database beside the transactions, and was done.
@@ -38,6 +40,7 @@ impl Accumulated {
             outcomes: OutcomeCounts::default(),
             timeline: Timeline::default(),
             stages: StageMeter::new(stages, schedule),
+            faults: FaultMeter::default(),
             cold: None,
             maintenance: Vec::new(),
             maintenance_notes: Vec::new(),
@@ -70,6 +73,7 @@ impl Accumulated {
             _ => {}
         }
         self.timeline.event::<W>(event);
+        self.faults.event(event);
         self.stages.event::<W>(event, server_cpu);
     }
 }

@@ -18,6 +18,7 @@
 mod accumulate;
 mod count;
 pub mod duet;
+mod faults;
 mod history;
 pub(crate) mod load;
 mod lookup;
@@ -39,6 +40,7 @@ mod warm;
 use std::path::PathBuf;
 
 use crate::drive::Stop;
+use crate::engine::relay::Relay;
 pub use crate::engine::seed::Depth;
 use crate::engine::{Error, ErrorKind};
 use crate::judge::incidents::Incidents;
@@ -62,6 +64,8 @@ pub struct Run<'a> {
     acid: Vec<AcidProof>,
     terminal: Option<(u32, u32)>,
     stop: Stop,
+    /// The network between sessions and server, if it is to fail.
+    relay: Option<Relay>,
     consumer: Box<dyn FnMut(&Event) + 'a>,
 }
 
@@ -106,6 +110,7 @@ impl Run<'static> {
             acid: Vec::new(),
             terminal: None,
             stop: Stop::new(),
+            relay: None,
             consumer,
         }
     }
@@ -151,8 +156,8 @@ impl<'a> Run<'a> {
 
     /// Who hears of what happens, on the thread that started the run. Transactions never wait for it.
     pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Run<'b> {
-        let Run { plan, command, out, label, price, acid, terminal, stop, consumer: _ } = self;
-        Run { plan, command, out, label, price, acid, terminal, stop, consumer: Box::new(consumer) }
+        let Run { plan, command, out, label, price, acid, terminal, stop, relay, consumer: _ } = self;
+        Run { plan, command, out, label, price, acid, terminal, stop, relay, consumer: Box::new(consumer) }
     }
 
     /// Does it all; none if someone asked to stop before the load was offered. Blocks the calling thread.
@@ -165,6 +170,7 @@ impl<'a> Run<'a> {
         self.plan.staged()?;
         self.plan.open_loop()?;
         let options = open::options(workload, &self.plan);
+        self.relay = options.relay.clone();
         open::open(workload, options, self)
     }
 

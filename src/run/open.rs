@@ -7,6 +7,7 @@ use tokio::runtime::Runtime;
 
 use crate::drive::LoadTarget;
 use crate::engine::registry::{self, WorkloadName, WorkloadVisitor};
+use crate::engine::relay::Relay;
 use crate::engine::sql::SqlWorkload;
 use crate::engine::{ConnectOptions, Error, server};
 use crate::plan::{ISOLATION, Plan};
@@ -26,6 +27,7 @@ pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
         settings: plan.settings(),
         disk: None,
         media: None,
+        relay: plan.has_network_faults().then(Relay::new),
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) fn settle<W: Workload>(
     };
     let seconds = asked.duration.or(preset.duration).unwrap_or(defaults.duration);
     let scale = asked.scale.or(loaded.map(|there| there.scale));
+    let interval = stages.unwrap_or(Interval::Whole { clients, seconds });
+    let faults = asked.timetable(interval.seconds())?;
     Ok(Resolved {
         scale: scale.map_or(Scale::AsLoaded, Scale::Of),
         profile,
@@ -52,7 +54,7 @@ pub(super) fn settle<W: Workload>(
         pace,
         open_loop,
         cards,
-        interval: stages.unwrap_or(Interval::Whole { clients, seconds }),
+        interval,
         ramp_up: ramp_up(&asked, preset.ramp_up, defaults.ramp_up(paced), paced),
         seed: asked.seed.unwrap_or_else(random_seed),
         check: asked.check.unwrap_or(defaults.check),
@@ -65,6 +67,7 @@ pub(super) fn settle<W: Workload>(
         allowed_errors: asked.allow_errors.unwrap_or(Share::NONE),
         history: asked.history.unwrap_or(Share::NONE),
         reconnect_for: asked.reconnect_for.unwrap_or(RECONNECT_FOR),
+        faults,
         asked,
     })
 }
@@ -187,6 +190,7 @@ pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown:
         shown,
         pass: 0,
         seed: plan.seed,
+        tenths: !plan.faults.is_empty(),
         history: (plan.history.get() * 1e6) as u32,
         threads: plan.asked.threads,
         keying,

@@ -9,19 +9,21 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::accumulate::Accumulated;
+use super::faults::FaultMeter;
 use super::open::Visitor;
 use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
 use super::{Command, Outcome, Run, count, history, load, lookup, settle, steady};
-use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Totals};
+use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Timetable, Totals};
+use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
 use crate::engine::{DatabaseState, Engine, Error, ServerProcess};
 use crate::judge;
 use crate::measure::process;
 use crate::plan::resolved::{Cards, Resolved};
-use crate::plan::{Check, Plan, SCALE, Warm, default_record};
+use crate::plan::{Check, Fault, Plan, SCALE, Warm, default_record};
 use crate::record::{self, RecordWriter, environment};
 use crate::report;
 use crate::result::format::{Label, Status, file};
@@ -206,6 +208,7 @@ impl<W: Workload> Steps<'_, W> {
         if self.run.plan.measure_recovery && self.engine().private_server().is_none() {
             return Err(no_private_server().into());
         }
+        self.can_fail()?;
         let there = self.requests.database_state()?.ok_or(End::Stopped)?;
         let loaded = match &there {
             DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => Some(manifest),
@@ -230,6 +233,32 @@ impl<W: Workload> Steps<'_, W> {
         agree::<W>(plan, &manifest, url)?;
         self.known_procedures()?;
         Ok(Some(manifest))
+    }
+
+    /// Whether all that is planned to go wrong can.
+    fn can_fail(&self) -> Result<(), Error> {
+        let name = &self.engine().identity().name;
+        let cannot = |fault: &Fault, why: &str| Err(Error::Usage(format!("the fault `{fault}` {why}")));
+        let faults = &self.run.plan.fault;
+        let mut private = faults.iter().filter(|fault| fault.action.needs_private_server());
+        if let Some(fault) = private.next().filter(|_| self.engine().private_server().is_none()) {
+            return cannot(
+                fault,
+                "needs a server that Graymark starts: give --db postgres:local, mysql:local or virtuoso:local, or have a \
+                 program of yours do it (--fault '5s: script PATH')",
+            );
+        }
+        let led = self.run.relay.as_ref().is_some_and(Relay::leads);
+        match faults.iter().find(|fault| fault.action.is_of_network()).filter(|_| !led) {
+            Some(fault) => cannot(
+                fault,
+                &format!(
+                    "is of the network, and Graymark leads no sessions to this {name} through a relay of its own: it \
+                     does for one host of postgres:, mysql: or virtuoso:; have a program of yours do it (script PATH)"
+                ),
+            ),
+            None => Ok(()),
+        }
     }
 
     fn record_directory(&self, now: Timestamp) -> PathBuf {
@@ -389,6 +418,7 @@ impl<W: Workload> Steps<'_, W> {
         }
         let mut accumulated = Accumulated {
             cold: warm_ups.cold,
+            faults: FaultMeter::new(&plan.faults),
             maintenance: warm_ups.done,
             maintenance_notes: warm_ups.notes,
             ..Accumulated::new::<W>(stages, schedule)
@@ -405,6 +435,7 @@ impl<W: Workload> Steps<'_, W> {
             checkpoint: plan.checkpoint.seconds(),
             vacuum: plan.vacuum.seconds(),
             vacuums: Some(plan.vacuums),
+            faults: Timetable { faults: plan.faults.clone(), relay: self.run.relay.clone() },
         };
         let within = self.within();
         let engine = self.requests.engine();

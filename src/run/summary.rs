@@ -158,6 +158,7 @@ pub(super) fn summarise<W: Workload>(
         history: measured.history.clone(),
         price: None,
         stages: accumulated.stages.summaries::<W>(totals.interval_s, &accumulated.timeline),
+        faults: accumulated.faults.summaries(after.lookup.as_ref(), totals.lost),
         verdict: Verdict::default(),
         client: client(measured),
         server: ServerCost {

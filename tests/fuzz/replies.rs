@@ -201,6 +201,7 @@ fn ask(runtime: &Runtime, url: &str, asked: &str) -> bool {
     let options = ConnectOptions {
         disk: None,
         media: None,
+        relay: None,
         url: url.parse().unwrap(),
         via: Some(via),
         scale: None,

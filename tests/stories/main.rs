@@ -19,6 +19,7 @@ mod duet;
 mod durability;
 mod experiment;
 mod experiment_on_virtuoso;
+mod faults;
 mod first_result;
 mod foreign_tables;
 mod grid;

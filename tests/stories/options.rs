@@ -28,9 +28,10 @@ const COMMANDS: [(&[&str], &[&str]); 14] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 75] = [
+const VALUES: [(&str, &[&str], &str); 76] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
+    ("fault", &["--fault", "1s: kill"], "do = \"kill\""),
     ("scale", &["-w", "3"], "scale = 3"),
     ("profile", &["--profile", "virtuoso"], "profile = \"virtuoso\""),
     ("jobs", &["--jobs", "3"], "jobs = 3"),

@@ -131,7 +131,12 @@ impl Base {
         of_every_run.add_to(&mut plan);
         loading.add_to(&mut plan);
         let file = plan_file.as_deref().map(Plan::read).transpose()?;
-        Ok(Typed { plan: plan.or(file.unwrap_or_default()), out, json, dry_run })
+        let plan = plan.or(file.unwrap_or_default());
+        if !plan.fault.is_empty() {
+            let why = "faults are for graymark run and graymark bench: take the [[fault]] tables out of the plan file";
+            return Err(Error::Usage(why.to_owned()));
+        }
+        Ok(Typed { plan, out, json, dry_run })
     }
 }
 

@@ -163,6 +163,10 @@ impl Model {
                 self.planned = Some(*seconds);
                 format!("{} ramp-up: {}", time(*at), settled.found)
             }
+            Event::FaultBegan { at, what, .. } => format!("{} fault: {what}", time(*at)),
+            Event::FaultEnded { at, error, .. } => {
+                format!("{} fault: {}", time(*at), error.as_deref().unwrap_or("is over"))
+            }
             Event::NotMaintained { why, .. } | Event::NotCounted { why } => format!("      {why}"),
             Event::RunEnded { interrupted, .. } => {
                 self.ended = true;

@@ -40,6 +40,18 @@ impl PrivateServer for FilePlace {
         Ok(())
     }
 
+    /// As there is no process, nothing has to end first.
+    fn restart(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// There is no process that could stand still.
+    fn pause(&self) -> Result<(), Error> {
+        Err(Error::Usage("a database in a file has no server that could be stopped".to_owned()))
+    }
+
+    fn resume(&self) {}
+
     fn disk(&self) -> Option<&Disk> {
         self.home.disk.as_ref()
     }

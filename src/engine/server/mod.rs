@@ -91,6 +91,18 @@ pub trait PrivateServer: Send + Sync {
     /// # Errors
     /// If it does not start.
     fn start_again(&self) -> Result<(), Error>;
+    /// Stops it in order and starts it again, and waits until it takes connections.
+    ///
+    /// # Errors
+    /// If it does not stop or start.
+    fn restart(&self) -> Result<(), Error>;
+    /// Stops all of its processes where they are (SIGSTOP); they lose nothing, and answer nobody.
+    ///
+    /// # Errors
+    /// If it does not run, or the system refuses.
+    fn pause(&self) -> Result<(), Error>;
+    /// Lets them go on.
+    fn resume(&self);
     /// What its data are on, if their power can be cut.
     fn disk(&self) -> Option<&Disk> {
         None
@@ -107,7 +119,19 @@ impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
     }
 
     fn start_again(&self) -> Result<(), Error> {
-        self.restart()
+        Server::restart(self)
+    }
+
+    fn restart(&self) -> Result<(), Error> {
+        Server::restart(self)
+    }
+
+    fn pause(&self) -> Result<(), Error> {
+        self.process.pause(&format!("cannot stop the processes of the private {}", K::NAME))
+    }
+
+    fn resume(&self) {
+        self.process.pid().into_iter().for_each(process::wake);
     }
 
     fn disk(&self) -> Option<&Disk> {

@@ -185,6 +185,19 @@ impl Process {
         killed.and_then(|()| child.wait()).map(|_| ()).map_err(|error| failed(cannot, &error))
     }
 
+    /// Stops it and its children where they are. It comes first, so that it cannot start another child meanwhile.
+    pub(super) fn pause(&self, cannot: &str) -> Result<(), Error> {
+        let running = self.running();
+        let stop = |pid: u32| kill(Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)), Signal::SIGSTOP);
+        let Some(child) = &running.child else { return Err(failed(cannot, &io::Error::other("it does not run"))) };
+        stop(child.id()).map_err(|errno| failed(cannot, &errno.into()))?;
+        for one in cpu::children(child.id()).unwrap_or_default() {
+            // One that has ended since then needs nothing.
+            let _ = stop(one);
+        }
+        Ok(())
+    }
+
     /// Ends it without delay, for a process that ends at once: what it has is thrown away.
     pub(super) fn end_at_once(&self) {
         /// Enough for one that ends without writing anything down, and removes what the system keeps for it.

@@ -16,9 +16,9 @@ use hdrhistogram::Histogram;
 use super::format::{count, significant};
 use crate::measure::dips::Dip;
 use crate::record::Record;
-use crate::result::Phase;
 use crate::result::format::Waiting;
 use crate::result::maintenance::MaintenanceKind;
+use crate::result::{Event, Phase};
 pub use panels::panels;
 pub(crate) use sparkline::sparkline;
 pub use stages::against_clients;
@@ -130,7 +130,18 @@ impl<'a> Timeline<'a> {
             layers.extend([mark(open, "interval", 0, Tone::Ink), mark(close, "", 0, Tone::Ink)]);
         }
         layers.extend(stages::marks(self));
+        let faults = self.faults().into_iter().enumerate();
+        layers.extend(faults.map(|(number, at)| mark(at, &format!("F{}", number + 1), 1, Tone::Alarm)));
         layers
+    }
+
+    /// When planned faults began.
+    fn faults(&self) -> Vec<f64> {
+        let events = self.record.events.iter().filter_map(|event| match event {
+            Event::FaultBegan { at, .. } => Some(*at),
+            _ => None,
+        });
+        events.filter(|at| (0.0..=self.end).contains(at)).collect()
     }
 
     fn dips(&self) -> &[Dip] {
@@ -159,8 +170,10 @@ impl<'a> Timeline<'a> {
         let dips = if self.dips().is_empty() { "" } else { " Dips have an amber one." };
         let checkpoints =
             if !self.checkpoints().is_empty() { " Shorter grey lines are starts of checkpoints." } else { "" };
+        let faults =
+            if self.faults().is_empty() { "" } else { " Red lines (F1, F2, …) are starts of planned faults." };
         format!(
-            "What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{}{bins}",
+            "What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{faults}{}{bins}",
             stages::note(self)
         )
     }

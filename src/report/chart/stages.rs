@@ -26,9 +26,10 @@ pub(super) fn marks(timeline: &Timeline) -> Vec<Layer> {
     begins.chain(numbers).collect()
 }
 
-/// Room above the highest point of a chart over time, as a multiple of it: the clients of each stage stand there.
+/// Room above the highest point of a chart over time, as a multiple of it: the clients of each stage, and the
+/// names of faults, stand there.
 pub(super) fn headroom(timeline: &Timeline) -> f64 {
-    if stages(timeline.record).is_empty() { 1.12 } else { 1.3 }
+    if stages(timeline.record).is_empty() && timeline.faults().is_empty() { 1.12 } else { 1.3 }
 }
 
 /// What charts over time say of the stages.

@@ -24,6 +24,7 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         fact("scale", Some(summary.scale.to_string()));
         fact("clients", Some(summary.clients.to_string()));
         fact("stages", Some(summary.stages.len().to_string()));
+        fact("planned faults", Some(faults(summary)));
         fact("durability", Some(durability(&summary.durability)));
     }
     if let Some(environment) = &record.environment {
@@ -55,6 +56,13 @@ fn pace(summary: &Summary) -> String {
         Some(open) => format!("{} transactions a second ({})", open.rate, open.arrivals.name()),
         None => summary.pace.clone(),
     }
+}
+
+/// What was to go wrong, and when.
+fn faults(summary: &Summary) -> String {
+    let faults = summary.faults.iter().map(|fault| format!("{} at {} s", fault.what, fault.planned_s));
+    let faults = faults.collect::<Vec<_>>().join(", ");
+    if faults.is_empty() { "none".to_owned() } else { faults }
 }
 
 fn durability(of: &Durability) -> String {

@@ -307,6 +307,8 @@ impl Course {
             found.push(told("maintenance", words, 0.5));
         }
 
+        found.extend(self.fault(seconds).map(|words| told("planned_fault", words, 3.0)));
+
         let lost: Vec<&str> = self
             .events
             .iter()
@@ -321,6 +323,23 @@ impl Course {
             found.push(told("lost_connections", words, 2.0));
         }
         found
+    }
+
+    /// The planned fault that was at work in some seconds, or in the second before them.
+    fn fault(&self, seconds: &Range<usize>) -> Option<String> {
+        let (from, to) = (seconds.start as f64 - 1.0, seconds.end as f64);
+        let ended = |number: usize| {
+            let mut ends = self.events.iter().filter_map(|event| match event {
+                Event::FaultEnded { at, fault, .. } if *fault == number => Some(*at),
+                _ => None,
+            });
+            ends.next().unwrap_or(f64::INFINITY)
+        };
+        let mut begun = self.events.iter().filter_map(|event| match event {
+            Event::FaultBegan { at, fault, what } if *at < to && ended(*fault) > from => Some((*at, what)),
+            _ => None,
+        });
+        begun.next().map(|(at, what)| format!("a planned fault was at work, begun at {at:.1} s: {what}"))
     }
 
     /// Foreign processes that worked in some seconds, with the CPU seconds that they used there.

@@ -53,6 +53,7 @@ pub fn options(url: &str, via: Via) -> ConnectOptions {
     ConnectOptions {
         disk: None,
         media: None,
+        relay: None,
         url: url.into(),
         via: Some(via),
         isolation: Isolation::ReadCommitted,

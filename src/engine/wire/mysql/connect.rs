@@ -15,6 +15,7 @@ use crate::engine::Error;
 use crate::engine::address::{Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::hosts::{Hosts, Place, Wanted, none_took_it};
+use crate::engine::relay::Relay;
 use crate::url::{MYSQL, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
@@ -40,6 +41,8 @@ pub struct Target {
     /// The one that is meant now: before a choice, the first.
     host: Host,
     port: u16,
+    /// Where sessions connect to instead, if they are led through a relay.
+    led: Option<(Host, u16)>,
     user: String,
     /// The database of the URL; the workload's name serves if there is none.
     database: Option<String>,
@@ -89,6 +92,7 @@ impl Target {
         };
         Ok(Target {
             port,
+            led: None,
             user,
             database: parts.last("database").map(str::to_owned),
             password: given("password", "MYSQL_PWD").map(Password::new).or(of_file),
@@ -160,6 +164,27 @@ impl Target {
         }
     }
 
+    /// Leads sessions to its server through a relay, if it is one server, whoever it is.
+    ///
+    /// # Errors
+    /// If the relay cannot be had.
+    pub fn lead(&mut self, relay: &Relay) -> Result<(), Error> {
+        if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
+            self.led = Some(relay.lead_to(&self.host, self.port)?);
+        }
+        Ok(())
+    }
+
+    /// The same, at the entry of the relay if sessions are led through one. A certificate still has to name the server.
+    fn through_relay(&self) -> Target {
+        let Some((host, port)) = self.led.clone() else { return self.clone() };
+        let ssl = match &self.host {
+            Host::Tcp(name) => self.ssl.clone().map(|ssl| ssl.with_danger_tls_hostname_override(Some(name.clone()))),
+            Host::Socket(_) => self.ssl.clone(),
+        };
+        Target { host, port, ssl, ..self.clone() }
+    }
+
     fn options(&self, database: Option<&str>, ssl: Option<SslOpts>) -> OptsBuilder {
         let options = OptsBuilder::default()
             .user(Some(&self.user))
@@ -194,7 +219,11 @@ impl Target {
 
     async fn reach(&self, database: Option<&str>, settings: &[&str], session: bool) -> Result<(Conn, usize), Error> {
         if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
-            return self.connect_here(database, settings).await.map(|conn| (conn, 0));
+            let conn = match session {
+                true => self.through_relay().connect_here(database, settings).await,
+                false => self.connect_here(database, settings).await,
+            };
+            return conn.map(|conn| (conn, 0));
         }
         let mut reasons = Vec::new();
         for (number, place) in self.hosts.order(session) {

@@ -89,6 +89,9 @@ impl Mysql {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?,
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
+        if let Some(relay) = &options.relay {
+            target.lead(relay)?;
+        }
         let dialect = asked.unwrap_or(target.dialect);
         let via = WorkloadSql::via(dialect, options.via)?;
         let isolation = dialect.isolation.unwrap_or(options.isolation);

@@ -1,6 +1,7 @@
 //! Where a PostgreSQL is and how to get in: URL, environment, password file, TLS.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::engine::Error;
 use crate::engine::address::{self, Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::hosts::{Hosts, Place, Wanted, none_took_it};
+use crate::engine::relay::Relay;
 use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
@@ -35,6 +37,8 @@ pub struct Target {
     /// The one that is meant now: before a choice, the first.
     host: Host,
     port: u16,
+    /// Where sessions connect to instead, if they are led through a relay.
+    led: Option<(Host, u16)>,
     user: String,
     database: String,
     password: Option<Password>,
@@ -104,6 +108,7 @@ impl Target {
             hosts,
             host,
             port,
+            led: None,
             passwords: Vec::new(),
             user,
             database,
@@ -233,13 +238,39 @@ impl Target {
         }
     }
 
-    fn config(&self) -> Config {
-        let mut config = Config::new();
-        match &self.host {
-            Host::Tcp(host) => config.host(host),
-            Host::Socket(path) => config.host_path(path),
+    /// Leads sessions to its server through a relay, if it is one server.
+    ///
+    /// # Errors
+    /// If the relay cannot be had.
+    pub fn lead(&mut self, relay: &Relay) -> Result<(), Error> {
+        if self.hosts.several() {
+            return Ok(());
+        }
+        let server = match &self.host {
+            Host::Tcp(host) => Host::Tcp(host.clone()),
+            Host::Socket(directory) => Host::Socket(directory.join(format!(".s.PGSQL.{}", self.port))),
         };
-        config.port(self.port).user(&self.user).dbname(&self.database).application_name(&self.application_name);
+        let (host, port) = relay.lead_to(&server, self.port)?;
+        // libpq's way: the directory is named, and the port names the file.
+        let host = match host {
+            Host::Socket(path) => Host::Socket(path.parent().unwrap_or(&path).to_owned()),
+            host => host,
+        };
+        self.led = Some((host, port));
+        Ok(())
+    }
+
+    fn config(&self, session: bool) -> Config {
+        let mut config = Config::new();
+        let led = self.led.as_ref().filter(|_| session);
+        match (&self.host, led) {
+            // A certificate still has to name the server.
+            (Host::Tcp(host), Some(_)) => config.host(host).hostaddr(Ipv4Addr::LOCALHOST.into()),
+            (Host::Tcp(host), None) => config.host(host),
+            (Host::Socket(_), Some((Host::Socket(path), _))) | (Host::Socket(path), _) => config.host_path(path),
+        };
+        let port = led.map_or(self.port, |(_, port)| *port);
+        config.port(port).user(&self.user).dbname(&self.database).application_name(&self.application_name);
         config.connect_timeout(self.timeout);
         config.ssl_mode(match self.ssl_mode {
             Mode::Disable => config::SslMode::Disable,
@@ -266,13 +297,13 @@ impl Target {
 
     async fn reach(&self, settings: &[(&str, &str)], session: bool) -> Result<(Client, usize), Error> {
         if !self.hosts.several() && self.hosts.wanted == Wanted::Any {
-            return self.connect_here(settings).await.map(|client| (client, 0));
+            return self.connect_here(settings, session).await.map(|client| (client, 0));
         }
         let mut reasons = Vec::new();
         for (number, _) in self.hosts.order(session) {
             let here = self.at(number);
             let reached = async {
-                let client = here.connect_here(settings).await?;
+                let client = here.connect_here(settings, session).await?;
                 let against = here.in_time(here.against(&client)).await?;
                 Ok::<_, Error>(against.map_or(Ok(client), Err))
             };
@@ -306,8 +337,8 @@ impl Target {
     }
 
     /// Connects to the host that is meant.
-    async fn connect_here(&self, settings: &[(&str, &str)]) -> Result<Client, Error> {
-        let mut config = self.config();
+    async fn connect_here(&self, settings: &[(&str, &str)], session: bool) -> Result<Client, Error> {
+        let mut config = self.config(session);
         let mut options = String::new();
         if !self.pooler {
             options.push_str(&format!(" -c lock_timeout={LOCK_SECONDS}s"));
@@ -366,7 +397,7 @@ impl Target {
 
     async fn answers_here(&self) -> bool {
         let Ok(tls) = tls::connector(self.ssl_mode, self.ssl_roots.as_deref()) else { return false };
-        match tokio::time::timeout(self.timeout, self.config().connect(tls)).await {
+        match tokio::time::timeout(self.timeout, self.config(false).connect(tls)).await {
             Ok(Ok(_)) => true,
             Ok(Err(error)) => error.as_db_error().is_some(),
             Err(_) => false,

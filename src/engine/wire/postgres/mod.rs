@@ -91,6 +91,9 @@ impl Postgres {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?.in_schema(schema),
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
+        if let Some(relay) = &options.relay {
+            target.lead(relay)?;
+        }
         let dialect = asked.unwrap_or(target.dialect);
         let via = WorkloadSql::via(dialect, options.via)?;
         let isolation = dialect.isolation.unwrap_or(options.isolation);

@@ -1,6 +1,7 @@
 //! Where a Virtuoso is: `virtuoso://USER[:PASSWORD]@HOST[:PORT]`.
 
-use crate::engine::address::port;
+use crate::engine::address::{Host, port};
+use crate::engine::relay::Relay;
 use crate::engine::server::virtuoso::{DRIVER, Server, USER};
 use crate::engine::wire::odbc::connect;
 use crate::engine::wire::odbc::driver::Connection;
@@ -41,6 +42,8 @@ impl From<Failure> for QueryError {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     address: String,
+    /// Where sessions connect to instead, if they are led through a relay.
+    led: Option<String>,
     user: String,
     password: Password,
 }
@@ -54,7 +57,12 @@ impl std::fmt::Debug for Target {
 impl Target {
     /// Of a private server.
     pub fn of(server: &Server) -> Target {
-        Target { address: server.address(), user: USER.to_owned(), password: Password::new(server.password()) }
+        Target {
+            address: server.address(),
+            led: None,
+            user: USER.to_owned(),
+            password: Password::new(server.password()),
+        }
     }
 
     /// Reads a URL.
@@ -70,7 +78,7 @@ impl Target {
         }
         let port = parts.last("port").map_or(Ok(PORT), port)?;
         let user = parts.last("user").unwrap_or(USER).to_owned();
-        Ok(Target { address: format!("{host}:{port}"), user, password: Password::new(password) })
+        Ok(Target { address: format!("{host}:{port}"), led: None, user, password: Password::new(password) })
     }
 
     /// Without the password.
@@ -86,9 +94,25 @@ impl Target {
         Ok(connection)
     }
 
+    /// Leads sessions through a relay.
+    ///
+    /// # Errors
+    /// If the relay cannot be had.
+    pub(super) fn lead(&mut self, relay: &Relay) -> Result<(), Error> {
+        let (host, port) = self.address.rsplit_once(':').unwrap_or((&self.address, ""));
+        let (host, port) = (host.trim_start_matches('[').trim_end_matches(']'), port.parse().unwrap_or(PORT));
+        if let (Host::Tcp(host), port) = relay.lead_to(&Host::Tcp(host.to_owned()), port)? {
+            self.led = Some(format!("{host}:{port}"));
+        }
+        Ok(())
+    }
+
     /// Connects for transactions of an isolation level. What is set before connecting, the driver forgets.
     pub(super) fn connect_at(&self, workload: &str, isolation: Isolation) -> Result<Connection, Error> {
-        let connection = self.connect(workload)?;
+        let connection = match &self.led {
+            Some(entry) => Target { address: entry.clone(), ..self.clone() }.connect(workload)?,
+            None => self.connect(workload)?,
+        };
         connection
             .set_isolation(isolation)
             .map_err(|diagnostic| self.explain("cannot set the isolation level", &diagnostic))?;

@@ -56,7 +56,7 @@ impl Virtuoso {
     pub fn open(options: ConnectOptions) -> Result<Virtuoso, Error> {
         let dialect = Dialect::choose(Wire::Virtuoso, None)?;
         WorkloadSql::via(dialect, options.via)?;
-        let (server, target, url) = match local::parse(options.url.reveal())? {
+        let (server, mut target, url) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 for (name, value) in options.settings {
                     local::set(&mut wanted, &name, value)?;
@@ -78,6 +78,9 @@ impl Virtuoso {
                 ));
             }
         };
+        if let Some(relay) = &options.relay {
+            target.lead(relay)?;
+        }
         target.reachable()?;
         let version = target.version()?;
         let identity = Identity { name: "Virtuoso".to_owned(), version, url };
@@ -243,6 +246,10 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
 
     fn abandon(&self) {
         self.server.iter().for_each(server::Server::abandon);
+    }
+
+    fn private_server(&self) -> Option<&dyn server::PrivateServer> {
+        self.server.as_ref().map(|server| server as &dyn server::PrivateServer)
     }
 }
 

@@ -1,0 +1,241 @@
+//! What goes wrong in a run, on a timetable: one fault after the other, on a thread of its own.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::shared::Run;
+use super::{Report, Stop};
+use crate::engine::relay::{Network, Relay};
+use crate::engine::server::PrivateServer;
+use crate::engine::{Engine, Error};
+use crate::plan::{Action, Fault};
+use crate::result::Event;
+use crate::visible::one_line;
+use crate::workload::Workload;
+
+/// From one look at a script, or at the wish to stop, to the next.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What goes wrong, and when.
+#[derive(Clone, Debug, Default)]
+pub struct Timetable {
+    /// In the order of time.
+    pub faults: Vec<Fault>,
+    /// The network between sessions and server, if it is to fail.
+    pub relay: Option<Relay>,
+}
+
+impl Timetable {
+    pub(super) fn is_empty(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// Does one after the other until the run ends. One that comes due while the one before still goes on is done right
+    /// after it; at the end of the run all is as it was.
+    pub(super) fn work<W: Workload>(
+        &self,
+        engine: &dyn Engine<W>,
+        run: &Run<W>,
+        reports: &mpsc::Sender<Report>,
+        started: &mpsc::Receiver<Instant>,
+    ) {
+        // Nobody listens any more if the run was given up.
+        let _ = reports.send(Report::Ready(Ok(())));
+        let Ok(begin) = started.recv() else { return };
+        let Run { course, stop, .. } = run;
+        while course.is_open(begin.elapsed().as_secs_f64()) && !stop.requested() {
+            std::thread::sleep(PAUSE);
+        }
+        // Nothing goes wrong before the interval, so that its times are known now.
+        let (interval, end) = (begin + Duration::from_secs(course.ramp_up().into()), course.from(begin).end());
+        let breaker = Breaker { server: engine.private_server(), relay: self.relay.as_ref(), stop, end };
+        let tell = |event| drop(reports.send(Report::Happened(event)));
+        for (number, fault) in self.faults.iter().enumerate() {
+            breaker.wait_until(interval + fault.at);
+            if stop.requested() || Instant::now() >= end {
+                return;
+            }
+            let what = one_line(&fault.action.to_string());
+            tell(Event::FaultBegan { at: begin.elapsed().as_secs_f64(), fault: number, what });
+            let error = breaker.carry_out(&fault.action).err().map(|error| error.to_string());
+            tell(Event::FaultEnded { at: begin.elapsed().as_secs_f64(), fault: number, error });
+        }
+    }
+}
+
+/// Breaks things and mends them.
+struct Breaker<'a> {
+    server: Option<&'a dyn PrivateServer>,
+    relay: Option<&'a Relay>,
+    stop: &'a Stop,
+    /// When the run ends.
+    end: Instant,
+}
+
+impl Breaker<'_> {
+    fn carry_out(&self, action: &Action) -> Result<(), Error> {
+        match action {
+            Action::Kill => {
+                let server = self.server()?;
+                server.crash()?;
+                server.start_again()
+            }
+            Action::Restart => self.server()?.restart(),
+            Action::Stop(length) => {
+                let server = self.server()?;
+                // Some of its processes may stand still although others could not be stopped.
+                let paused = server.pause();
+                if paused.is_ok() {
+                    self.wait(*length);
+                }
+                server.resume();
+                paused
+            }
+            Action::Delay { by, length } => self.network(Network { delay: *by, ..Network::default() }, *length),
+            Action::Bandwidth { bytes_per_second, length } => {
+                self.network(Network { bytes_per_second: Some(*bytes_per_second), ..Network::default() }, *length)
+            }
+            Action::Partition(length) => self.network(Network { parted: true, ..Network::default() }, *length),
+            Action::Script(path) => self.script(path),
+        }
+    }
+
+    fn server(&self) -> Result<&dyn PrivateServer, Error> {
+        self.server.ok_or_else(|| Error::Usage("there is no server that Graymark started".to_owned()))
+    }
+
+    fn network(&self, network: Network, length: Duration) -> Result<(), Error> {
+        let relay = self.relay.ok_or_else(|| Error::Usage("sessions are led through no relay".to_owned()))?;
+        relay.set(network);
+        self.wait(length);
+        relay.set(Network::default());
+        Ok(())
+    }
+
+    /// Waits for a time, but no longer than the run goes on.
+    fn wait(&self, length: Duration) {
+        self.wait_until(Instant::now() + length);
+    }
+
+    fn wait_until(&self, due: Instant) {
+        let due = due.min(self.end);
+        while !self.stop.requested() {
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(PAUSE));
+        }
+    }
+
+    /// Runs a program and waits for it, but no longer than the run goes on. It is told nothing, and what it prints is
+    /// only looked at if it fails.
+    fn script(&self, path: &Path) -> Result<(), Error> {
+        let cannot = |error: io::Error| Error::Usage(format!("cannot run {}: {error}", path.display()));
+        // A file, for a server that the program starts may keep what it prints to open.
+        let said = tempfile::tempfile().map_err(cannot)?;
+        let mut command = Command::new(absolute(path).map_err(cannot)?);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(cannot)?);
+        // A group of its own: an interrupt from the keyboard is Graymark's to handle.
+        let mut child = command.process_group(0).spawn().map_err(cannot)?;
+        let status = loop {
+            match child.try_wait().map_err(cannot)? {
+                Some(status) => break status,
+                None if self.stop.requested() || Instant::now() >= self.end => {
+                    end_group(&mut child);
+                    return Err(Error::Usage(format!("{} had not ended when the run did: killed", path.display())));
+                }
+                None => std::thread::sleep(PAUSE),
+            }
+        };
+        if status.success() {
+            return Ok(());
+        }
+        let last = last_line(said).map_or(String::new(), |line| format!(": {}", one_line(&line)));
+        Err(Error::Usage(format!("{} ended with {status}{last}", path.display())))
+    }
+}
+
+/// A program's whole path: one without a slash is meant to be here, and not looked for where programs are.
+fn absolute(path: &Path) -> io::Result<std::path::PathBuf> {
+    std::path::absolute(path)
+}
+
+/// Kills a program and all that it started and did not put into another group.
+fn end_group(child: &mut Child) {
+    let _ = killpg(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), Signal::SIGKILL);
+    let _ = child.wait();
+}
+
+/// The last line that a program printed, of the first 64 KiB.
+fn last_line(mut said: std::fs::File) -> Option<String> {
+    use std::io::{Read, Seek};
+
+    const MOST: u64 = 64 << 10;
+    said.rewind().ok()?;
+    let mut text = Vec::new();
+    said.take(MOST).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn breaker(stop: &Stop, left: Duration) -> Breaker<'_> {
+        Breaker { server: None, relay: None, stop, end: Instant::now() + left }
+    }
+
+    fn script(place: &Path, text: &str) -> Action {
+        let path = place.join("fault.sh");
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Action::Script(path)
+    }
+
+    #[test]
+    fn a_script_is_waited_for_and_its_failure_told() {
+        let (place, stop) = (tempfile::tempdir().unwrap(), Stop::new());
+        let long = breaker(&stop, Duration::from_secs(600));
+        let done = place.path().join("done");
+        long.carry_out(&script(place.path(), &format!("touch {}", done.display()))).unwrap();
+        assert!(done.exists());
+        let failed = long.carry_out(&script(place.path(), "echo first; echo why not >&2; exit 3")).unwrap_err();
+        assert!(failed.to_string().ends_with("ended with exit status: 3: why not"), "{failed}");
+        let missing = long.carry_out(&Action::Script("/nowhere/fault".into())).unwrap_err();
+        assert!(missing.to_string().starts_with("cannot run /nowhere/fault"), "{missing}");
+    }
+
+    #[test]
+    fn nothing_outlasts_the_run() {
+        let (place, stop) = (tempfile::tempdir().unwrap(), Stop::new());
+        let short = breaker(&stop, Duration::from_millis(50));
+        let killed = short.carry_out(&script(place.path(), "sleep 600")).unwrap_err();
+        assert!(killed.to_string().contains("had not ended when the run did"), "{killed}");
+        let relay = Relay::new();
+        let parted = Breaker { relay: Some(&relay), ..breaker(&stop, Duration::from_millis(50)) };
+        parted.carry_out(&Action::Partition(Duration::from_secs(600))).unwrap();
+        stop.request();
+        let stopped = Breaker { relay: Some(&relay), ..breaker(&stop, Duration::from_secs(600)) };
+        stopped.carry_out(&Action::Partition(Duration::from_secs(600))).unwrap();
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_broken() {
+        let stop = Stop::new();
+        let bare = breaker(&stop, Duration::from_secs(600));
+        for action in ["kill", "restart", "stop for 1s", "partition for 1s"] {
+            assert!(bare.carry_out(&action.parse().unwrap()).is_err(), "{action}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Faults on a timetable: what is to go wrong in a run, and when.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Error, LONGEST, Plan};
+use crate::size;
+
+/// The most faults of a run: each is told in a row of its own.
+const MOST_FAULTS: usize = 100;
+/// The longest delay of an answer.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
+/// What is said of a text that is no fault.
+const USAGE: &str = "give AT: DO with DO one of kill, restart, stop for TIME, delay TIME for TIME, bandwidth SIZE for \
+                     TIME, partition for TIME, script PATH, such as --fault '60s: stop for 5s'";
+
+/// Something that goes wrong at a time of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Entry", into = "Entry")]
+pub struct Fault {
+    /// When it begins, since the beginning of the measurement interval.
+    pub at: Duration,
+    /// What is done.
+    pub action: Action,
+}
+
+/// What a fault does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// All processes of a private server are killed with SIGKILL, and it is started again.
+    Kill,
+    /// A private server is stopped in order and started again.
+    Restart,
+    /// All processes of a private server are stopped (SIGSTOP), and go on after this time.
+    Stop(Duration),
+    /// Answers of the server arrive later by `by`, for `length`.
+    Delay {
+        /// How much later.
+        by: Duration,
+        /// How long.
+        length: Duration,
+    },
+    /// All sessions together get so many bytes a second to the server, and as many from it, for `length`.
+    Bandwidth {
+        /// The bytes.
+        bytes_per_second: u64,
+        /// How long.
+        length: Duration,
+    },
+    /// Nothing passes between sessions and server for this time; connections stay open.
+    Partition(Duration),
+    /// A program is run, and waited for.
+    Script(PathBuf),
+}
+
+impl Action {
+    /// How long it lasts, where that is known before.
+    pub fn length(&self) -> Option<Duration> {
+        match self {
+            Action::Kill | Action::Restart | Action::Script(_) => None,
+            Action::Stop(length) | Action::Partition(length) => Some(*length),
+            Action::Delay { length, .. } | Action::Bandwidth { length, .. } => Some(*length),
+        }
+    }
+
+    /// Whether only a server that Graymark started can be treated like that.
+    pub fn needs_private_server(&self) -> bool {
+        matches!(self, Action::Kill | Action::Restart | Action::Stop(_))
+    }
+
+    /// Whether it is of the network between sessions and server.
+    pub fn is_of_network(&self) -> bool {
+        matches!(self, Action::Delay { .. } | Action::Bandwidth { .. } | Action::Partition(_))
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: &Duration| humantime::format_duration(*time).to_string();
+        match self {
+            Action::Kill => write!(to, "kill"),
+            Action::Restart => write!(to, "restart"),
+            Action::Stop(length) => write!(to, "stop for {}", time(length)),
+            Action::Delay { by, length } => write!(to, "delay {} for {}", time(by), time(length)),
+            Action::Bandwidth { bytes_per_second, length } => {
+                write!(to, "bandwidth {} for {}", size::text(*bytes_per_second), time(length))
+            }
+            Action::Partition(length) => write!(to, "partition for {}", time(length)),
+            Action::Script(path) => write!(to, "script {}", path.display()),
+        }
+    }
+}
+
+impl FromStr for Action {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Action, String> {
+        let text = text.trim();
+        let (word, rest) = text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim()));
+        let lasting = || rest.strip_prefix("for ").ok_or_else(|| format!("`{word}` needs a time: {word} for 5s"));
+        let two = |such: &str| {
+            rest.split_once(" for ").ok_or_else(|| format!("`{word}` needs a measure and a time: {word} {such}"))
+        };
+        match word {
+            "kill" | "restart" if !rest.is_empty() => Err(format!("`{word}` takes nothing more: leave out `{rest}`")),
+            "kill" => Ok(Action::Kill),
+            "restart" => Ok(Action::Restart),
+            "stop" => Ok(Action::Stop(duration(lasting()?)?)),
+            "partition" => Ok(Action::Partition(duration(lasting()?)?)),
+            "delay" => {
+                let (by, length) = two("5ms for 30s")?;
+                let by = duration(by)?;
+                if by > LONGEST_DELAY {
+                    return Err("a delay is at most 60s: take `partition for TIME` instead".to_owned());
+                }
+                Ok(Action::Delay { by, length: duration(length)? })
+            }
+            "bandwidth" => {
+                let (bytes, length) = two("1MB for 10s")?;
+                let bytes_per_second = size::parse(bytes.trim())?;
+                Ok(Action::Bandwidth { bytes_per_second, length: duration(length)? })
+            }
+            "script" if rest.is_empty() => Err("`script` needs the path of a program: script ./failover.sh".to_owned()),
+            "script" => Ok(Action::Script(PathBuf::from(rest))),
+            _ => Err(format!("there is no fault `{word}`: {USAGE}")),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}: {}", humantime::format_duration(self.at), self.action)
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Fault, String> {
+        let (at, action) = text.split_once(':').ok_or_else(|| USAGE.to_owned())?;
+        Ok(Fault { at: moment(at)?, action: action.parse()? })
+    }
+}
+
+/// A time of at least a millisecond.
+fn duration(text: &str) -> Result<Duration, String> {
+    let time = moment(text)?;
+    if time < Duration::from_millis(1) { Err("give a time of at least 1ms".to_owned()) } else { Ok(time) }
+}
+
+fn moment(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let time = humantime::parse_duration(text).ok().filter(|time| time.as_secs() <= LONGEST);
+    time.ok_or_else(|| format!("`{text}` is no time: give one such as 90s, 500ms or 5m"))
+}
+
+/// A fault as it stands in a plan file.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    at: String,
+    r#do: String,
+}
+
+impl TryFrom<Entry> for Fault {
+    type Error = String;
+
+    fn try_from(entry: Entry) -> Result<Fault, String> {
+        let action = entry.r#do.parse().map_err(|why| format!("fault at {}: {why}", entry.at))?;
+        Ok(Fault { at: moment(&entry.at).map_err(|why| format!("fault: at: {why}"))?, action })
+    }
+}
+
+impl From<Fault> for Entry {
+    fn from(fault: Fault) -> Entry {
+        Entry { at: humantime::format_duration(fault.at).to_string(), r#do: fault.action.to_string() }
+    }
+}
+
+impl Plan {
+    /// Whether any planned fault is of the network between sessions and server.
+    pub fn has_network_faults(&self) -> bool {
+        self.fault.iter().any(|fault| fault.action.is_of_network())
+    }
+
+    /// The planned faults in the order of time, of a measurement interval of so many seconds.
+    ///
+    /// # Errors
+    /// If there are too many, if one does not end within the interval or before the next begins, or if its script is no
+    /// file: what could be measured of it would be its own and another's, or nothing.
+    pub fn timetable(&self, seconds: u32) -> Result<Vec<Fault>, Error> {
+        let refused = |why: String| Err(Error::Fault(why));
+        let interval = Duration::from_secs(seconds.into());
+        let mut faults = self.fault.clone();
+        faults.sort_by_key(|fault| fault.at);
+        if faults.len() > MOST_FAULTS {
+            return refused(format!("{} faults: give at most {MOST_FAULTS}", faults.len()));
+        }
+        for fault in &faults {
+            if fault.at + fault.action.length().unwrap_or_default() >= interval {
+                return refused(format!(
+                    "the fault `{fault}` does not end within the {seconds} s of the measurement interval, from whose \
+                     beginning it counts: make --duration longer, or the fault earlier or shorter"
+                ));
+            }
+            if let Action::Script(path) = &fault.action
+                && !path.is_file()
+            {
+                return refused(format!("the fault `{fault}`: {} is no file that could be run", path.display()));
+            }
+        }
+        let overlap = faults.windows(2).find_map(|two| match two {
+            [one, next] if one.at + one.action.length().unwrap_or_default() > next.at || one.at == next.at => {
+                Some(format!("the fault `{next}` begins before `{one}` has ended: give them one after the other"))
+            }
+            _ => None,
+        });
+        overlap.map_or(Ok(faults), refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_read_as_it_is_written() {
+        for text in [
+            "1m: kill",
+            "0s: restart",
+            "500ms: stop for 5s",
+            "1s: delay 5ms for 30s",
+            "1s: delay 1s 500ms for 1m 30s",
+            "2s: bandwidth 1MB for 10s",
+            "3s: partition for 20s",
+            "4s: script ./a b.sh",
+        ] {
+            let fault: Fault = text.parse().unwrap();
+            assert_eq!(fault.to_string(), text);
+            let plan = Plan { fault: vec![fault], ..Plan::default() };
+            let file = plan.to_toml().unwrap();
+            assert!(file.contains("[[fault]]"), "{file}");
+            assert_eq!(toml::from_str::<Plan>(&file).unwrap(), plan);
+        }
+        let plan: Plan = toml::from_str("clients = 2\n[[fault]]\nat = \"60s\"\ndo = \"kill\"\n").unwrap();
+        assert_eq!(plan.fault, ["60s: kill".parse().unwrap()]);
+    }
+
+    #[test]
+    fn what_is_no_fault_is_told_with_what_would_be_one() {
+        for (wrong, says) in [
+            ("kill", "give AT: DO"),
+            ("soon: kill", "`soon` is no time"),
+            ("1s: burn", "there is no fault `burn`"),
+            ("1s: kill -9", "leave out `-9`"),
+            ("1s: stop", "stop for 5s"),
+            ("1s: stop 5s", "stop for 5s"),
+            ("1s: stop for 0s", "at least 1ms"),
+            ("1s: delay 5ms", "delay 5ms for 30s"),
+            ("1s: delay 2m for 5m", "partition"),
+            ("1s: bandwidth 0MB for 5s", "`0MB` is no size"),
+            ("1s: bandwidth lots for 5s", "lots"),
+            ("1s: script", "path of a program"),
+            ("9999999999999999s: kill", "is no time"),
+            ("1s: full disk", "there is no fault `full`"),
+        ] {
+            let why = wrong.parse::<Fault>().unwrap_err();
+            assert!(why.contains(says), "{wrong}: {why}");
+        }
+        for wrong in ["at = \"1s\"", "at = \"1s\"\ndo = \"burn\"", "at = \"1s\"\ndo = \"kill\"\nfor = \"1s\""] {
+            assert!(toml::from_str::<Plan>(&format!("[[fault]]\n{wrong}\n")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_timetable_is_in_order_and_its_faults_are_apart() {
+        let of = |faults: &[&str]| Plan {
+            fault: faults.iter().map(|text| text.parse().unwrap()).collect(),
+            ..Plan::default()
+        };
+        let order = of(&["9s: kill", "2s: stop for 5s"]).timetable(10).unwrap();
+        assert_eq!(order.iter().map(|fault| fault.at.as_secs()).collect::<Vec<_>>(), [2, 9]);
+        let refused = |faults: &[&str]| of(faults).timetable(10).unwrap_err().to_string();
+        assert!(refused(&["10s: kill"]).contains("make --duration longer"));
+        assert!(refused(&["6s: stop for 5s"]).contains("does not end within the 10 s"));
+        assert!(refused(&["2s: stop for 5s", "6s: kill"]).contains("one after the other"));
+        assert!(refused(&["2s: kill", "2s: kill"]).contains("one after the other"));
+        assert!(refused(&["2s: script /nowhere/at-all"]).contains("no file"));
+        assert!(of(&["1s: kill"; 101]).timetable(10).unwrap_err().to_string().contains("at most 100"));
+        assert!(!of(&["1s: kill"]).has_network_faults() && of(&["1s: partition for 1s"]).has_network_faults());
+    }
+}

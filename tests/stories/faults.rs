@@ -1,0 +1,92 @@
+//! Faults on a timetable: a run that is disturbed by plan says when, by what, and how the database stood it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::command::{Done, json_file, run, succeed};
+use crate::support::require_postgres;
+use graymark::result::format::file;
+
+/// The events of a record that are of planned faults.
+fn fault_events(place: &TempDir) -> Vec<Value> {
+    let text = fs::read_to_string(place.path().join("record").join(file::EVENTS)).unwrap();
+    let events = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    events.filter(|event| event["event"].as_str().unwrap().starts_with("fault_")).collect()
+}
+
+#[test]
+fn a_private_server_is_slowed_stopped_and_killed_on_time_and_loses_nothing() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let load = ["bench", "debitcredit", "--db", "postgres:local", "-b", "1", "--clients", "2", "--seed", "5"];
+    let times = ["--ramp-up", "0s", "--duration", "9s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let faults = ["--fault", "4s: kill", "--fault", "500ms: delay 5ms for 1s", "--fault", "2s 500ms: stop for 500ms"];
+    let done = succeed(place.path(), &[&load[..], &times, &faults].concat());
+
+    let events = fault_events(&place);
+    let told: Vec<(&str, u64)> =
+        events.iter().map(|event| (event["event"].as_str().unwrap(), event["fault"].as_u64().unwrap())).collect();
+    let expected = (0..3).flat_map(|fault| [("fault_began", fault), ("fault_ended", fault)]).collect::<Vec<_>>();
+    assert_eq!(told, expected);
+    assert!(events.iter().all(|event| event.get("error").is_none()), "{events:?}");
+    let at: Vec<f64> = events.iter().map(|event| event["at"].as_f64().unwrap()).collect();
+    assert!(at.is_sorted() && at[0] >= 0.5 && at[4] >= 4.0, "{at:?}");
+    assert!(at[1] - at[0] >= 1.0 && at[3] - at[2] >= 0.5, "{at:?}");
+
+    let summary = done.json();
+    let faults = summary["faults"].as_array().unwrap();
+    let what: Vec<&str> = faults.iter().map(|fault| fault["what"].as_str().unwrap()).collect();
+    assert_eq!(what, ["delay 5ms for 1s", "stop for 500ms", "kill"]);
+    // Half a second before the first fault is too little for a level.
+    assert!(faults[0]["resilience"]["level_before"].is_null(), "{}", faults[0]);
+    assert!(faults[0]["resilience"]["unknown"][0].as_str().unwrap().contains("less than 2 s"), "{}", faults[0]);
+    let kill = &faults[2]["resilience"];
+    let lost = kill["connections_lost"].as_u64().unwrap();
+    assert!(lost >= 1 && kill["first_error_s"].as_f64().is_some(), "{kill}");
+    assert_eq!(kill["lost_commits"], json!(0), "{kill}");
+    assert!(summary["connections"]["lost"].as_u64().unwrap() >= lost);
+    assert!(!summary["connections"]["outages"].as_array().unwrap().is_empty(), "{}", summary["connections"]);
+    assert_eq!(summary["database"]["agrees"], json!(true), "{}", summary["database"]);
+    assert_eq!(summary["consistency"]["failed"], json!([]));
+    assert_eq!(summary["verdict"]["valid"], json!(false));
+    assert!(summary["verdict"].to_string().contains("faults planned in the interval"));
+
+    let text = succeed(place.path(), &["report", "record", "--full"]).out;
+    assert!(text.contains("Disturbed on purpose: 3 faults") && text.contains("\nF3 kill "), "{text}");
+    let page = fs::read_to_string(place.path().join("record").join(file::REPORT_HTML)).unwrap();
+    assert!(page.contains("Planned faults") && page.contains("\nF3\n</text>"), "the charts carry no faults");
+    let header = json_file(&place.path().join("record"), file::HEADER);
+    assert_eq!(header["status"], "complete");
+}
+
+#[test]
+fn a_fault_that_cannot_be_carried_out_is_refused_before_anything_is_done() {
+    let place = TempDir::new().unwrap();
+    let refused = |more: &[&str]| -> String {
+        let Done { code, err, .. } =
+            run(place.path(), &[&["bench", "debitcredit", "-b", "1", "--duration", "5s"], more].concat());
+        assert_eq!(code, Some(2), "{more:?}: {err}");
+        err
+    };
+    for (fault, why) in [
+        ("1s: kill", "needs a server that Graymark starts"),
+        ("1s: stop for 1s", "(--fault '5s: script PATH')"),
+        ("1s: partition for 1s", "leads no sessions to this SQLite through a relay"),
+        ("1s: script nowhere.sh", "nowhere.sh is no file that could be run"),
+        ("9s: script nowhere.sh", "make --duration longer"),
+        ("1s: burn", "there is no fault `burn`"),
+    ] {
+        let err = refused(&["--fault", fault]);
+        assert!(err.contains(why), "{fault}: {err}");
+    }
+    fs::write(place.path().join("plan.toml"), "[[fault]]\nat = \"1s\"\ndo = \"kill\"\n").unwrap();
+    assert!(refused(&["--plan", "plan.toml"]).contains("needs a server that Graymark starts"));
+    let sweep = run(
+        place.path(),
+        &["sweep", "max", "--of", "clients", "--to", "2", "--until", "errors<=0", "--plan", "plan.toml"],
+    );
+    assert!(sweep.code == Some(2) && sweep.err.contains("take the [[fault]] tables out"), "{sweep:?}");
+    assert!(!place.path().join("graymark-runs").exists(), "a record was begun");
+}
