@@ -186,7 +186,8 @@ pub fn of(seen: &Seen, interval: &Range<f64>, spells: &[Spell]) -> Vec<Resilienc
         if spell.ended.is_none() {
             found.unknown.push("what came after it: the run ended first".to_owned());
         }
-        free_from = ended.max(spell.began + found.recovered_s.unwrap_or_default());
+        let over = found.recovered_s.or(found.back_s.map(|back| back + LATE_S));
+        free_from = ended.max(spell.began + over.unwrap_or_default());
         all.push(found);
     }
     all
