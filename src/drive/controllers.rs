@@ -150,7 +150,7 @@ mod tests {
         agenda.iter().map(|(at, _)| *at).collect()
     }
 
-    fn all(controllers: Controllers, ramp_up: u32, duration: u32) -> Vec<u32> {
+    fn all(controllers: &Controllers, ramp_up: u32, duration: u32) -> Vec<u32> {
         let (before, within) = (controllers.before(ramp_up), controllers.within(ramp_up, ramp_up + duration));
         [times(&before), times(&within)].concat()
     }
@@ -158,15 +158,15 @@ mod tests {
     #[test]
     fn a_standard_run_has_its_checkpoints_before_and_in_the_interval() {
         let controllers = Controllers { checkpoint: Some(1_740), ..Controllers::default() };
-        assert_eq!(all(controllers, 1_200, 7_200), [600, 1_200, 2_940, 4_680, 6_420, 8_160]);
+        assert_eq!(all(&controllers, 1_200, 7_200), [600, 1_200, 2_940, 4_680, 6_420, 8_160]);
     }
 
     #[test]
     fn a_long_ramp_up_has_checkpoints_all_along() {
         let controllers = Controllers { checkpoint: Some(1_000), ..Controllers::default() };
-        assert_eq!(all(controllers, 2_500, 1_500), [500, 1_500, 2_500, 3_500]);
-        assert_eq!(all(controllers, 2_000, 1_500), [1_000, 2_000, 3_000]);
-        assert_eq!(all(controllers, 1_000, 1_500), [500, 1_000, 2_000]);
+        assert_eq!(all(&controllers, 2_500, 1_500), [500, 1_500, 2_500, 3_500]);
+        assert_eq!(all(&controllers, 2_000, 1_500), [1_000, 2_000, 3_000]);
+        assert_eq!(all(&controllers, 1_000, 1_500), [500, 1_000, 2_000]);
     }
 
     #[test]
