@@ -1,6 +1,7 @@
 //! A run as data: what to load, how to drive it, what to measure. The same fields come from flags and from a TOML file,
 //! and every record holds them as they were executed.
 
+mod chaos;
 mod defaults;
 mod error;
 mod fault;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::registry::WorkloadName;
 use crate::result::{Arrivals, Isolation, Via};
 use crate::url::DatabaseUrl;
+pub use chaos::{SHORTEST_CHAOS, chaos};
 use defaults::STAGE_SECONDS;
 pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use error::Error;

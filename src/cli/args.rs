@@ -139,7 +139,7 @@ pub(super) struct Offered {
     ramp_up: Option<RampUp>,
     /// Length of the measurement interval, such as 60s or 2h
     #[arg(long, value_name = "TIME", value_parser = parse_interval)]
-    duration: Option<u32>,
+    pub(super) duration: Option<u32>,
     /// Warm the caches before the run: read all tables (scan), or random rows until the hit rate stays the same
     /// (random)
     #[arg(long)]
@@ -181,7 +181,7 @@ pub(super) struct Faults {
     /// DO is kill, restart, stop for 5s (private servers), delay 5ms for 30s, bandwidth 1MB for 10s, partition for 20s,
     /// or script PATH
     #[arg(long = "fault", value_name = "AT: DO", hide_short_help = true)]
-    fault: Vec<Fault>,
+    pub(super) fault: Vec<Fault>,
 }
 
 /// A load in stages.
@@ -192,7 +192,7 @@ pub(super) struct Stages {
     /// think time only
     #[arg(long, value_name = "N,N,…", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)), hide_short_help = true)]
-    stages: Vec<u32>,
+    pub(super) stages: Vec<u32>,
     /// Length of each stage, instead of --duration
     #[arg(long, value_name = "TIME", value_parser = parse_interval, hide_short_help = true)]
     stage_duration: Option<u32>,
@@ -292,7 +292,7 @@ group! {
 #[derive(Debug, Args)]
 pub(super) struct OfEveryRun {
     #[command(flatten)]
-    database: Database,
+    pub(super) database: Database,
     #[command(flatten)]
     profile: Profile,
     #[command(flatten)]

@@ -7,8 +7,9 @@ use crate::plan::Defaults;
 
 /// Commands whose defaults are told: where they stand below `graymark`, and what they take. A command whose defaults
 /// depend on an option has one entry for each of its values.
-const COMMANDS: [(&[&str], &str, Defaults); 13] = [
+const COMMANDS: [(&[&str], &str, Defaults); 14] = [
     (&["bench"], "", Defaults::BENCH),
+    (&["chaos"], "", Defaults::CHAOS),
     (&["run"], "", Defaults::RUN),
     (&["load"], "", Defaults::NO_RUN),
     (&["check"], "", Defaults::NO_RUN),

@@ -9,6 +9,7 @@ mod ab;
 mod acid;
 mod args;
 mod bench;
+mod chaos;
 mod check;
 mod compare;
 mod completions;
@@ -90,6 +91,9 @@ enum Command {
     /// Load if needed, check, warm up, run, check again and report
     #[command(after_help = "Example: graymark bench --db postgres:local -w 4 --clients 4 --duration 60s --json")]
     Bench(BenchArgs),
+    /// Disturb a run by ten faults on a ready-made timetable, and say how the database stood each
+    #[command(after_help = "Example: graymark chaos --db postgres:local -w 4 --clients 8 --duration 5m")]
+    Chaos(chaos::ChaosArgs),
     /// Create and fill the tables, or continue an interrupted load
     #[command(after_help = "Example: graymark load tpcc --db sqlite:tpcc.db -w 10")]
     Load(LoadArgs),
@@ -499,6 +503,7 @@ pub fn main() -> ExitCode {
     verbose::listen(cli.verbose);
     let ended = match cli.command {
         Command::Bench(args) => bench::bench(args),
+        Command::Chaos(args) => chaos::chaos(args),
         Command::Load(args) => load::load(args),
         Command::Check(args) => check::check(args),
         Command::Run(args) => run::run(args),

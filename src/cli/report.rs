@@ -8,8 +8,8 @@ use crate::engine::Error;
 use crate::judge;
 use crate::record::acid::proof;
 use crate::record::{self, Record};
-use crate::report;
 use crate::report::systems::{self, Row};
+use crate::report::{self, first};
 use crate::run::PriceFile;
 use crate::study::price_trend;
 
@@ -97,7 +97,8 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         };
         answer!("{}", serde_json::json!(summary));
     } else {
-        say::report(&told(&record, Some(&paths.html.display().to_string()), args.full));
+        let page = paths.html.display().to_string();
+        say::report(&told(&record, Some(&page), args.full, first::render));
     }
     Ok(Ended::Held)
 }

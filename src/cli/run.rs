@@ -24,16 +24,27 @@ use crate::study::compare::repeats::Repeats;
 
 /// The command.
 pub(super) fn run(args: RunArgs) -> Result<Ended, Error> {
-    execute(args, Plan::default(), Run::new, ("run", Defaults::RUN))
+    let kind = Kind { name: "run", defaults: Defaults::RUN, begin: Run::new, screen: first::render };
+    execute(args, Plan::default(), kind)
 }
 
-/// `bench` or `run`: `plan` is what only `bench` takes, `of` begins the run, and `command` is for `--dry-run`.
-pub(super) fn execute(
-    args: RunArgs,
-    mut plan: Plan,
-    of: fn(Plan) -> Run<'static>,
-    command: (&str, Defaults),
-) -> Result<Ended, Error> {
+/// What a command that makes runs has of its own.
+pub(super) struct Kind {
+    /// Its name.
+    pub(super) name: &'static str,
+    pub(super) defaults: Defaults,
+    /// How a run begins.
+    pub(super) begin: fn(Plan) -> Run<'static>,
+    /// What it ends with on a terminal.
+    pub(super) screen: Screen,
+}
+
+/// What is told of a record on a terminal, with the place of its page.
+type Screen = fn(&Record, &ReportModel, Option<&str>) -> String;
+
+/// `bench`, `chaos` or `run`: `plan` is what not all of them take.
+pub(super) fn execute(args: RunArgs, mut plan: Plan, kind: Kind) -> Result<Ended, Error> {
+    let Kind { name, defaults, begin: of, screen } = kind;
     args.scale.add_to(&mut plan);
     args.pacing.add_to(&mut plan);
     args.at_rate.add_to(&mut plan);
@@ -61,7 +72,6 @@ pub(super) fn execute(
             switch("require_quiet", args.require_quiet),
             ("show_terminal", args.show_terminal.map(|(unit, terminal)| format!("{unit}.{terminal}"))),
         ]);
-        let (name, defaults) = command;
         return DryRun { path: &[name], defaults, more, varied: &[] }.of_runs(plan, args.show_terminal);
     }
     let asked = Asked {
@@ -98,7 +108,7 @@ pub(super) fn execute(
     if asked.json {
         tell_alarms(&outcome);
     }
-    answer(&outcome, asked.json, asked.full);
+    answer(&outcome, asked.json, asked.full, screen);
     interrupt.running(false);
     let ended = ended(&outcome, asked.require_valid, asked.require_quiet);
     outcome.report.map(|_| ended)
@@ -209,12 +219,12 @@ pub(super) fn tell_report(outcome: &Outcome) {
 }
 
 /// Prints the result: the summary as JSON, the first screen, or the report as text.
-fn answer(outcome: &Outcome, json: bool, full: bool) {
+fn answer(outcome: &Outcome, json: bool, full: bool, screen: Screen) {
     match Record::open(&outcome.record) {
         Ok(mut record) if !json => {
             record.summary = Some(outcome.summary.clone());
             let page = outcome.report.as_ref().ok().map(|page| page.display().to_string());
-            say::report(&told(&record, page.as_deref(), full));
+            say::report(&told(&record, page.as_deref(), full, screen));
         }
         _ => {
             answer!("{}", serde_json::json!(outcome.summary));
@@ -224,9 +234,9 @@ fn answer(outcome: &Outcome, json: bool, full: bool) {
 }
 
 /// A record as it is told on standard output.
-pub(super) fn told(record: &Record, page: Option<&str>, full: bool) -> String {
+pub(super) fn told(record: &Record, page: Option<&str>, full: bool, screen: Screen) -> String {
     let model = ReportModel::of(record);
-    if full { text::render(&model, page).trim_end().to_owned() } else { first::render(record, &model, page) }
+    if full { text::render(&model, page).trim_end().to_owned() } else { screen(record, &model, page) }
 }
 
 fn ended(outcome: &Outcome, require_valid: bool, require_quiet: bool) -> Ended {

@@ -93,6 +93,8 @@ impl Defaults {
     };
     /// Of `graymark bench`.
     pub const BENCH: Defaults = Defaults { purpose: Purpose::LoadAndRun, check: Check::Both, ..Defaults::RUN };
+    /// Of `graymark chaos`.
+    pub const CHAOS: Defaults = Defaults { duration: 5 * 60, ..Defaults::BENCH };
     /// Of commands that run nothing.
     pub const NO_RUN: Defaults = Defaults { purpose: Purpose::NoRun, ..Defaults::RUN };
     /// Of `graymark acid`.
@@ -205,7 +207,7 @@ impl Defaults {
             .to_owned(),
             "checkpoint" => by_pace("none".to_owned(), time(CHECKPOINT_PACED)),
             "arrivals" => "poisson".to_owned(),
-            "vacuum" | "warm" | "allow_errors" | "history" | "rate" | "fault" => "none".to_owned(),
+            "vacuum" | "warm" | "allow_errors" | "history" | "rate" => "none".to_owned(),
             "vacuums" => "no limit".to_owned(),
             "steady" if self.steady == 0 => "off".to_owned(),
             "steady" => time(self.steady),

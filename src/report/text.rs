@@ -96,6 +96,15 @@ pub fn render(model: &ReportModel, page: Option<&str>) -> String {
     text.lines
 }
 
+/// How the database stood planned faults; empty if nothing was planned to go wrong.
+pub(crate) fn planned_faults(model: &ReportModel) -> String {
+    let mut text = Text::default();
+    if let Some(found) = &model.faults {
+        faults(&mut text, found);
+    }
+    text.lines
+}
+
 /// What a load came to.
 pub(crate) fn load(report: &LoadReport) -> String {
     let mut text = Text::default();

@@ -10,8 +10,9 @@ use tempfile::TempDir;
 use crate::support::command::{Done, run, succeed};
 
 /// Commands that do work, each with what it cannot do without.
-const COMMANDS: [(&[&str], &[&str]); 14] = [
+const COMMANDS: [(&[&str], &[&str]); 15] = [
     (&["bench"], &[]),
+    (&["chaos"], &[]),
     (&["run"], &[]),
     (&["load"], &[]),
     (&["check"], &[]),
@@ -112,7 +113,11 @@ const VALUES: [(&str, &[&str], &str); 76] = [
 const APART: [&str; 7] = ["help", "version", "json", "full", "dry_run", "of", "until"];
 
 /// Options that a command has for some of its uses, and refuses for others: what the refusal says.
-const REFUSED: [(&[&str], &str, &str); 9] = [
+const REFUSED: [(&[&str], &str, &str); 13] = [
+    (&["chaos"], "fault", "graymark chaos has its own ten faults"),
+    (&["chaos"], "stages", "leave --stages out"),
+    (&["chaos"], "stage_duration", "leave --stages out"),
+    (&["chaos"], "duration", "make --duration longer"),
     (&["acid"], "clients", "--crash"),
     (&["sweep", "load"], "workload", "leave the workload out"),
     (&["sweep", "warehouses"], "workload", "leave the workload out"),

@@ -80,6 +80,11 @@ pub fn bytes(name: &str, value: &str) -> Result<u64, Error> {
     size::parse(value).map_err(|why| Error::Usage(format!("{name}: {why}")))
 }
 
+/// Whether a URL asks for a private server.
+pub fn is_private(url: &str) -> bool {
+    matches!(values(url, &["postgres", "postgresql", "mysql", "mariadb", "virtuoso"]), Ok(Some(_)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,83 @@
+//! A ready-made timetable of ten faults, from the mild to the hard.
+
+use std::time::Duration;
+
+use super::Action;
+use super::Fault;
+
+/// Faults of the timetable.
+const FAULTS: u32 = 10;
+/// The shortest interval that it fits into, in seconds: each fault needs a level before it, and time to recover.
+pub const SHORTEST_CHAOS: u32 = 60;
+
+/// Ten faults spread over a measurement interval of so many seconds. A private server is also stopped, restarted and
+/// killed; of others only the network fails. The hardest come last, for a recovery that takes long delays what follows.
+pub fn chaos(seconds: u32, private: bool) -> Vec<Fault> {
+    let second = Duration::from_secs(1);
+    let hiccup = Duration::from_millis(200);
+    // Half a slot before the first, one after the beginning of the last.
+    let slot = Duration::from_secs(seconds.into()) * 2 / (2 * FAULTS + 1);
+    let long = whole(slot / 4, second / 10);
+    let delay = |ms| Action::Delay { by: Duration::from_millis(ms), length: long };
+    let bandwidth = |bytes_per_second| Action::Bandwidth { bytes_per_second, length: long };
+    let (kb, mb) = (100 << 10, 1 << 20);
+    let actions: [Action; FAULTS as usize] = match private {
+        true => [
+            delay(1),
+            delay(10),
+            bandwidth(mb),
+            Action::Partition(hiccup),
+            Action::Partition(long),
+            Action::Stop(hiccup),
+            Action::Stop(long),
+            Action::Restart,
+            Action::Kill,
+            Action::Kill,
+        ],
+        false => [
+            delay(1),
+            delay(5),
+            delay(20),
+            delay(100),
+            bandwidth(10 * mb),
+            bandwidth(mb),
+            bandwidth(kb),
+            Action::Partition(hiccup),
+            Action::Partition(long / 2),
+            Action::Partition(long),
+        ],
+    };
+    let at = |number: u32| whole(slot * (2 * number + 1) / 2, second / 10);
+    (0..).zip(actions).map(|(number, action)| Fault { at: at(number), action }).collect()
+}
+
+/// Cut to a multiple of a step, to be read more easily.
+fn whole(time: Duration, step: Duration) -> Duration {
+    step * (time.as_millis() / step.as_millis().max(1)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    #[test]
+    fn ten_faults_fit_into_any_interval_that_is_long_enough() {
+        for private in [false, true] {
+            for seconds in [SHORTEST_CHAOS, 300, 7_200, 30 * 86_400] {
+                let plan = Plan { fault: chaos(seconds, private), ..Plan::default() };
+                let faults = plan.timetable(seconds).unwrap();
+                assert_eq!((faults.len(), &faults), (10, &plan.fault));
+                let written: Plan = toml::from_str(&plan.to_toml().unwrap()).unwrap();
+                assert_eq!(written, plan, "{seconds}");
+                // Enough time before each for a level.
+                let apart = faults.windows(2).all(|two| {
+                    let end = two[0].at + two[0].action.length().unwrap_or_default();
+                    two[1].at >= end + Duration::from_secs(4)
+                });
+                assert!(apart && faults[0].at >= Duration::from_secs(2), "{faults:?}");
+                assert_eq!(faults.iter().any(|fault| fault.action.needs_private_server()), private);
+            }
+        }
+    }
+}
