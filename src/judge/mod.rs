@@ -12,6 +12,7 @@
 //! - **Valid is only what was shown:** a rule that was not tested forbids `valid` as a broken one does.
 
 pub(crate) mod acid;
+pub(crate) mod ahead;
 mod debitcredit;
 pub(crate) mod durability;
 pub mod incidents;
@@ -54,6 +55,8 @@ struct Standard {
     acknowledged: &'static str,
     /// What only tests of their own show.
     shown: &'static [acid::Shown],
+    /// What a plan must have for a valid run, as far as that is known before the run.
+    needs: Option<ahead::Needs>,
 }
 
 /// The standards that there are.
@@ -65,6 +68,7 @@ static STANDARDS: [Standard; 2] = [
         steady: "5.5.1.2",
         acknowledged: "3.5.3",
         shown: &tpcc::SHOWN,
+        needs: Some(tpcc::NEEDS),
     },
     Standard {
         workload: DebitCredit::NAME,
@@ -73,6 +77,7 @@ static STANDARDS: [Standard; 2] = [
         steady: "steady",
         acknowledged: "acknowledged",
         shown: &[],
+        needs: None,
     },
 ];
 
@@ -87,6 +92,7 @@ static NONE: Standard = Standard {
     steady: "steady",
     acknowledged: "acknowledged",
     shown: &[],
+    needs: None,
 };
 
 fn standard(workload: &str) -> &'static Standard {

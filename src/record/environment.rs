@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-
-use procfs::{Current, MountEntry};
+use std::path::Path;
 
 use crate::measure::device::{Devices, Disk};
 use crate::result::environment::Environment;
@@ -18,10 +16,10 @@ pub(crate) fn of_host(database: Option<&Path>) -> Environment {
         host: line_of("/proc/sys/kernel/hostname"),
         os: fs::read_to_string("/etc/os-release").ok().and_then(|text| pretty_name(&text)),
         kernel: line_of("/proc/sys/kernel/osrelease"),
-        cpu_model: procfs::CpuInfo::current().ok().and_then(|cpus| cpus.model_name(0).map(str::to_owned)),
+        cpu_model: system::cpu_model(),
         logical_cpus: std::thread::available_parallelism().ok().map(usize::from),
-        memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
-        file_system: database.and_then(file_system),
+        memory_bytes: system::memory_bytes(),
+        file_system: database.and_then(system::file_system),
         disks: database.map(disks).unwrap_or_default(),
         engine: None,
         settings: BTreeMap::new(),
@@ -33,7 +31,8 @@ pub(crate) fn storage(data: Option<&Path>, log: Option<&Path>) -> Storage {
     let device = |path: &Path| fs::metadata(path).ok().map(|found| found.dev());
     let free = |path: &Path| {
         let found = nix::sys::statvfs::statvfs(path).ok()?;
-        found.blocks_available().checked_mul(found.fragment_size())
+        // The two have other widths on other systems.
+        u64::try_from(u128::from(found.blocks_available()) * u128::from(found.fragment_size())).ok()
     };
     Storage {
         free_bytes: data.and_then(free),
@@ -57,32 +56,65 @@ fn pretty_name(os_release: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// Type of the file system that `path`, or the nearest directory above it that exists, is in.
-fn file_system(path: &Path) -> Option<String> {
-    let absolute = std::path::absolute(path).ok()?;
-    let place = absolute.ancestors().find_map(|place| place.canonicalize().ok())?;
-    mounted_as(&place, &procfs::mounts().ok()?)
+/// What only `/proc` tells.
+#[cfg(target_os = "linux")]
+mod system {
+    use std::path::{Path, PathBuf};
+
+    use procfs::{Current, MountEntry};
+
+    pub fn cpu_model() -> Option<String> {
+        procfs::CpuInfo::current().ok()?.model_name(0).map(str::to_owned)
+    }
+
+    pub fn memory_bytes() -> Option<u64> {
+        procfs::Meminfo::current().ok().map(|memory| memory.mem_total)
+    }
+
+    /// Type of the file system that `path`, or the nearest directory above it that exists, is in.
+    pub fn file_system(path: &Path) -> Option<String> {
+        let absolute = std::path::absolute(path).ok()?;
+        let place = absolute.ancestors().find_map(|place| place.canonicalize().ok())?;
+        mounted_as(&place, &procfs::mounts().ok()?)
+    }
+
+    /// The innermost mount point holds a path; of several mounts at one point, the last one hides the others.
+    pub fn mounted_as(place: &Path, mounts: &[MountEntry]) -> Option<String> {
+        mounts
+            .iter()
+            .map(|mount| (mount_point(&mount.fs_file), mount))
+            .filter(|(point, _)| place.starts_with(point))
+            .max_by_key(|(point, _)| point.components().count())
+            .map(|(_, mount)| mount.fs_vfstype.clone())
+    }
+
+    /// The kernel writes white space and backslashes in mount points as octal escapes.
+    fn mount_point(written: &str) -> PathBuf {
+        let plain = written.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n");
+        PathBuf::from(plain.replace("\\134", "\\"))
+    }
 }
 
-/// The innermost mount point holds a path; of several mounts at one point, the last one hides the others.
-fn mounted_as(place: &Path, mounts: &[MountEntry]) -> Option<String> {
-    mounts
-        .iter()
-        .map(|mount| (mount_point(&mount.fs_file), mount))
-        .filter(|(point, _)| place.starts_with(point))
-        .max_by_key(|(point, _)| point.components().count())
-        .map(|(_, mount)| mount.fs_vfstype.clone())
-}
+/// Not known on this system.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::path::Path;
 
-/// The kernel writes white space and backslashes in mount points as octal escapes.
-fn mount_point(written: &str) -> PathBuf {
-    PathBuf::from(written.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\"))
+    pub fn cpu_model() -> Option<String> {
+        None
+    }
+
+    pub fn memory_bytes() -> Option<u64> {
+        None
+    }
+
+    pub fn file_system(_: &Path) -> Option<String> {
+        None
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use procfs::FromBufRead;
-
     use super::*;
 
     #[test]
@@ -96,8 +128,13 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
     #[test]
     fn finds_the_innermost_mount() {
+        use procfs::{FromBufRead, MountEntry};
+
+        use super::system::mounted_as;
+
         let text = "overlay / overlay rw 0 0\n/dev/a /data ext4 rw 0 0\n/dev/b /data/a\\040b xfs rw 0 0\n/dev/c /data btrfs rw 0 0\n";
         let mounts = Vec::<MountEntry>::from_buf_read(text.as_bytes()).unwrap();
         let of = |path: &str| mounted_as(Path::new(path), &mounts).unwrap();

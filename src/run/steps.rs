@@ -20,10 +20,10 @@ use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Timeta
 use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
 use crate::engine::{DatabaseState, Engine, Error, ServerProcess};
-use crate::judge;
+use crate::judge::{self, ahead::Planned};
 use crate::measure::process;
-use crate::plan::resolved::{Cards, Resolved};
-use crate::plan::{Check, Fault, Plan, SCALE, Warm, default_record};
+use crate::plan::resolved::{Cards, Interval, Resolved};
+use crate::plan::{Check, Fault, Pace, Plan, SCALE, Warm, default_record};
 use crate::record::{self, RecordWriter, environment};
 use crate::report;
 use crate::result::format::{Label, Status, file};
@@ -141,6 +141,7 @@ impl<W: Workload> Steps<'_, W> {
         let procedures = self.procedures()?;
         let plan = self.settle(&manifest)?;
         let environment = self.describe(&plan, loaded.as_ref(), record)?;
+        self.look_ahead(&plan, &environment);
         let (findings, initial_rows) = self.check_before(&plan, &manifest)?;
         let mut warm_ups = WarmUps::default();
         self.empty_caches(&plan, &mut warm_ups)?;
@@ -319,6 +320,24 @@ impl<W: Workload> Steps<'_, W> {
             record.put_json(file::LOAD, report)?;
         }
         Ok(environment)
+    }
+
+    /// Tells what is known of a run that was planned to be valid and cannot be.
+    fn look_ahead(&mut self, plan: &Resolved, environment: &Environment) {
+        let planned = Planned {
+            paced: plan.pace == Pace::Standard,
+            interval_s: match &plan.interval {
+                Interval::Whole { seconds, .. } => f64::from(*seconds),
+                Interval::Stages { .. } => 0.0,
+            },
+            checked: plan.check == Check::Both,
+            standard_mix: plan.cards == Cards::Standard,
+            isolation: self.engine().isolation(),
+            durability: &judge::durability::of(environment),
+        };
+        for why in judge::ahead::obstacles(W::NAME, &planned) {
+            self.run.tell(Step::Warning(format!("this run cannot be valid: {why}")));
+        }
     }
 
     /// What the conditions say before the run, and the rows of tables whose growth is to be judged; nothing if the plan

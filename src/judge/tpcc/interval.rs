@@ -5,7 +5,7 @@ use crate::result::maintenance::{Maintenance, MaintenanceKind};
 use crate::result::summary::{Clause, Summary};
 
 /// The shortest measurement interval in seconds (clause 5.5.2.1).
-const SHORTEST_S: f64 = 7_200.0;
+pub(super) const SHORTEST_S: f64 = 7_200.0;
 /// By how much throughput may differ, in percent, before it was steady by the rule MSER-5: noise moves the point that
 /// the rule finds.
 const SETTLED: f64 = 5.0;

@@ -8,6 +8,7 @@ mod scale;
 mod terminals;
 
 use super::acid::Shown;
+use super::ahead::Needs;
 use super::{Rule, SCALE_OF_ONE, SHORT, UNCHECKED, because, because_of_pace, noted};
 use crate::result::summary::{Clause, Summary, TransactionSummary};
 
@@ -74,6 +75,10 @@ pub(super) const SHOWN: [Shown; 2] = [
     Shown { id: "3.2", rule: "a transaction is worked whole or not at all" },
     Shown { id: "3.4", rule: "transactions do not see of each other what the standard forbids" },
 ];
+
+/// What a plan alone can break.
+pub(super) const NEEDS: Needs =
+    Needs { interval_s: interval::SHORTEST_S, isolation: "3.4", conditions: "3.3.2", mix: "5.2.3", durability: "3.5" };
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let mut clauses = scale::rules(summary);

@@ -1,0 +1,97 @@
+//! What is known of the verdict before a long run begins: two hours are too dear for a rule that the plan cannot keep.
+
+use super::standard;
+use crate::result::Isolation;
+use crate::result::summary::{Durability, DurabilityClass};
+
+/// What the verdict will depend on and the plan has decided.
+#[derive(Clone, Debug)]
+pub(crate) struct Planned<'a> {
+    /// Terminals key and think as the standard has it.
+    pub(crate) paced: bool,
+    /// Measurement interval in seconds.
+    pub(crate) interval_s: f64,
+    /// The consistency conditions are checked before and after the run.
+    pub(crate) checked: bool,
+    /// The mix is the standard's.
+    pub(crate) standard_mix: bool,
+    /// As the engine tells it.
+    pub(crate) isolation: &'a str,
+    /// What the server's settings promise.
+    pub(crate) durability: &'a Durability,
+}
+
+/// Why a run that is paced and long enough to be valid cannot be valid, with the option that helps. Nothing of a
+/// workload without a standard, nor of other runs, which nobody takes for valid.
+pub(crate) fn obstacles(workload: &str, planned: &Planned) -> Vec<String> {
+    let Some(needs) = &standard(workload).needs else { return Vec::new() };
+    if !planned.paced || planned.interval_s < needs.interval_s {
+        return Vec::new();
+    }
+    let weak = [Isolation::ReadUncommitted, Isolation::ReadCommitted].map(Isolation::words);
+    let weak = weak.iter().find(|level| planned.isolation.starts_with(**level));
+    let level = weak.map(|level| {
+        let (clause, upper) = (needs.isolation, level.to_uppercase());
+        format!("clause {clause} asks for more than {upper}: give --isolation repeatable-read or serializable")
+    });
+    let unchecked =
+        || format!("clause {} is not checked before and after the run: give --check both", needs.conditions);
+    let mixed = || format!("clause {}: the mix is not the standard's: leave --mix out", needs.mix);
+    let risks = || format!("clause {}: {}", needs.durability, planned.durability.risks.join("; "));
+    level
+        .into_iter()
+        .chain((!planned.checked).then(unchecked))
+        .chain((!planned.standard_mix).then(mixed))
+        .chain((planned.durability.class == DurabilityClass::MayLoseCommits).then(risks))
+        .collect()
+}
+
+/// The clauses of a standard that a plan alone can break.
+pub(super) struct Needs {
+    /// The shortest measurement interval in seconds.
+    pub(super) interval_s: f64,
+    pub(super) isolation: &'static str,
+    pub(super) conditions: &'static str,
+    pub(super) mix: &'static str,
+    pub(super) durability: &'static str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::Workload;
+    use crate::workload::debitcredit::DebitCredit;
+    use crate::workload::tpcc::Tpcc;
+
+    #[test]
+    fn what_a_plan_cannot_keep_is_known_before_two_hours_have_passed() {
+        let durability = Durability { class: DurabilityClass::WaitsForTheDisk.into(), ..Durability::default() };
+        let good = Planned {
+            paced: true,
+            interval_s: 7_200.0,
+            checked: true,
+            standard_mix: true,
+            isolation: "repeatable read",
+            durability: &durability,
+        };
+        assert_eq!(obstacles(Tpcc::NAME, &good), Vec::<String>::new());
+        let told = |planned: Planned, clause: &str| {
+            let all = obstacles(Tpcc::NAME, &planned);
+            assert!(all.len() == 1 && all[0].contains(&format!("clause {clause}")), "{all:?}");
+        };
+        told(Planned { isolation: "read committed with row locks", ..good.clone() }, "3.4");
+        told(Planned { checked: false, ..good.clone() }, "3.3.2");
+        told(Planned { standard_mix: false, ..good.clone() }, "5.2.3");
+        let lost = Durability {
+            class: DurabilityClass::MayLoseCommits.into(),
+            risks: vec!["fsync = off".to_owned()],
+            ..Durability::default()
+        };
+        told(Planned { durability: &lost, ..good.clone() }, "3.5");
+        // Nobody takes these for valid.
+        let weak = Planned { isolation: "read committed", ..good };
+        assert!(obstacles(Tpcc::NAME, &Planned { interval_s: 7_199.0, ..weak.clone() }).is_empty());
+        assert!(obstacles(Tpcc::NAME, &Planned { paced: false, ..weak.clone() }).is_empty());
+        assert!(obstacles(DebitCredit::NAME, &weak).is_empty());
+    }
+}
