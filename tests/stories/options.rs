@@ -126,7 +126,11 @@ const REFUSED: [(&[&str], &str, &str); 13] = [
     (&["sweep", "max"], "clients", "--clients is what this search varies"),
     (&["sweep", "max"], "steady", "--steady is for runs without think time"),
     (&["sweep", "max"], "data_directory", "--data-directory is for SQLite and for private servers"),
-    (&["sweep", "grid"], "db", "buffers=, cpus=, stripes=, set.NAME= and --bound-memory are for private servers"),
+    (
+        &["sweep", "grid"],
+        "db",
+        "buffers=, cpus=, memory=, stripes=, set.NAME= and --bound-memory are for private servers",
+    ),
 ];
 
 fn dry(place: &Path, command: &[&str], more: &[&str]) -> Done {

@@ -60,7 +60,7 @@ Examples:
     Max(MaxArgs),
     /// Run every combination of warehouses, buffers, CPUs and clients on private servers, in shuffled order
     #[command(after_help = "\
-Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  via=procedures,statements  stripes=N,N (files of a private Virtuoso)  set.NAME=VALUE,VALUE (a setting of the server). A dimension that is left out is as -w, --clients and the \
+Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  via=procedures,statements  memory=SIZE,SIZE (of the server with its page cache)  stripes=N,N (files of a private Virtuoso)  set.NAME=VALUE,VALUE (a setting of the server). A dimension that is left out is as -w, --clients and the \
 server have it. Each point has a server of its own on a fresh copy of the database of its scale; points.csv has a line for each.
 
 Examples:

@@ -34,6 +34,7 @@ pub(super) enum Dimension {
     Cpus(Vec<u32>),
     Clients(Vec<u32>),
     Via(Vec<Via>),
+    Memory(Vec<u64>),
     Stripes(Vec<u32>),
     Setting(Varied),
     /// Not a dimension: the workload, which stands before them.
@@ -67,7 +68,7 @@ impl FromStr for Dimension {
             let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
             number.ok_or_else(|| format!("`{text}` is no whole number from 1 to {MOST}"))
         };
-        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N, via=procedures,statements, stripes=N,N or set.NAME=VALUE,VALUE";
+        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N, via=procedures,statements, memory=SIZE,SIZE, stripes=N,N or set.NAME=VALUE,VALUE";
         if let Ok(workload) = WorkloadName::from_str(text, false) {
             return Ok(Dimension::Workload(workload));
         }
@@ -78,6 +79,7 @@ impl FromStr for Dimension {
             "buffers" => values(list, size::parse).map(Dimension::Buffers),
             "cpus" => values(list, number).map(Dimension::Cpus),
             "clients" => values(list, number).map(Dimension::Clients),
+            "memory" => values(list, size::parse).map(Dimension::Memory),
             "via" => values(list, via).map(Dimension::Via),
             "stripes" => values(list, number).map(Dimension::Stripes),
             _ => match name.strip_prefix("set.") {
@@ -151,6 +153,8 @@ pub(super) struct Grid {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) via: Vec<Via>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) memory: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) stripes: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) set: Vec<Varied>,
@@ -173,6 +177,7 @@ impl Grid {
                 Dimension::Cpus(values) => std::mem::replace(&mut grid.cpus, values).len(),
                 Dimension::Clients(values) => std::mem::replace(&mut grid.clients, values).len(),
                 Dimension::Via(values) => std::mem::replace(&mut grid.via, values).len(),
+                Dimension::Memory(values) => std::mem::replace(&mut grid.memory, values).len(),
                 Dimension::Stripes(values) => std::mem::replace(&mut grid.stripes, values).len(),
                 // Taken up by who has the plan.
                 Dimension::Workload(_) => 0,
@@ -190,6 +195,9 @@ impl Grid {
         }
         if let Some(twice) = grid.set.iter().find(|setting| plan.set.iter().any(|(name, _)| *name == setting.name)) {
             return Err(Error::Usage(format!("--set {0} and set.{0}= say the same: give one of them", twice.name)));
+        }
+        if !grid.memory.is_empty() && bound_memory.is_some() {
+            return usage("--bound-memory and memory= say the same: give one of them");
         }
         if !grid.via.is_empty() && plan.via.is_some() {
             return usage("--via and via= say the same: give one of them");
@@ -220,7 +228,7 @@ impl Grid {
     /// Whether it has points, and no more of them than [`MOST_POINTS`] in so many series.
     pub(super) fn is_sound(&self, series: usize) -> bool {
         let dimensions = [self.warehouses.len(), self.buffers.len(), self.cpus.len(), self.clients.len()];
-        let more = [self.via.len(), self.stripes.len(), series];
+        let more = [self.via.len(), self.memory.len(), self.stripes.len(), series];
         let settings = self.set.iter().map(|setting| setting.values.len());
         let number =
             dimensions.into_iter().chain(more).chain(settings).try_fold(u64::from(self.repeats), |number, values| {
@@ -231,7 +239,7 @@ impl Grid {
 
     /// Whether it asks for something that only a private server can be given.
     pub(super) fn is_private(&self) -> bool {
-        let dimensions = [self.buffers.len(), self.cpus.len(), self.stripes.len(), self.set.len()];
+        let dimensions = [self.buffers.len(), self.cpus.len(), self.memory.len(), self.stripes.len(), self.set.len()];
         dimensions.iter().any(|values| *values > 0) || self.bound_memory.is_some()
     }
 
@@ -245,7 +253,8 @@ impl Grid {
     pub(super) fn words(&self, key: PointKey) -> String {
         let via = key.via.map(|via| ("via".to_owned(), Recorded::from(via).name()));
         let stripes = key.stripes.map(|stripes| ("stripes".to_owned(), stripes.to_string()));
-        let all = self.settings(key).into_iter().chain(via).chain(stripes);
+        let memory = key.memory.map(|bytes| ("memory".to_owned(), size::text(bytes)));
+        let all = self.settings(key).into_iter().chain(via).chain(memory).chain(stripes);
         all.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
     }
 
@@ -265,6 +274,9 @@ impl Grid {
     /// The memory that the server of a point may use; `db` is its URL.
     pub(super) fn memory(&self, key: PointKey, db: &DatabaseUrl) -> Option<u64> {
         let scheme = db.scheme();
+        if key.memory.is_some() {
+            return key.memory;
+        }
         match self.bound_memory? {
             Bound::Bytes(bytes) => Some(bytes),
             Bound::Auto => Some(memory::beside(scheme, key.buffers?, key.clients.unwrap_or_default())),
@@ -300,6 +312,7 @@ impl Grid {
             let points = by(points, &self.clients, |point, value| point.clients = Some(value));
             let points = by(points, &self.combinations(), |point, value| point.set = value);
             let points = by(points, &self.via, |point, value| point.via = Some(value));
+            let points = by(points, &self.memory, |point, value| point.memory = Some(value));
             let mut points = by(points, &self.stripes, |point, value| point.stripes = Some(value));
             let seed = seed.wrapping_add(u64::from(repeat));
             points.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
@@ -339,6 +352,7 @@ mod tests {
             (&["buffers"], "give warehouses="),
             (&["warehouses=2"], "add buffers="),
             (&["buffers=1MB", "clients=2"], "--clients"),
+            (&["buffers=1MB", "memory=1GB"], "--bound-memory"),
             (&["buffers=1MB", "via=telepathy"], "procedures or statements"),
         ] {
             let error = grid(wrong).unwrap_err();
@@ -404,6 +418,12 @@ mod tests {
                 - grid.memory(key(1 << 29), &"mysql:local".into()).unwrap(),
             (1 << 29) + (1 << 26)
         );
+        let varied = Grid { memory: vec![1 << 29, 1 << 30], bound_memory: None, ..three_dimensions() };
+        let all = varied.points(1, 7);
+        assert_eq!(all.len(), 2 * three_dimensions().points(1, 7).len());
+        let smaller = all.iter().filter(|key| varied.memory(**key, &"postgres:local".into()) == Some(1 << 29));
+        assert_eq!(smaller.count(), all.len() / 2);
+        assert!(all.iter().all(|key| varied.words(*key).starts_with("memory=")));
         let fixed = Grid { bound_memory: Some("512MB".parse().unwrap()), ..grid };
         assert_eq!(fixed.memory(PointKey::default(), &"postgres:local".into()), Some(512 << 20));
     }

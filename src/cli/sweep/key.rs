@@ -37,6 +37,9 @@ pub(super) struct PointKey {
     /// How transactions are spoken, where this is varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) via: Option<Via>,
+    /// Bytes of memory that the server may use with its page cache, where this is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) memory: Option<u64>,
     /// Number of files that the database is striped over, where this is varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) stripes: Option<u32>,

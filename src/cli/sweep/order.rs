@@ -111,6 +111,7 @@ pub(super) fn directory_name(state: &State, key: PointKey) -> String {
         // Values of settings may be anything, so that a directory has their number.
         key.set.map(|set| format!("set{}", set + 1)),
         key.via.map(|via| Recorded::from(via).name()),
+        key.memory.map(|bytes| format!("memory{}", size::text(bytes))),
         key.stripes.map(|stripes| format!("stripes{stripes}")),
         key.repeat.map(|repeat| format!("repeat{repeat}")),
     ];

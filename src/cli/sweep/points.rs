@@ -464,6 +464,9 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
     match (grid.bound_memory, unbounded.first()) {
         (_, Some(why)) => notes.push(format!("In {} of the points {why}.", unbounded.len())),
         (Some(bound), None) => notes.push(format!("The server's memory with its page cache was bounded ({bound}).")),
+        (None, None) if !grid.memory.is_empty() => {
+            notes.push("The server's memory with its page cache was bounded, as each point says.".to_owned());
+        }
         (None, None) if grid.is_private() => {
             notes.push(
                 "Memory was not bounded: the page cache of the whole machine answers what misses the buffers."
