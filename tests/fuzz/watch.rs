@@ -167,7 +167,7 @@ pub fn is_one_of_sixteen(input: &[u8]) -> bool {
 
 /// Where the input at work stands.
 fn input_file(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{target}.input"))
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{target}-{}.input", std::process::id()))
 }
 
 /// A target: what it is fed with, and what it does.
