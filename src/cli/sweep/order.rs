@@ -1,7 +1,7 @@
 //! In which order a sweep's points come, and how they are called.
 
 use super::key::PointKey;
-use super::points::place_of;
+use super::place::Place;
 use super::settings::Varied;
 use super::state::{Entry, State};
 use crate::engine::Error;
@@ -124,7 +124,7 @@ pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Resu
     let settings = &state.settings;
     let mut text = format!("{}\n", progress(state));
     let mut line = |key: PointKey| -> Result<(), Error> {
-        let place = place_of(state, key, db, directory)?;
+        let place = Place::of_point(state, key, db, directory)?;
         text.push_str(&format!("  {}: {}\n", name(state, key), place.url()));
         Ok(())
     };

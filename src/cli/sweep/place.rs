@@ -11,7 +11,9 @@ use tokio::runtime::Runtime;
 use super::super::with_engine;
 use super::SWEPT;
 use super::grid::Grid;
+use super::key::PointKey;
 use super::settings::Series;
+use super::state::State;
 use crate::drive::LoadTarget;
 use crate::engine::files;
 use crate::engine::guard::guarded;
@@ -42,6 +44,13 @@ pub(in crate::cli) enum Place {
 }
 
 impl Place {
+    /// That of a sweep's point.
+    pub(super) fn of_point(state: &State, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
+        let series = state.settings.series.get(key.series).cloned().unwrap_or_default();
+        let place = Place::of(db, &series, key.warehouses, directory)?;
+        Ok(key.stripes.map_or(place.clone(), |stripes| place.striped(stripes)))
+    }
+
     /// For a number of warehouses, or for all points of a sweep that does not vary it. `directory` is the sweep's own.
     pub(in crate::cli) fn of(
         url: &DatabaseUrl,

@@ -342,7 +342,7 @@ impl Points {
     }
 
     fn place(&self, key: PointKey) -> Result<Place, Error> {
-        place_of(&self.state, key, &self.db, &self.directory)
+        Place::of_point(&self.state, key, &self.db, &self.directory)
     }
 
     /// Removes the database of a point that is done, if the sweep made it.
@@ -476,12 +476,6 @@ fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
         (None, None) => {}
     }
     notes
-}
-
-pub(super) fn place_of(state: &State, key: PointKey, db: &DatabaseUrl, directory: &Path) -> Result<Place, Error> {
-    let series = state.settings.series.get(key.series).cloned().unwrap_or_default();
-    let place = Place::of(db, &series, key.warehouses, directory)?;
-    Ok(key.stripes.map_or(place.clone(), |stripes| place.striped(stripes)))
 }
 
 /// The record in a directory, if its run came to its end.
