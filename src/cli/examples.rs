@@ -16,7 +16,7 @@ Examples:
 pub(super) const RUN: &str = "\
 Examples:
   graymark run tpcc --db sqlite:tpcc.db --clients 2 --duration 5m
-  graymark run tpcc --db 'postgres:local?data=/srv/bench' --duration 90s --fault '20s: kill' --fault '60s: delay 5ms for 20s'
+  graymark run tpcc --db 'postgres:local?data=/srv/bench' --fault '15s: kill' --fault '40s: delay 5ms for 10s'
   graymark run --plan graymark-runs/20260131T120000Z-tpcc-sqlite/plan.toml";
 
 pub(super) const ACID: &str = "\

@@ -2,8 +2,8 @@
 //!
 //! It exists only in a run that has network faults planned. It works on a thread of its own, so that driver threads do
 //! not wait for it, and only sessions that execute transactions are led through it: what else Graymark asks of the
-//! server goes straight. A server at a Unix socket is relayed over a Unix socket in a directory that only Graymark's user
-//! may enter, for such a server may trust whoever connects; one at TCP over a port of the loopback.
+//! server goes straight. A server at a Unix socket is relayed over a Unix socket in a directory that only Graymark's
+//! user may enter, for such a server may trust whoever connects; one at TCP over a port of the loopback.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -180,6 +180,9 @@ impl Lane {
     }
 }
 
+/// What one side said, and when it may arrive.
+type Piece = (Instant, Vec<u8>);
+
 /// A connection between a session and the server.
 struct Link {
     server: (Host, u16),
@@ -217,11 +220,11 @@ impl Link {
     async fn pump(
         &self,
         mut from: impl AsyncRead + Unpin,
-        mut to: impl AsyncWrite + Unpin,
+        to: impl AsyncWrite + Unpin,
         lane: &Lane,
         delayed: bool,
     ) -> io::Result<()> {
-        let (sender, mut pieces) = mpsc::channel::<(Instant, Vec<u8>)>(QUEUE);
+        let (sender, pieces) = mpsc::channel::<Piece>(QUEUE);
         let network = self.network.clone();
         let reading = async move {
             let mut room = vec![0; PIECE];
@@ -234,30 +237,37 @@ impl Link {
                 }
             }
         };
+        tokio::try_join!(reading, self.write(pieces, to, lane)).map(|_| ())
+    }
+
+    /// Writes the pieces, each when it is due and the network lets it pass.
+    async fn write(
+        &self,
+        mut pieces: mpsc::Receiver<Piece>,
+        mut to: impl AsyncWrite + Unpin,
+        lane: &Lane,
+    ) -> io::Result<()> {
         let mut network = self.network.clone();
-        let writing = async move {
-            while let Some((due, piece)) = pieces.recv().await {
-                if due > Instant::now() {
-                    sleep_until(due).await;
-                }
-                let limit = network.borrow().bytes_per_second;
-                if let Some(limit) = limit {
-                    let passed = lane.passed(piece.len(), limit);
-                    tokio::select! {
-                        () = sleep_until(passed) => {}
-                        _ = network.wait_for(|network| network.bytes_per_second.is_none()) => lane.free(),
-                    }
-                }
-                network.wait_for(|network| !network.parted).await.map_err(io::Error::other)?;
-                to.write_all(&piece).await?;
+        while let Some((due, piece)) = pieces.recv().await {
+            if due > Instant::now() {
+                sleep_until(due).await;
             }
-            // The end of what a side says does not pass a dead network either.
+            let limit = network.borrow().bytes_per_second;
+            if let Some(limit) = limit {
+                let passed = lane.passed(piece.len(), limit);
+                tokio::select! {
+                    () = sleep_until(passed) => {}
+                    _ = network.wait_for(|network| network.bytes_per_second.is_none()) => lane.free(),
+                }
+            }
             network.wait_for(|network| !network.parted).await.map_err(io::Error::other)?;
-            // A side that is gone already need not be told.
-            let _ = to.shutdown().await;
-            Ok::<(), io::Error>(())
-        };
-        tokio::try_join!(reading, writing).map(|_| ())
+            to.write_all(&piece).await?;
+        }
+        // The end of what a side says does not pass a dead network either.
+        network.wait_for(|network| !network.parted).await.map_err(io::Error::other)?;
+        // A side that is gone already need not be told.
+        let _ = to.shutdown().await;
+        Ok(())
     }
 }
 

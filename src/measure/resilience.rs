@@ -3,8 +3,8 @@
 //!
 //! Throughput is taken by tenths of a second. The level before a fault is the mean of up to ten seconds before it, from
 //! when the fault before it was over. The service is away in a stretch without any commit that begins before the fault
-//! has ended and in which at least ten transactions were to be expected: chance leaves as long a stretch empty less than
-//! once in 20,000 times. It is back with the first commit after it.
+//! has ended and in which at least ten transactions were to be expected: chance leaves as long a stretch empty less
+//! than once in 20,000 times. It is back with the first commit after it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -45,8 +45,8 @@ pub struct Resilience {
     pub lowest_percent: Option<f64>,
     /// Seconds without any commit; none where the level before is not known.
     pub away_s: Option<f64>,
-    /// Seconds from its beginning to the first commit after the service was away, to a tenth; none where it was not away,
-    /// or did not come back.
+    /// Seconds from its beginning to the first commit after the service was away, to a tenth; none where it was not
+    /// away, or did not come back.
     pub back_s: Option<f64>,
     /// Seconds from its beginning to the end of the first second, after the fault, with 90 % of the level before; 0
     /// where throughput did not fall below that.
@@ -250,11 +250,8 @@ impl Look<'_> {
         let last = until.saturating_sub(TENTHS);
         let reached = (floor(settled)..=last).find(|tenth| second(*tenth) >= PART * level);
         let reached = reached.filter(|_| away.as_ref().is_none_or(|away| away.back.is_some()));
-        let within = (self.ended - self.began).max(1.0);
-        let mean = self.seen.completed(first..first + floor(within)) / (floor(within) as f64 / TENTHS as f64);
-        let fell = away.is_some() || mean < PART * level;
         found.recovered_s = match reached {
-            _ if !fell => Some(0.0),
+            _ if away.is_none() && self.mean() >= PART * level => Some(0.0),
             Some(tenth) => Some((tenth + TENTHS) as f64 / TENTHS as f64 - self.began),
             None => {
                 let what = "when 90 % of the level were back: not before the next fault, the end, or within a minute";
@@ -269,6 +266,12 @@ impl Look<'_> {
             found.unknown.push("how deep throughput fell: less than a second of it was seen".to_owned());
         }
         settled
+    }
+
+    /// Transactions a second in the fault, or in its first second if it was shorter.
+    fn mean(&self) -> f64 {
+        let (first, length) = (floor(self.began), floor((self.ended - self.began).max(1.0)));
+        self.seen.completed(first..first + length) / (length as f64 / TENTHS as f64)
     }
 
     /// Whether the service was away.
@@ -300,8 +303,8 @@ impl Look<'_> {
         let second = |at: f64| at.max(0.0) as u32;
         let before = second(self.free_from.max(self.began - LEVEL_S).ceil())..second(self.began.floor());
         let away = found.away_s.is_some_and(|away| away > 0.0);
-        // Who waited for a service that was away is answered after it. Otherwise what was undisturbed, and so faster, may
-        // not come in: seconds that lay in the fault for the most part.
+        // Who waited for a service that was away is answered after it. Otherwise what was undisturbed, and so faster,
+        // may not come in: seconds that lay in the fault for the most part.
         let (first, last) = match away {
             true => (self.began.floor(), (settled + LATE_S).min(self.until).ceil()),
             false => (self.began.round().min(self.ended.floor()), self.ended.round()),

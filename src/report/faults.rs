@@ -12,6 +12,13 @@ const NOTHING: &str = "–";
 /// What stands where a figure is not known.
 const UNKNOWN: &str = "?";
 
+/// How to read the tables.
+const READING: &str = "Times are seconds from the fault's beginning: to the first error, without any commit, to the \
+                       first commit after that, and to 90 % of the throughput before. A dash says that there was none, \
+                       and ? that it is not known.";
+/// What to know of a run with network faults.
+const RELAYED: &str = " All through the run sessions went through Graymark's own relay, which costs CPU of the client.";
+
 /// Planned faults as tables.
 #[derive(Debug, Serialize)]
 pub struct FaultsModel {
@@ -20,7 +27,7 @@ pub struct FaultsModel {
     /// By fault: errors, doubtful and lost commits, what is not known.
     pub notes: Vec<(String, String)>,
     /// How to read the tables.
-    pub note: &'static str,
+    pub note: String,
 }
 
 /// Figures of faults.
@@ -49,9 +56,7 @@ pub(super) fn of(summary: &Summary) -> Option<FaultsModel> {
     Some(FaultsModel {
         tables: [table(&throughput, throughput_of), table(&responses, responses_of)],
         notes: faults.iter().enumerate().filter_map(|(number, fault)| note(number, fault)).collect(),
-        note: "Times are seconds from the fault's beginning: to the first error, without any commit, to the first \
-               commit after that, and to 90 % of the throughput before. A dash says that there was none, and ? that it \
-               is not known.",
+        note: format!("{READING}{}", if summary.relayed { RELAYED } else { "" }),
     })
 }
 
@@ -175,6 +180,8 @@ mod tests {
         assert_eq!(model.notes[0], ("F1".to_owned(), first.to_owned()));
         assert_eq!(model.notes[1].1, "FAILED: it did not begin");
         assert!(of(&crate::study::tests::kept()).is_none() && alarm(&crate::study::tests::kept()).is_none());
+        assert!(!model.note.contains("relay"));
+        assert!(of(&Summary { relayed: true, ..faults() }).unwrap().note.contains("Graymark's own relay"));
         assert!(alarm(&faults()).unwrap().starts_with("Disturbed on purpose: 2 faults by plan (kill, …)."));
     }
 }

@@ -191,7 +191,7 @@ fn faults(text: &mut Text, faults: &FaultsModel) {
         text.blank();
     }
     text.labelled_by(&faults.notes);
-    text.wrapped("", 0, faults.note);
+    text.wrapped("", 0, &faults.note);
 }
 
 fn course(text: &mut Text, course: &Course) {

@@ -171,6 +171,10 @@ pub struct Summary {
     /// What went wrong by plan, in the order of time, and how the database stood it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultSummary>,
+    /// Whether sessions were led through a relay of Graymark's own, as they are where network faults are planned: its
+    /// copying is part of response times and of the client's cost.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub relayed: bool,
     /// Rules of the standard that the run keeps or breaks.
     pub verdict: Verdict,
     /// What the load generator itself cost.

@@ -245,8 +245,8 @@ impl<W: Workload> Steps<'_, W> {
         if let Some(fault) = private.next().filter(|_| self.engine().private_server().is_none()) {
             return cannot(
                 fault,
-                "needs a server that Graymark starts: give --db postgres:local, mysql:local or virtuoso:local, or have a \
-                 program of yours do it (--fault '5s: script PATH')",
+                "needs a server that Graymark starts: give --db postgres:local, mysql:local or virtuoso:local, or have \
+                 a program of yours do it (--fault '5s: script PATH')",
             );
         }
         let led = self.run.relay.as_ref().is_some_and(Relay::leads);

@@ -159,6 +159,7 @@ pub(super) fn summarise<W: Workload>(
         price: None,
         stages: accumulated.stages.summaries::<W>(totals.interval_s, &accumulated.timeline),
         faults: accumulated.faults.summaries(after.lookup.as_ref(), totals.lost),
+        relayed: plan.asked.has_network_faults(),
         verdict: Verdict::default(),
         client: client(measured),
         server: ServerCost {

@@ -39,9 +39,11 @@ fn a_private_server_is_slowed_stopped_and_killed_on_time_and_loses_nothing() {
     let faults = summary["faults"].as_array().unwrap();
     let what: Vec<&str> = faults.iter().map(|fault| fault["what"].as_str().unwrap()).collect();
     assert_eq!(what, ["delay 5ms for 1s", "stop for 500ms", "kill"]);
-    // Half a second before the first fault is too little for a level.
-    assert!(faults[0]["resilience"]["level_before"].is_null(), "{}", faults[0]);
-    assert!(faults[0]["resilience"]["unknown"][0].as_str().unwrap().contains("less than 2 s"), "{}", faults[0]);
+    // Half a second before the first fault is too little for a level, unless the machine stood still meanwhile.
+    let first = &faults[0]["resilience"];
+    assert_eq!(first["level_before"].is_null(), at[0] < 2.0, "{first}");
+    assert_eq!(first["unknown"].to_string().contains("less than 2 s"), at[0] < 2.0, "{first}");
+    assert_eq!(summary["relayed"], json!(true));
     let kill = &faults[2]["resilience"];
     let lost = kill["connections_lost"].as_u64().unwrap();
     assert!(lost >= 1 && kill["first_error_s"].as_f64().is_some(), "{kill}");
