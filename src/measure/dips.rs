@@ -172,6 +172,7 @@ impl Peaks {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
     use rand::{RngExt, SeedableRng};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -282,7 +283,12 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(80) })]
+        // Always the same series: what is true of chance is now and then not true of one.
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            rng_seed: RngSeed::Fixed(1),
+            ..ProptestConfig::with_cases(80)
+        })]
 
         #[test]
         fn chance_alone_makes_no_dip(power in -1.0_f64..2.5, seconds in 60_usize..2_000, ramp_up in 0_usize..60, seed in any::<u64>()) {
