@@ -4,10 +4,12 @@
 use std::fs;
 use std::path::Path;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{Done, json_file, loaded, run, succeed};
+use crate::support::command::{Done, family, graymark, json_file, loaded, run, start, succeed};
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
 /// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment
@@ -240,13 +242,13 @@ fn what_a_kill_loses_is_found_row_by_row() {
     let place = place.path();
     let audit = |record: &str, more: &[&str]| {
         let usual = ["acid", "--db", "postgres:local", "-w", "1", "--seed", "5", "--crash", "kill", "--json", "--out"];
-        run(place, &[&usual[..], &[record], more].concat())
+        start(graymark(place, &[&usual[..], &[record], more].concat()))
     };
     let clause = |acid: &Value, id: &str| {
         let clauses = acid["clauses"].as_array().unwrap();
         clauses.iter().find(|clause| clause["id"] == id).unwrap()["state"].clone()
     };
-    let done = audit("sound", &[]);
+    let (_, done) = audit("sound", &[]).end();
     assert_eq!(done.code, Some(0), "{done:?}");
     let sound = done.json();
     let crash = &sound["crashes"][0];
@@ -259,9 +261,15 @@ fn what_a_kill_loses_is_found_row_by_row() {
         crash["committed"].as_u64().unwrap()
     );
 
-    // The log of the last commits stays in the server's memory until its writer comes round, or its buffers are full.
-    let late = ["synchronous_commit=off", "wal_writer_delay=10s", "wal_writer_flush_after=1GB", "wal_buffers=64MB"];
-    let done = audit("planted", &late.map(|setting| ["--set", setting]).concat());
+    // The log of the last commits stays in the server's memory: its buffers are large, and who writes them stands still.
+    let mut planted = audit("planted", &["--set", "synchronous_commit=off", "--set", "wal_buffers=64MB"]);
+    planted.wait_for("check: the consistency conditions before the run");
+    let writes_log =
+        |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|title| title.contains("walwriter"));
+    let writers: Vec<u32> = family(planted.id()).into_iter().filter(writes_log).collect();
+    let [writer] = writers[..] else { panic!("{writers:?}") };
+    kill(Pid::from_raw(i32::try_from(writer).unwrap()), Signal::SIGSTOP).unwrap();
+    let (_, done) = planted.end();
     assert_eq!(done.code, Some(1), "{done:?}");
     let planted = done.json();
     let crash = &planted["crashes"][0];

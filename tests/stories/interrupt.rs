@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::command::{end, graymark, json_file, loaded, open_directory, run, start, succeed};
+use crate::support::command::{end, family, graymark, json_file, loaded, open_directory, run, start, succeed};
 use crate::support::{client, require_mariadb, require_postgres, small_server};
 use graymark::result::format::file;
 use nix::sys::signal::{Signal, kill};
@@ -238,25 +238,6 @@ fn a_temporary_directory_is_the_servers_and_closed() {
 /// A run that was asked to stop has this long at the most; it takes less than ten seconds on a machine that has nothing
 /// else to do.
 const LONGEST: Duration = Duration::from_secs(40);
-
-/// A process and all that descend from it.
-fn family(pid: u32) -> Vec<u32> {
-    let mut family = vec![pid];
-    let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
-        .unwrap()
-        .filter_map(|entry| {
-            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            Some((pid, stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?))
-        })
-        .collect();
-    let mut next = 0;
-    while let Some(parent) = family.get(next).copied() {
-        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
-        next += 1;
-    }
-    family
-}
 
 fn tell_all(processes: &[u32], signal: Signal) {
     for pid in processes {

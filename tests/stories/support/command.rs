@@ -178,6 +178,25 @@ impl Drop for Working {
     }
 }
 
+/// A process and all that descend from it.
+pub fn family(pid: u32) -> Vec<u32> {
+    let mut family = vec![pid];
+    let parents: Vec<(u32, u32)> = std::fs::read_dir("/proc")
+        .expect("processes")
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            Some((pid, stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?))
+        })
+        .collect();
+    let mut next = 0;
+    while let Some(parent) = family.get(next).copied() {
+        family.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
+        next += 1;
+    }
+    family
+}
+
 /// A directory that a server's user can enter too.
 pub fn open_directory() -> TempDir {
     use std::os::unix::fs::PermissionsExt;
