@@ -1,6 +1,6 @@
 //! `graymark gate`: a baseline's plan is run again and again until a slowdown is excluded or shown.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -107,6 +107,35 @@ fn plan(baseline: &[Record], db: Option<DatabaseUrl>) -> Result<Plan, Error> {
     let Some(first) = baseline.first() else {
         return Err(Error::Usage("name a record with --baseline".to_owned()));
     };
-    let plan = Plan::read(&first.directory.join(file::PLAN))?;
+    let plan = undisturbed(&first.directory.join(file::PLAN))?;
     Ok(Plan { db: db.or(plan.db), ..plan })
+}
+
+/// A plan without faults.
+fn undisturbed(file: &Path) -> Result<Plan, Error> {
+    let plan = Plan::read(file)?;
+    // Of a record that comes from elsewhere, a fault could also be a program to run here.
+    if !plan.fault.is_empty() {
+        let why = "the baseline was disturbed by planned faults: name one that was not";
+        return Err(Error::Usage(why.to_owned()));
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_baseline_with_planned_faults_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join(file::PLAN);
+        let of = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            undisturbed(&file)
+        };
+        assert!(of("clients = 2\n").is_ok());
+        let refused = of("[[fault]]\nat = \"1s\"\ndo = \"script ./x.sh\"\n").unwrap_err();
+        assert!(refused.to_string().contains("planned faults"), "{refused}");
+    }
 }
