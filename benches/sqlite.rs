@@ -282,7 +282,8 @@ fn replay(file: &Path, synchronous: Synchronous, tape: &[Step]) -> Result<()> {
 fn load_by_hand(file: &Path) -> Result<()> {
     let connection = rusqlite::Connection::open(file)?;
     connection.execute_batch(
-        "PRAGMA journal_mode = truncate; PRAGMA locking_mode = exclusive; PRAGMA synchronous = full; PRAGMA cache_size = -16384",
+        "PRAGMA journal_mode = truncate; PRAGMA locking_mode = exclusive; PRAGMA synchronous = full; PRAGMA cache_size \
+         = -16384",
     )?;
     let (tables, keys): (Vec<_>, Vec<_>) =
         script::statements(SCHEMA).into_iter().partition(|statement| !statement.notes.contains_key("phase"));

@@ -95,8 +95,8 @@ pub struct Plan {
     /// Driver threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Time before the measurement interval, such as 30s or 5m; auto ends it when the load is steady, after 5m (20m with
-    /// a pace) at most, auto:10m sets that limit.
+    /// Time before the measurement interval, such as 30s or 5m; auto ends it when the load is steady, after 5m (20m
+    /// with a pace) at most, auto:10m sets that limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ramp_up: Option<RampUp>,
     /// Length of the measurement interval, such as 60s or 2h.

@@ -1,6 +1,7 @@
 //! One crash after the other: load, kill, power cut or loss of a medium, recovery, audit.
 
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -49,7 +50,7 @@ struct Down {
 
 /// By what a server went away.
 enum By {
-    /// It was killed.
+    /// It was killed, or crashed by a program of the user's.
     Kill,
     /// Its power was cut.
     Power(Cut),
@@ -96,7 +97,9 @@ impl<W: Workload> Work<'_, W> {
         let unknown = shared.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let in_flight = unknown.iter().filter(|trace| marks.contains(&trace.mark)).count() as u64;
         let fault = shared.failed.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
-        Ok(Some(told(&path, &down, &success, found, times, in_flight, fault)))
+        let lost = shared.disconnected.load(Ordering::Relaxed);
+        let scripts = self.tests.scripts.as_ref().map(|scripts| scripts.told(lost));
+        Ok(Some(Crash { scripts, ..told(&path, &down, &success, found, times, in_flight, fault) }))
     }
 
     /// Has the server ready for a loss; how long its backup took, where it needs one.
@@ -116,6 +119,9 @@ impl<W: Workload> Work<'_, W> {
         } else if self.tests.media.is_some() {
             let (loss, unusable) = super::media::lose(&self.engine, backed_up, number)?;
             (By::Media(loss), unusable)
+        } else if let Some(scripts) = &self.tests.scripts {
+            scripts.crash(&self.tests.stop)?;
+            (By::Kill, String::new())
         } else {
             kill(&self.engine)?;
             (By::Kill, String::new())
@@ -213,6 +219,7 @@ fn told(
         level_s,
         power,
         media,
+        scripts: None,
         examples: audit.lost.into_iter().chain(audit.risen).take(EXAMPLES).collect(),
         success: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     }

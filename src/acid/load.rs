@@ -76,6 +76,8 @@ pub(super) struct Shared {
     paused: AtomicBool,
     /// Clients that have a connection, or are about to.
     connected: AtomicU64,
+    /// Connections that were lost.
+    pub(super) disconnected: AtomicU64,
     /// Transactions completed by pieces of time.
     pieces: Vec<AtomicU64>,
     /// What transactions leave if they are committed whose connection was lost before they were answered.
@@ -105,6 +107,7 @@ impl Clients {
             over: AtomicBool::new(false),
             paused: AtomicBool::new(false),
             connected: AtomicU64::new(0),
+            disconnected: AtomicU64::new(0),
             pieces: (0..PIECES).map(|_| AtomicU64::new(0)).collect(),
             unknown: Mutex::default(),
             failed: Mutex::default(),
@@ -261,6 +264,7 @@ async fn client<W: Workload>(
                     tokio::time::sleep(RECONNECT).await;
                 }
                 Told::Failed(Failure::Disconnected { ambiguous, .. }, footprint) => {
+                    shared.disconnected.fetch_add(1, Ordering::Relaxed);
                     if let (true, Footprint::Row(trace)) = (ambiguous, footprint) {
                         shared.unknown.lock().unwrap_or_else(PoisonError::into_inner).push(trace);
                     }

@@ -29,8 +29,8 @@ fn server<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(&dyn PrivateS
 /// There is nothing that could be restored.
 pub(super) fn not_here() -> Error {
     Error::Usage(
-        "--crash media takes a private PostgreSQL: give postgres:local. Of other databases Graymark keeps no backup and \
-         no second copy of the log"
+        "--crash media takes a private PostgreSQL: give postgres:local. Of other databases Graymark keeps no backup \
+         and no second copy of the log"
             .to_owned(),
     )
 }

@@ -4,7 +4,8 @@
 //! about. A `stage` works them: each session is an `actor` on a thread of its own, over a connection on which a
 //! transaction can be `held` open. What is executed are the workload's own transactions, and a few statements of the
 //! tests' `own`. `phenomena` are worked in the same way, on a table of Graymark's own. A `suite` is what a workload
-//! brings. A crash `audit` puts a `load` on a private server and kills it, cuts its `power`, or takes its `media`.
+//! brings. A crash `audit` puts a `load` on a private server and kills it, cuts its `power`, or takes its `media`; or it
+//! runs the user's `scripts`, which crash and recover any server.
 
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -22,6 +23,7 @@ mod player;
 mod power;
 mod reply;
 mod script;
+mod scripts;
 mod stage;
 mod suite;
 mod tpcc;
@@ -57,6 +59,7 @@ use crate::workload::debitcredit::DebitCredit;
 use crate::workload::tpcc::Tpcc;
 use company::Company;
 use script::Script;
+pub use scripts::CrashScripts;
 use stage::Stage;
 use suite::Suite;
 
@@ -80,6 +83,7 @@ pub struct AcidTests<'a> {
     crashes: u32,
     power: Option<DiskOptions>,
     media: Option<MediaOptions>,
+    scripts: Option<CrashScripts>,
     stop: Stop,
     on_crash: Box<OnCrash<'a>>,
     on_event: Box<dyn FnMut(&Event) + 'a>,
@@ -110,6 +114,7 @@ impl AcidTests<'static> {
             crashes: 0,
             power: None,
             media: None,
+            scripts: None,
             stop: Stop::new(),
             on_crash: Box::new(|_| {}),
             on_event: Box::new(|_| {}),
@@ -149,6 +154,11 @@ impl<'a> AcidTests<'a> {
     /// Takes a medium from the server instead of only killing it: the data and the log in turn.
     pub fn media(self, media: MediaOptions) -> Self {
         AcidTests { media: Some(media), ..self }
+    }
+
+    /// Has programs of the user's crash the server and recover it, which need not be a private one.
+    pub fn scripts(self, scripts: CrashScripts) -> Self {
+        AcidTests { scripts: Some(scripts), ..self }
     }
 
     /// Who hears of each crash when it is audited.
@@ -223,9 +233,10 @@ impl Visitor for AcidTests<'_> {
         if self.media.is_some() && engine.private_server().is_none_or(|server| server.media().is_none()) {
             return Err(media::not_here());
         }
-        if self.crashes > 0 && engine.private_server().is_none() {
+        if self.crashes > 0 && self.scripts.is_none() && engine.private_server().is_none() {
             return Err(Error::Usage(
-                "--crash kills the server: give a private one that Graymark starts, postgres:local or mysql:local"
+                "--crash kills the server: give a private one that Graymark starts, postgres:local or mysql:local, or \
+                 say how to crash yours, with --crash-with and --recover-with"
                     .to_owned(),
             ));
         }
@@ -293,8 +304,8 @@ impl AcidTests<'_> {
         match requests.ask(async |engine: &dyn Engine<W>| engine.procedures().await)? {
             None => Ok(None),
             Some(Procedures::Other(names)) => Err(Error::Database(format!(
-                "the stored procedures in {url} are not those of this Graymark ({}): make them anew with graymark load {} \
-                 --procedures-only",
+                "the stored procedures in {url} are not those of this Graymark ({}): make them anew with graymark load \
+                 {} --procedures-only",
                 names.join(", "),
                 W::NAME
             ))),

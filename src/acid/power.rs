@@ -40,8 +40,8 @@ pub(super) fn settle<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(),
     server(engine)?.1.settle().map_err(Error::Database)
 }
 
-/// Cuts the power under load, and gives it back; beside the cut, why the database cannot be used any more. Cuts take in turn all that was not synced, some pages of it, and parts
-/// of pages.
+/// Cuts the power under load, and gives it back; beside the cut, why the database cannot be used any more. Cuts take in
+/// turn all that was not synced, some pages of it, and parts of pages.
 pub(super) fn cut<W: Workload>(
     engine: &Arc<dyn LoadTarget<W>>,
     clients: &Clients,

@@ -17,9 +17,11 @@ use crate::study::compare;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The database is loaded once. Each run works on a copy of it, made anew, by a server that is started with the settings of its side: A, B, B, A and so \
+The database is loaded once. Each run works on a copy of it, made anew, by a server that is started with the settings \
+of its side: A, B, B, A and so \
 on, so that neither side has the better hours. Both runs of a pair have the same inputs. A server of your own \
-is not copied: give scripts that set it (--a-before, --b-before). There, each run begins with graymark restore. Each script is run by sh, with \
+is not copied: give scripts that set it (--a-before, --b-before). There, each run begins with graymark restore. Each \
+script is run by sh, with \
 GRAYMARK_SIDE=a or b, and may restart the server.
 
 Examples:

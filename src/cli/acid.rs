@@ -1,18 +1,84 @@
 //! `graymark acid`: tests of a database's ACID properties.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
 
 use super::args::Group;
+use super::args::{Database, Scale, Seed, Sessions, Timeout};
 use super::dry_run::{DryRun, switch, typed};
 use super::interrupt::Interrupt;
 use super::progress::Console;
-use super::{AcidArgs, Ended, say};
-use crate::acid::AcidTests;
+use super::{Ended, say};
+use crate::acid::{AcidTests, CrashScripts};
 use crate::engine::Error;
+use crate::engine::registry::WorkloadName;
 use crate::engine::server::MediaOptions;
 use crate::plan::{Defaults, Plan};
 use crate::report::acid::text;
 use crate::result::acid::{Crash, Phenomenon, TestResult};
+
+/// What was typed.
+#[derive(Debug, Args)]
+pub(super) struct AcidArgs {
+    /// The workload
+    #[arg(default_value = "tpcc")]
+    workload: WorkloadName,
+    /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-acid-ENGINE]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print what was found as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// Show what would be done, as a plan file, and do nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    /// Test every isolation level that the database has, and print them side by side, with the phenomena by their names
+    #[arg(long)]
+    all_levels: bool,
+    /// Instead of the other tests: put a load on a private server, kill it, cut its power or take its data or its log
+    /// from it at a random moment, recover, and look up every commit that a client was told of
+    #[arg(long, value_name = "HOW", group = "crashing")]
+    crash: Option<CrashBy>,
+    /// The same with any server, which this program crashes: once it has ended, the server is down
+    #[arg(long, value_name = "PROGRAM", group = "crashing", requires = "recover_with")]
+    crash_with: Option<PathBuf>,
+    /// The program that recovers the server then: once it has ended, the server takes connections
+    #[arg(long, value_name = "PROGRAM", requires = "crash_with")]
+    recover_with: Option<PathBuf>,
+    /// How often to crash it
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        requires = "crashing",
+        value_parser = clap::value_parser!(u32).range(1..=10_000)
+    )]
+    times: u32,
+    /// With --crash power: the disk says that something is durable which is not, to see that the audit finds it
+    #[arg(long, requires = "crash")]
+    lying_disk: bool,
+    /// With --crash media: the restore leaves out the last segment of the log, to see that the audit finds it
+    #[arg(long, requires = "crash")]
+    without_last_log: bool,
+    /// Sessions of the load before a crash
+    #[arg(long, value_name = "N", requires = "crashing", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    clients: Option<u32>,
+    /// Speak the named statements of a file instead of the workload's of the same names, to see whether isolation would
+    /// still hold
+    #[arg(long, value_name = "FILE")]
+    statements: Option<PathBuf>,
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    scale: Scale,
+    #[command(flatten)]
+    sessions: Sessions,
+    #[command(flatten)]
+    seed: Seed,
+    #[command(flatten)]
+    timeout: Timeout,
+}
 
 /// How a server is crashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -45,6 +111,8 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
         all_levels,
         statements,
         crash,
+        crash_with,
+        recover_with,
         times,
         lying_disk,
         without_last_log,
@@ -68,7 +136,9 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
             ("statements", statements.as_deref().map(path)),
             switch("all_levels", all_levels),
             ("crash", crash.map(|by| format!("\"{}\"", by.name()))),
-            ("times", crash.map(|_| times.to_string())),
+            ("crash_with", crash_with.as_deref().map(path)),
+            ("recover_with", recover_with.as_deref().map(path)),
+            ("times", (crash.is_some() || crash_with.is_some()).then(|| times.to_string())),
             switch("lying_disk", lying_disk),
             switch("without_last_log", without_last_log),
         ]);
@@ -91,6 +161,9 @@ pub(super) fn acid(args: AcidArgs) -> Result<Ended, Error> {
             CrashBy::Power => tests.power(super::disk::wanted(lying_disk)?),
             CrashBy::Media => tests.media(MediaOptions { without_last_log }),
         };
+    }
+    if let (Some(crash), Some(recover)) = (crash_with, recover_with) {
+        tests = tests.crashes(times).scripts(CrashScripts { crash, recover });
     }
     if all_levels {
         tests = tests.all_levels();
@@ -142,6 +215,7 @@ fn crashed(crash: &Crash) {
     let how = match (&crash.power, &crash.media) {
         (Some(power), _) => format!("power cut ({})", power.loss),
         (None, Some(media)) => format!("{} lost", media.medium),
+        (None, None) if crash.scripts.is_some() => "crashed".to_owned(),
         (None, None) => "killed".to_owned(),
     };
     if !crash.unusable().is_empty() {

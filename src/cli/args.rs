@@ -133,8 +133,8 @@ pub(super) struct Offered {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)),
           hide_short_help = true)]
     threads: Option<u32>,
-    /// Time before the measurement interval, such as 30s or 5m; auto ends it when the load is steady, after 5m (20m with
-    /// a pace) at most, auto:10m sets that limit
+    /// Time before the measurement interval, such as 30s or 5m; auto ends it when the load is steady, after 5m (20m
+    /// with a pace) at most, auto:10m sets that limit
     #[arg(long, value_name = "TIME|auto")]
     ramp_up: Option<RampUp>,
     /// Length of the measurement interval, such as 60s or 2h
@@ -178,8 +178,8 @@ pub(super) struct Steady {
 #[command(next_help_heading = "Faults")]
 pub(super) struct Faults {
     /// Something that goes wrong at a time of the measurement interval, such as '60s: kill'; may be given several
-    /// times. DO is kill, restart, stop for 5s (private servers), delay 5ms for 30s, bandwidth 1MB for 10s, partition for 20s,
-    /// or script PATH
+    /// times. DO is kill, restart, stop for 5s (private servers), delay 5ms for 30s, bandwidth 1MB for 10s, partition
+    /// for 20s, or script PATH
     #[arg(long = "fault", value_name = "AT: DO", hide_short_help = true)]
     pub(super) fault: Vec<Fault>,
 }

@@ -19,7 +19,8 @@ use crate::visible::visible;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  graymark compare before after --max-slowdown 5%\n  graymark compare before-1 before-2 before-3 --with after-1 after-2 after-3"
+    after_help = "Examples:\n  graymark compare before after --max-slowdown 5%\n  graymark compare before-1 before-2 \
+        before-3 --with after-1 after-2 after-3"
 )]
 pub(super) struct CompareArgs {
     /// The records A and B; with --with, all of A. A directory of records stands for all of them
@@ -99,7 +100,8 @@ pub(super) fn decided(gate: &Gate) -> Ended {
 /// A slowdown that can be excluded: more than none, less than all.
 pub(super) fn parse_slowdown(text: &str) -> Result<f64, String> {
     parse_percent(text).ok().filter(|percent| *percent > 0.0).ok_or_else(|| {
-        "give a percentage above 0 and below 100, such as 5%: no measurement excludes that a program is slower by nothing at all"
+        "give a percentage above 0 and below 100, such as 5%: no measurement excludes that a program is slower by \
+         nothing at all"
             .to_owned()
     })
 }

@@ -15,8 +15,8 @@ pub(super) fn wanted(lies: bool) -> Result<DiskOptions, Error> {
     Ok(DiskOptions { program, lies })
 }
 
-/// Serves a disk if these arguments ask for it: `serve-disk FILE DIRECTORY [--lies]`. What went wrong it has told the one
-/// who started it.
+/// Serves a disk if these arguments ask for it: `serve-disk FILE DIRECTORY [--lies]`. What went wrong it has told the
+/// one who started it.
 pub(super) fn served(arguments: &[OsString]) -> Option<ExitCode> {
     let [_, command, backing, at, rest @ ..] = arguments else { return None };
     if command != COMMAND {

@@ -30,9 +30,12 @@ const SHORTEST: u32 = 2;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Both servers are up, and the sessions of both stay open: one rests while the other works. What disturbs the machine disturbs both slices of a pair, and \
-cancels out of their ratio. Private servers and SQLite files that are not there yet are loaded and removed again; with the same URL twice both sides \
-work on copies of one database. Other databases have to be loaded alike with graymark load. docs/duet.md says what the interval knows, and what not.
+Both servers are up, and the sessions of both stay open: one rests while the other works. What disturbs the machine \
+disturbs both slices of a pair, and \
+cancels out of their ratio. Private servers and SQLite files that are not there yet are loaded and removed again; with \
+the same URL twice both sides \
+work on copies of one database. Other databases have to be loaded alike with graymark load. docs/duet.md says what the \
+interval knows, and what not.
 
 Examples:
   graymark duet postgres:local -w 10 --a shared_buffers=32MB --b shared_buffers=1GB
@@ -190,7 +193,8 @@ impl Stage {
             let sides = [place(&urls[0], out.join("a"))?, place(&urls[1], out.join("b"))?];
             if sides[0].same(&sides[1]) {
                 return Err(Error::Usage(
-                    "both sides would work in the same place: name another file or data directory for one of them, or give one URL, and what they \
+                    "both sides would work in the same place: name another file or data directory for one of them, or \
+                     give one URL, and what they \
                      differ in by --a and --b"
                         .to_owned(),
                 ));
@@ -203,7 +207,9 @@ impl Stage {
         let sides = [origin.working("duet-a", &[]), origin.working("duet-b", &[])];
         match origin {
             Place::Server { .. } => Err(Error::Usage(
-                "both sides would work on the same database: give the URLs of two, which graymark load has loaded alike".to_owned(),
+                "both sides would work on the same database: give the URLs of two, which graymark load has loaded \
+                 alike"
+                    .to_owned(),
             )),
             Place::Nowhere { .. } => Ok(Stage { origin: None, sides, own: [false; 2] }),
             origin if !origin.is_free() => Err(Error::Usage(format!(
@@ -269,7 +275,8 @@ fn refuse_settings(sides: &[Place; 2], settings: &[Vec<(String, String)>; 2]) ->
     for (place, settings) in sides.iter().zip(settings) {
         if matches!(place, Place::Server { .. }) && !settings.is_empty() {
             return Err(Error::Usage(format!(
-                "--a and --b set what private servers and SQLite files are run with: change the settings of {} yourself",
+                "--a and --b set what private servers and SQLite files are run with: change the settings of {} \
+                 yourself",
                 place.url()
             )));
         }

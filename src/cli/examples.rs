@@ -26,6 +26,7 @@ Examples:
   graymark acid tpcc --db mysql:local --crash kill --times 10
   graymark acid tpcc --db postgres:local --crash power --times 10 --set synchronous_commit=off
   graymark acid tpcc --db postgres:local --crash media --times 2
+  graymark acid tpcc --db postgres://me@dbhost/bench --crash-with ./power-off --recover-with ./power-on
   graymark acid debitcredit --db sqlite:bank.db -b 2";
 
 pub(super) const DOCTOR: &str = "\

@@ -22,8 +22,10 @@ use crate::url::DatabaseUrl;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The plan of the first baseline is run as it was executed there. After each run all seconds that were measured so far are compared with the \
-baseline, and the gate ends as soon as it can say. Exit codes: 0 the slowdown is excluded; 1 it is shown, or a check failed; 5 neither within the \
+The plan of the first baseline is run as it was executed there. After each run all seconds that were measured so far \
+are compared with the \
+baseline, and the gate ends as soon as it can say. Exit codes: 0 the slowdown is excluded; 1 it is shown, or a check \
+failed; 5 neither within the \
 time that it may take.
 
 Examples:

@@ -72,7 +72,8 @@ impl Interrupt {
                     };
                     tokio::select! {
                         () = next() => {}
-                        () = in_time => tell!("graymark: the run did not end in time; what it measured is in its record"),
+                        () = in_time => tell!("graymark: the run did not end in time; what it measured is in its \
+                            record"),
                     }
                 } else {
                     tokio::time::sleep(GRACE).await;

@@ -59,8 +59,8 @@ use clap::{Args, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::Runtime;
 
 use args::{
-    AtRate, Database, Faults, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Sessions, Stages,
-    Steady, Timeout,
+    AtRate, Database, Faults, Group, Labelling, Loading, OfEveryRun, Pacing, Profile, Scale, Seed, Stages, Steady,
+    Timeout,
 };
 use dry_run::DryRun;
 pub use help::command;
@@ -105,7 +105,7 @@ enum Command {
     Run(RunArgs),
     /// Test atomicity, consistency, isolation and durability (clause 3), and say by what the database keeps them
     #[command(after_help = examples::ACID)]
-    Acid(AcidArgs),
+    Acid(acid::AcidArgs),
     /// Repeat a run with one setting varied, and show its effect
     Sweep(sweep::SweepArgs),
     /// Predict the performance of other hardware or scales, from measured points or by simulation
@@ -289,55 +289,6 @@ struct CheckArgs {
 }
 
 #[derive(Debug, Args)]
-struct AcidArgs {
-    /// The workload
-    #[arg(default_value = "tpcc")]
-    workload: WorkloadName,
-    /// Directory of the record [default: graymark-runs/TIME-WORKLOAD-acid-ENGINE]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-    /// Print what was found as one JSON object on standard output
-    #[arg(long)]
-    json: bool,
-    /// Show what would be done, as a plan file, and do nothing
-    #[arg(long, conflicts_with = "json")]
-    dry_run: bool,
-    /// Test every isolation level that the database has, and print them side by side, with the phenomena by their names
-    #[arg(long)]
-    all_levels: bool,
-    /// Instead of the other tests: put a load on a private server, kill it, cut its power or take its data or its log
-    /// from it at a random moment, recover, and look up every commit that a client was told of
-    #[arg(long, value_name = "HOW")]
-    crash: Option<acid::CrashBy>,
-    /// How often to crash it
-    #[arg(long, value_name = "N", default_value = "1", requires = "crash", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    times: u32,
-    /// With --crash power: the disk says that something is durable which is not, to see that the audit finds it
-    #[arg(long, requires = "crash")]
-    lying_disk: bool,
-    /// With --crash media: the restore leaves out the last segment of the log, to see that the audit finds it
-    #[arg(long, requires = "crash")]
-    without_last_log: bool,
-    /// Sessions of the load before a crash
-    #[arg(long, value_name = "N", requires = "crash", value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    clients: Option<u32>,
-    /// Speak the named statements of a file instead of the workload's of the same names, to see whether isolation would
-    /// still hold
-    #[arg(long, value_name = "FILE")]
-    statements: Option<PathBuf>,
-    #[command(flatten)]
-    database: Database,
-    #[command(flatten)]
-    scale: Scale,
-    #[command(flatten)]
-    sessions: Sessions,
-    #[command(flatten)]
-    seed: Seed,
-    #[command(flatten)]
-    timeout: Timeout,
-}
-
-#[derive(Debug, Args)]
 struct RestoreArgs {
     /// The workload
     #[arg(default_value = "tpcc")]
@@ -395,7 +346,14 @@ struct ReportArgs {
     #[arg(long, value_name = "RECORD", conflicts_with = "table")]
     acid: Vec<PathBuf>,
     /// Print a table with a row for each record instead of writing reports
-    #[arg(long, value_name = "FORMAT", num_args = 0..=1, require_equals = true, default_missing_value = "text", conflicts_with = "price")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "text",
+        conflicts_with = "price"
+    )]
     table: Option<TableFormat>,
     /// Write a page that lays up to five records over each other: throughput, response times, intervals, and what
     /// differs
@@ -432,7 +390,15 @@ struct RowsArgs {
     /// The table
     table: String,
     /// Number of warehouses or branches
-    #[arg(short = 'w', long = "warehouses", visible_short_alias = 'b', visible_alias = "branches", value_name = "N", default_value = "1", value_parser = crate::plan::parse_scale)]
+    #[arg(
+        short = 'w',
+        long = "warehouses",
+        visible_short_alias = 'b',
+        visible_alias = "branches",
+        value_name = "N",
+        default_value = "1",
+        value_parser = crate::plan::parse_scale
+    )]
     scale: u32,
     /// The workload's profile [default: its first]
     #[arg(long, value_name = "NAME")]

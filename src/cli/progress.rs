@@ -153,7 +153,8 @@ impl Console {
             self.away = Some(Instant::now());
             let left = seconds(left.ceil());
             tell!(
-                "run: the database cannot be asked for its count: {why}; waiting up to {left} more (Ctrl-C ends the wait)"
+                "run: the database cannot be asked for its count: {why}; waiting up to {left} more (Ctrl-C ends the \
+                 wait)"
             );
         }
     }

@@ -16,8 +16,10 @@ use crate::study::trend::{self, Of, Run};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Runs of the same workload, database, scale and load are a series, in the order of time. A step is where the figures before and after differ more than \
-chance allows (E-divisive means with a permutation test, at 1 %). Each step is told with its size and interval, the first run after it by name and \
+Runs of the same workload, database, scale and load are a series, in the order of time. A step is where the figures \
+before and after differ more than \
+chance allows (E-divisive means with a permutation test, at 1 %). Each step is told with its size and interval, the \
+first run after it by name and \
 tags, which may be those of a commit or a release, and what else changed there: versions, settings, machine.
 
 Examples:

@@ -71,8 +71,10 @@ impl Turns {
         let is_server = matches!(origin, Place::Server { .. });
         if is_server && !own_server {
             return Err(Error::Usage(
-                "each run begins with a copy of the same database, which Graymark makes of private servers and files alone: give --db \
-                 postgres:local, mysql:local or sqlite:FILE; for another server, set it by scripts (graymark ab --a-before, --b-before), \
+                "each run begins with a copy of the same database, which Graymark makes of private servers and files \
+                 alone: give --db \
+                 postgres:local, mysql:local or sqlite:FILE; for another server, set it by scripts (graymark ab \
+                 --a-before, --b-before), \
                  or run each setting with graymark run and use graymark compare"
                     .to_owned(),
             ));

@@ -1,15 +1,10 @@
 //! What goes wrong in a run, on a timetable: one fault after the other, on a thread of its own.
 
-use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
-
+use super::script::{self, ScriptError};
 use super::shared::Run;
 use super::{Report, Stop};
 use crate::engine::relay::{Network, Relay};
@@ -135,55 +130,14 @@ impl Breaker<'_> {
         }
     }
 
-    /// Runs a program and waits for it, but no longer than the run goes on. It is told nothing, and what it prints is
-    /// only looked at if it fails.
+    /// Runs a program and waits for it, but no longer than the run goes on.
     fn script(&self, path: &Path) -> Result<(), Error> {
-        let cannot = |error: io::Error| Error::Usage(format!("cannot run {}: {error}", path.display()));
-        // A file, for a server that the program starts may keep what it prints to open.
-        let said = tempfile::tempfile().map_err(cannot)?;
-        let mut command = Command::new(absolute(path).map_err(cannot)?);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(cannot)?);
-        // A group of its own: an interrupt from the keyboard is Graymark's to handle.
-        let mut child = command.process_group(0).spawn().map_err(cannot)?;
-        let status = loop {
-            match child.try_wait().map_err(cannot)? {
-                Some(status) => break status,
-                None if self.stop.requested() || Instant::now() >= self.end => {
-                    end_group(&mut child);
-                    return Err(Error::Usage(format!("{} had not ended when the run did: killed", path.display())));
-                }
-                None => std::thread::sleep(PAUSE),
-            }
-        };
-        if status.success() {
-            return Ok(());
-        }
-        let last = last_line(said).map_or(String::new(), |line| format!(": {}", one_line(&line)));
-        Err(Error::Usage(format!("{} ended with {status}{last}", path.display())))
+        let ended = || self.stop.requested() || Instant::now() >= self.end;
+        script::run(path, &ended).map_err(|why| match why {
+            ScriptError::GivenUp => Error::Usage(format!("{} had not ended when the run did: killed", path.display())),
+            ScriptError::Failed(why) => Error::Usage(why),
+        })
     }
-}
-
-/// A program's whole path: one without a slash is meant to be here, and not looked for where programs are.
-fn absolute(path: &Path) -> io::Result<std::path::PathBuf> {
-    std::path::absolute(path)
-}
-
-/// Kills a program and all that it started and did not put into another group.
-fn end_group(child: &mut Child) {
-    let _ = killpg(Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX)), Signal::SIGKILL);
-    let _ = child.wait();
-}
-
-/// The last line that a program printed, of the first 64 KiB.
-fn last_line(mut said: std::fs::File) -> Option<String> {
-    use std::io::{Read, Seek};
-
-    const MOST: u64 = 64 << 10;
-    said.rewind().ok()?;
-    let mut text = Vec::new();
-    said.take(MOST).read_to_end(&mut text).ok()?;
-    let text = String::from_utf8_lossy(&text);
-    text.lines().rev().find(|line| !line.trim().is_empty()).map(|line| line.trim().to_owned())
 }
 
 #[cfg(test)]

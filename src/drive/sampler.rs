@@ -213,14 +213,18 @@ impl System {
             .is_none()
             .then(|| "CPU of the machine: this system does not tell".to_owned());
         let others = (engine.server_process() == ServerProcess::Unknown).then(|| {
-            format!("{CPU_UNKNOWN}: the database's processes are not to be seen on this machine, so that nobody can tell them from others")
+            format!(
+                "{CPU_UNKNOWN}: the database's processes are not to be seen on this machine, so that nobody can \
+                tell them from others"
+            )
         });
         let device = match (&self.devices, &self.apart) {
             (Err(why), _) => Some(format!("the block device below the database: {why}")),
             (Ok(devices), Some(why)) => {
                 let names = devices.disks().into_iter().map(|disk| disk.name).collect::<Vec<_>>().join(", ");
                 Some(format!(
-                    "the block device below the database: {why}; the figures of devices are those of all disks of this machine ({names})"
+                    "the block device below the database: {why}; the figures of devices are those of all disks of this \
+                     machine ({names})"
                 ))
             }
             _ => None,

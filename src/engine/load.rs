@@ -84,7 +84,8 @@ impl<'a> Phases<'a> {
         };
         if let Some((table, number, rows)) = done.iter().find(|done| !known(done)) {
             return Err(Error::Usage(format!(
-                "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with graymark drop and load again"
+                "part {number} of {table} was loaded with {rows} rows by another Graymark: remove the tables with \
+                 graymark drop and load again"
             )));
         }
         self.resumed(done.iter().map(|(_, _, rows)| rows).sum(), 0);
@@ -214,7 +215,8 @@ pub fn goes_on(database_state: DatabaseState, manifest: &Manifest) -> Result<boo
         DatabaseState::Nothing => return Ok(false),
         DatabaseState::Unfinished(there) if there == *manifest => return Ok(true),
         DatabaseState::Unfinished(there) => format!(
-            "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it with graymark drop",
+            "an unfinished load is there with other parameters (scale {}, seed {}): go on with these, or remove it \
+             with graymark drop",
             there.scale, there.seed
         ),
         DatabaseState::Complete(there) => format!(
@@ -234,7 +236,8 @@ pub fn goes_on_or_name(database_state: &DatabaseState, wanted: &Manifest, other:
         DatabaseState::Nothing => return Ok(false),
         DatabaseState::Unfinished(found) if found == wanted => return Ok(true),
         DatabaseState::Unfinished(found) => format!(
-            "it holds an unfinished load of {}, not of {}; ask for the former to go on with it, or drop its tables first",
+            "it holds an unfinished load of {}, not of {}; ask for the former to go on with it, or drop its tables \
+             first",
             describe(found),
             describe(wanted)
         ),
@@ -275,6 +278,7 @@ pub fn counted_among_others(table: &str, found: u64, wanted: u64) -> Result<(), 
         return Ok(());
     }
     Err(Error::Database(format!(
-        "{table} has {found} rows instead of {wanted}: someone else wrote to it; remove the tables with graymark drop and load again"
+        "{table} has {found} rows instead of {wanted}: someone else wrote to it; remove the tables with graymark drop \
+         and load again"
     )))
 }

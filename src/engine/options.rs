@@ -24,14 +24,14 @@ pub struct ConnectOptions {
     pub isolation: Isolation,
     /// Settings of a private server.
     pub settings: BTreeMap<String, String>,
-    /// The disk of a private server or of a database in a file, if its power is to be cut. Other engines have no use for
-    /// it.
-    pub disk: Option<DiskOptions>,
-    /// What a private server keeps against the loss of a medium, if one is to be lost. Engines that keep nothing have no
-    /// use for it.
-    pub media: Option<MediaOptions>,
-    /// Through which its sessions are led, if the network is to fail. Engines without a network of their own have no use
+    /// The disk of a private server or of a database in a file, if its power is to be cut. Other engines have no use
     /// for it.
+    pub disk: Option<DiskOptions>,
+    /// What a private server keeps against the loss of a medium, if one is to be lost. Engines that keep nothing have
+    /// no use for it.
+    pub media: Option<MediaOptions>,
+    /// Through which its sessions are led, if the network is to fail. Engines without a network of their own have no
+    /// use for it.
     pub relay: Option<Relay>,
 }
 

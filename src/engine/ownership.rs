@@ -33,7 +33,8 @@ pub fn droppable(database_state: DatabaseState) -> Result<bool, Error> {
 /// Why nothing was dropped: other things of the database hang on the tables, each named.
 pub fn needed_by(dependents: &str) -> Error {
     Error::Database(format!(
-        "nothing was dropped, for something else hangs on the tables: {dependents}; remove that first, or leave the tables there"
+        "nothing was dropped, for something else hangs on the tables: {dependents}; remove that first, or leave the \
+         tables there"
     ))
 }
 

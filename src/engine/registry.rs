@@ -223,7 +223,8 @@ pub async fn open_probed(url: &DatabaseUrl) -> Result<Box<dyn ProbedServer>, Err
         "postgres" | "postgresql" => Ok(Box::new(postgres::probe::Server::open(url).await?)),
         "mysql" | "mariadb" => Ok(Box::new(mysql::probe::Server::open(url).await?)),
         _ => Err(Error::Usage(format!(
-            "graymark doctor examines servers on PostgreSQL's and MySQL's wire, not {url}: try graymark bench debitcredit \
+            "graymark doctor examines servers on PostgreSQL's and MySQL's wire, not {url}: try graymark bench \
+             debitcredit \
              -b 1 there"
         ))),
     }

@@ -42,6 +42,8 @@ pub(crate) struct Names {
     pub(crate) consistency: &'static str,
     /// Durability: `3.5`.
     pub(crate) durability: &'static str,
+    /// Of that, failures that a program of the user's causes: `3.5.3`.
+    pub(crate) scripts: &'static str,
     /// Of that, the loss of the server's processes: `3.5.3.2`.
     pub(crate) kill: &'static str,
     /// Of that, the loss of its power: `3.5.3.4`.
@@ -52,8 +54,14 @@ pub(crate) struct Names {
 
 impl Names {
     /// Those of TPC-C.
-    pub(crate) const STANDARD: Names =
-        Names { consistency: "3.3", durability: "3.5", kill: "3.5.3.2", power: "3.5.3.4", media: "3.5.3.1" };
+    pub(crate) const STANDARD: Names = Names {
+        consistency: "3.3",
+        durability: "3.5",
+        scripts: "3.5.3",
+        kill: "3.5.3.2",
+        power: "3.5.3.4",
+        media: "3.5.3.1",
+    };
 }
 
 /// What the clause on consistency comes to.
@@ -71,17 +79,23 @@ pub(crate) fn consistency(names: Names, consistency: &Consistency) -> Clause {
 }
 
 /// What crashes say of durability: that commits survive the loss of a medium (clause 3.5.3.1), of the server's
-/// processes (3.5.3.2) or of its power (3.5.3.4), and what that comes to.
+/// processes (3.5.3.2) or of its power (3.5.3.4), or what programs of the user's do, and what that comes to.
 pub(crate) fn failures(names: Names, crashes: &[Crash]) -> Vec<Clause> {
     let of = |is: fn(&Crash) -> bool| crashes.iter().filter(|crash| is(crash)).collect::<Vec<&Crash>>();
     let media = of(|crash| crash.media.is_some());
-    let kills = of(|crash| crash.media.is_none() && crash.power.is_none());
+    let kills = of(|crash| crash.media.is_none() && crash.power.is_none() && crash.scripts.is_none());
+    let scripted = of(|crash| crash.scripts.is_some());
     let cuts = of(|crash| crash.power.is_some());
     let mut parts = Vec::new();
     if !media.is_empty() {
         let rule = "committed transactions survive the loss of a medium";
         let (state, note) = lost_media(&media);
         parts.push(made(names.media, rule, sums("media lost", &media), "none is lost", state, note));
+    }
+    if !scripted.is_empty() {
+        let rule = "committed transactions survive what the user's program does";
+        let (state, note) = by_scripts(&scripted);
+        parts.push(made(names.scripts, rule, sums("crashes by program", &scripted), "none is lost", state, note));
     }
     for (id, rule, what, crashes) in [
         (names.kill, "committed transactions survive a kill of the whole server", "kills", kills),
@@ -138,6 +152,18 @@ fn lost_media(losses: &[&Crash]) -> (State, String) {
         }
         (true, false) => (State::NotTested, "no log was lost".to_owned()),
         _ => (State::NotTested, "no data were lost".to_owned()),
+    }
+}
+
+/// Whether crashes by programs were survived. One that no session noticed shows nothing.
+fn by_scripts(crashes: &[&Crash]) -> (State, String) {
+    let unnoticed = |crash: &&&Crash| crash.scripts.as_ref().is_some_and(|scripts| scripts.disconnected == 0);
+    let unnoticed: Vec<&str> = crashes.iter().filter(unnoticed).map(|crash| crash.success.as_str()).collect();
+    match outcome(crashes) {
+        (State::Held, _) if !unnoticed.is_empty() => {
+            (State::NotTested, format!("no session lost its connection: {}", unnoticed.join(", ")))
+        }
+        came => came,
     }
 }
 
@@ -282,7 +308,7 @@ pub(crate) fn choose(proofs: &[AcidProof], summary: &Summary) -> Option<AcidProo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::acid::{MediaLoss, PowerCut};
+    use crate::result::acid::{MediaLoss, PowerCut, ScriptedCrash};
 
     fn test(clause: &str, state: State) -> TestResult {
         TestResult {
@@ -330,6 +356,17 @@ mod tests {
         assert_eq!(clauses[1].note, "nothing was committed before: success-2.txt");
         let lost = Crash { lost: 1, ..worked() };
         assert_eq!(failures(NAMES, &[lost, Crash::default()])[1].state, State::Broken);
+    }
+
+    #[test]
+    fn a_program_that_disconnected_nobody_shows_nothing() {
+        let by = |disconnected, lost| {
+            let scripts = Some(ScriptedCrash { disconnected, ..ScriptedCrash::default() });
+            failures(NAMES, &[Crash { scripts, lost, ..worked() }])[1].clone()
+        };
+        assert_eq!((by(2, 0).id.as_str(), by(2, 0).state == State::Held), ("3.5.3", true));
+        assert!(by(0, 0).state == State::NotTested && by(0, 0).note.starts_with("no session lost its connection"));
+        assert_eq!(by(0, 1).state, State::Broken);
     }
 
     #[test]

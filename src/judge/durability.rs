@@ -119,7 +119,8 @@ fn postgresql(setting: Setting<'_, '_>) -> Said {
     }
     if is_off(setting("full_page_writes")) {
         risks.push(
-            "full_page_writes=off: a page that a loss of power left half written is not mended, unless the file system writes whole ones"
+            "full_page_writes=off: a page that a loss of power left half written is not mended, unless the file system \
+             writes whole ones"
                 .to_owned(),
         );
     }
@@ -144,7 +145,8 @@ fn mysql(setting: Setting<'_, '_>) -> Said {
     let detects = |value: &str| value.eq_ignore_ascii_case("detect_only");
     if let Some(value) = setting("innodb_doublewrite").filter(|value| is_off(Some(value)) || detects(value)) {
         risks.push(format!(
-            "innodb_doublewrite={value}: a page that a loss of power left half written is not mended, unless the file system writes whole ones"
+            "innodb_doublewrite={value}: a page that a loss of power left half written is not mended, unless the file \
+             system writes whole ones"
         ));
     }
     let binlog = setting("log_bin").is_some_and(|value| !is_off(Some(value)));
@@ -170,11 +172,14 @@ fn sqlite(setting: Setting<'_, '_>) -> Said {
     match synchronous {
         Some("off" | "0") => risks.push("synchronous=off: SQLite never waits for the disk".to_owned()),
         Some("normal" | "1") => {
-            risks.push("synchronous=normal: SQLite waits for the disk at checkpoints, and not at each commit".to_owned());
+            risks.push(
+                "synchronous=normal: SQLite waits for the disk at checkpoints, and not at each commit".to_owned(),
+            );
         }
         // A rollback journal that was deleted comes back if the directory was not flushed, and takes the commit back.
         Some("full" | "2") if journal == Some("delete") => risks.push(
-            "journal_mode=delete with synchronous=full: a commit does not wait for the directory of its journal to be on disk \
+            "journal_mode=delete with synchronous=full: a commit does not wait for the directory of its journal to be \
+             on disk \
              (synchronous=extra does)"
                 .to_owned(),
         ),

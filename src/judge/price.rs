@@ -179,8 +179,11 @@ impl PriceList {
         });
         let variants = variants.collect::<Vec<_>>();
         if variants.is_empty() {
-            return Err("no system of its parts has CPUs and memory: give parts `cpus` and `memory_gib`, and `most` to vary them"
-                .to_owned());
+            return Err(
+                "no system of its parts has CPUs and memory: give parts `cpus` and `memory_gib`, and `most` to \
+                vary them"
+                    .to_owned(),
+            );
         }
         Ok(variants)
     }
@@ -265,7 +268,8 @@ mod tests {
 
     #[test]
     fn parts_and_their_upkeep_add_up_to_the_cent() {
-        let text = "currency = \"USD\"\n[[parts]]\nname = \"a\"\nprice = 0.1\nquantity = 3\n[[parts]]\nname = \"b\"\nprice = 19.99\nyearly = 5\n";
+        let text = "currency = \"USD\"\n[[parts]]\nname = \"a\"\nprice = 0.1\nquantity = 3\n[[parts]]\nname = \
+            \"b\"\nprice = 19.99\nyearly = 5\n";
         let read = list(text).unwrap();
         assert_eq!(read.cents(), 3 * 10 + 1_999 + 3 * 500);
         let summary = crate::study::tests::summary("none", 1, 12_345.6, 1.0);
@@ -279,7 +283,8 @@ mod tests {
 
     #[test]
     fn systems_are_made_of_parts() {
-        let text = "currency = \"USD\"\nyears = 1\n[[parts]]\nname = \"box\"\nprice = 100.5\n[[parts]]\nname = \"CPU\"\nprice = 50\ncpus = 4\nmost = 2\n\
+        let text = "currency = \"USD\"\nyears = 1\n[[parts]]\nname = \"box\"\nprice = 100.5\n[[parts]]\nname = \
+            \"CPU\"\nprice = 50\ncpus = 4\nmost = 2\n\
                     [[parts]]\nname = \"DIMM\"\nprice = 10\nyearly = 1\nquantity = 0\nmost = 2\nmemory_gib = 16\n";
         let read = list(text).unwrap();
         let systems = read.variants().unwrap();

@@ -222,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_device_is_found_by_its_numbers() {
-        let text = " 7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n 254 1 vda1 10 1 80 5 20 2 400 9 0 1 2 3 4 5 6 7 8\n 254 2 vda2 broken\n";
+        let text = " 7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n 254 1 vda1 10 1 80 5 20 2 400 9 0 1 2 3 4 5 6 7 8\n 254 2 vda2 \
+            broken\n";
         let of = |major, minor| line((major, minor), text);
         let figures = [10.0, 1.0, 80.0, 5.0, 20.0, 2.0, 400.0, 9.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         assert_eq!(of(254, 1).unwrap(), figures);

@@ -291,7 +291,12 @@ mod tests {
         })]
 
         #[test]
-        fn chance_alone_makes_no_dip(power in -1.0_f64..2.5, seconds in 60_usize..2_000, ramp_up in 0_usize..60, seed in any::<u64>()) {
+        fn chance_alone_makes_no_dip(
+            power in -1.0_f64..2.5,
+            seconds in 60_usize..2_000,
+            ramp_up in 0_usize..60,
+            seed in any::<u64>(),
+        ) {
             let completed = random(seconds, 10_f64.powf(power), seed);
             prop_assert_eq!(find(&completed, ramp_up..seconds, &[]), []);
         }
@@ -306,14 +311,20 @@ mod tests {
             let dips = find(&completed, 60..600, &[(at as f64 + 1.0, 2.0)]);
             prop_assert_eq!(dips.len(), 1, "{:?}", dips);
             let width = 30.0 / rate + 1.0;
-            prop_assert!((dips[0].start_s - at as f64).abs() <= width && dips[0].blackout_s > 0.0 && dips[0].depth > 0.7, "{:?}", dips);
+            let near = (dips[0].start_s - at as f64).abs() <= width;
+            prop_assert!(near && dips[0].blackout_s > 0.0 && dips[0].depth > 0.7, "{:?}", dips);
             prop_assert_eq!(dips[0].checkpoint_s, Some(at as f64 + 1.0));
         }
 
         #[test]
-        fn any_series_is_taken(completed in prop::collection::vec(0_u64..50, 0..200), from in 0_usize..250, length in 0_usize..250) {
+        fn any_series_is_taken(
+            completed in prop::collection::vec(0_u64..50, 0..200),
+            from in 0_usize..250,
+            length in 0_usize..250,
+        ) {
             for dip in find(&completed, from..from + length, &[]) {
-                prop_assert!(dip.depth > 0.0 && dip.depth <= 1.0 && dip.length_s >= SHORTEST_S && dip.blackout_s <= dip.length_s);
+                prop_assert!(dip.depth > 0.0 && dip.depth <= 1.0);
+                prop_assert!(dip.length_s >= SHORTEST_S && dip.blackout_s <= dip.length_s);
             }
         }
     }

@@ -205,7 +205,8 @@ impl RampUp {
             ramp_up_s: ramp_up.into(),
             most_s: most.into(),
             method: format!(
-                "two windows of {} s against the two before: throughput within {THROUGHPUT_PERCENT:.0} %, response time \
+                "two windows of {} s against the two before: throughput within {THROUGHPUT_PERCENT:.0} %, response \
+                 time \
                  within {RESPONSE_PERCENT:.0} %, block reads a transaction within {READS_PERCENT:.0} %, or {NOISE:.0} \
                  standard errors",
                 self.window

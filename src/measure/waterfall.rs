@@ -235,7 +235,8 @@ impl Waterfall {
             );
         } else if clocks.server_cpu.is_none() {
             sources.push(
-                "the server's processes are not to be seen on this machine: \"server on CPU\" holds its waiting for one, too"
+                "the server's processes are not to be seen on this machine: \"server on CPU\" holds its waiting for \
+                 one, too"
                     .to_owned(),
             );
         }

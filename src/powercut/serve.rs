@@ -87,7 +87,8 @@ fn mounted(backing: &Path, at: &Path, lies: bool) -> Result<(Shared, BackgroundS
     config.n_threads = Some(THREADS);
     let session = Session::new(Calls::of(Arc::clone(&store)), at, &config).and_then(Session::spawn);
     let session = session.map_err(|error| {
-        let way = "this takes root with the right to mount (CAP_SYS_ADMIN), or the program fusermount3 (`apt-get install \
+        let way = "this takes root with the right to mount (CAP_SYS_ADMIN), or the program fusermount3 (`apt-get \
+            install \
                    fuse3`)";
         cannot(way, &error)
     })?;

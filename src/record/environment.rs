@@ -135,7 +135,8 @@ mod tests {
 
         use super::system::mounted_as;
 
-        let text = "overlay / overlay rw 0 0\n/dev/a /data ext4 rw 0 0\n/dev/b /data/a\\040b xfs rw 0 0\n/dev/c /data btrfs rw 0 0\n";
+        let text = "overlay / overlay rw 0 0\n/dev/a /data ext4 rw 0 0\n/dev/b /data/a\\040b xfs rw 0 0\n/dev/c /data \
+            btrfs rw 0 0\n";
         let mounts = Vec::<MountEntry>::from_buf_read(text.as_bytes()).unwrap();
         let of = |path: &str| mounted_as(Path::new(path), &mounts).unwrap();
         assert_eq!(of("/data/a b/file.db"), "xfs");

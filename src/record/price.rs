@@ -30,7 +30,8 @@ mod tests {
         let place = tempfile::TempDir::new().unwrap();
         let path = place.path().join(file::SUMMARY);
         // More digits than a number of the computer has, and a key that this version does not know.
-        let before = "{\n  \"rate\": 0.1000000000000000055511151231257827,\n  \"later\": {\n    \"b\": 1,\n    \"a\": [ ]\n  }\n}\n";
+        let before = "{\n  \"rate\": 0.1000000000000000055511151231257827,\n  \"later\": {\n    \"b\": 1,\n    \"a\": \
+            [ ]\n  }\n}\n";
         fs::write(&path, before).unwrap();
         for total in [5, 7] {
             let price = PriceSummary { total, ..PriceSummary::default() };

@@ -252,7 +252,9 @@ proptest! {
     #[test]
     fn arbitrary_histograms_never_panic(
         counts in prop::collection::vec(any::<u8>(), 0..100),
-        digits in 0_u32..5, low in (0_u32..64).prop_map(|bits| 1_u64 << bits), high in (0_u32..64).prop_map(|bits| u64::MAX >> bits),
+        digits in 0_u32..5,
+        low in (0_u32..64).prop_map(|bits| 1_u64 << bits),
+        high in (0_u32..64).prop_map(|bits| u64::MAX >> bits),
         length in prop::option::of(any::<u32>()),
     ) {
         use base64::Engine as _;

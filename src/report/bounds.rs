@@ -62,7 +62,8 @@ pub(crate) fn breach(summary: &Summary) -> Option<String> {
         return None;
     };
     Some(format!(
-        "A fault of the measurement: throughput times response time comes to {} clients, and there were {} (Little's law, over {}).",
+        "A fault of the measurement: throughput times response time comes to {} clients, and there were {} (Little's \
+         law, over {}).",
         significant(*found),
         significant(*clients),
         seconds(summary.interval_s)

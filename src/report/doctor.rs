@@ -73,7 +73,8 @@ fn conclusion(diagnosis: &Diagnosis) -> String {
             format!("Everything that Graymark needs in the dialect {dialect} works.")
         }
         Some(works) => format!(
-            "The dialect {dialect} does not do here ({missing}). Use ?dialect={works}: everything that was tried works in it."
+            "The dialect {dialect} does not do here ({missing}). Use ?dialect={works}: everything that was tried works \
+             in it."
         ),
         None if diagnosis.interrupted => "It was ended before a dialect was found that does.".to_owned(),
         None => format!(

@@ -29,7 +29,8 @@ pub fn text(duet: &Duet) -> String {
         "",
         0,
         &format!(
-            "The interval is by batch means: Student's t over {} of neighbouring pairs. Each server was started once: what differs from start to \
+            "The interval is by batch means: Student's t over {} of neighbouring pairs. Each server was started once: \
+             what differs from start to \
              start is not in it, which graymark ab --repeats knows.",
             plural(duet.blocks as u64, "block", "blocks")
         ),
@@ -80,7 +81,8 @@ fn about(duet: &Duet) -> String {
         false => {
             let (slice, counted) = (duet.slice_s, duet.counted_s);
             format!(
-                "in turns, in slices of {slice} s of which the last {counted} s count, the order of each pair drawn at random"
+                "in turns, in slices of {slice} s of which the last {counted} s count, the order of each pair drawn at \
+                 random"
             )
         }
     };

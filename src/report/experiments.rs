@@ -61,7 +61,8 @@ fn base(found: &Experiments) -> String {
         ""
     };
     format!(
-        "The base does {} transactions a second ({runs}){limit}. Each experiment changes one thing; all took {:.0} min.{single}",
+        "The base does {} transactions a second ({runs}){limit}. Each experiment changes one thing; all took {:.0} \
+         min.{single}",
         rate(found.base_per_second),
         found.minutes
     )

@@ -92,7 +92,8 @@ mod tests {
         let page = with_contents("<!-- contents --><h2>Run</h2>a<h2>Checks</h2>b");
         assert_eq!(
             page,
-            "<nav aria-label=\"Contents\"><ul><li><a href=\"#part-1\">Run</a></li><li><a href=\"#part-2\">Checks</a></li></ul></nav>\
+            "<nav aria-label=\"Contents\"><ul><li><a href=\"#part-1\">Run</a></li><li><a \
+             href=\"#part-2\">Checks</a></li></ul></nav>\
              <h2 id=\"part-1\">Run</h2>a<h2 id=\"part-2\">Checks</h2>b"
         );
     }

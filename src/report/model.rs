@@ -204,24 +204,30 @@ fn headline(summary: &Summary) -> Option<Headline> {
     }
     let meaning = match summary.metric.as_str() {
         "NOPM" if summary.pace != "none" => {
-            "New-Orders a minute with keying and think times that are not the standard's: not a tpmC, nor to be compared with one"
+            "New-Orders a minute with keying and think times that are not the standard's: not a tpmC, nor to be \
+             compared with one"
         }
         "NOPM" => "New-Orders a minute without keying and think times: not a tpmC, nor to be compared with one",
         "tpmC-gm" if summary.verdict.valid => {
-            "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared with published tpmC"
+            "New-Orders a minute by TPC-C's timing rules, measured by Graymark and not audited: not to be compared \
+             with published tpmC"
         }
         "tpmC-gm" => {
-            "New-Orders a minute with keying and think times, in a run that FAILED rules of TPC-C: no result by these rules, nor to be compared with published tpmC"
+            "New-Orders a minute with keying and think times, in a run that FAILED rules of TPC-C: no result by these \
+             rules, nor to be compared with published tpmC"
         }
         "tps" if summary.profile.as_deref() == Some("gray") => {
-            "DebitCredits a second as Gray and Levine measured them: without messages, terminals and the standard's scaling, so that they are no tpsA or tpsB"
+            "DebitCredits a second as Gray and Levine measured them: without messages, terminals and the standard's \
+             scaling, so that they are no tpsA or tpsB"
         }
         "tps" => "transactions a second without the think times of the standard: no tpsA, nor to be compared with one",
         "tpsA-gm" | "tpsB-gm" if summary.verdict.valid => {
-            "transactions a second by rules that stem from TPC's, measured by Graymark and not audited: not to be compared with published results"
+            "transactions a second by rules that stem from TPC's, measured by Graymark and not audited: not to be \
+             compared with published results"
         }
         "tpsA-gm" | "tpsB-gm" => {
-            "transactions a second in a run that FAILED rules of DebitCredit: no result by these rules, nor to be compared with published results"
+            "transactions a second in a run that FAILED rules of DebitCredit: no result by these rules, nor to be \
+             compared with published results"
         }
         _ => "",
     };

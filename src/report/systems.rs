@@ -191,8 +191,10 @@ pub(crate) fn rows(all: &[Row]) -> Vec<Vec<String>> {
 }
 
 /// What the columns mean.
-pub(crate) const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the minutes of the whole run. \
-                          Server CPU: percent of one CPU. Reads and writes: of the block device below the database, or else blocks of \
+pub(crate) const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the \
+    minutes of the whole run. \
+                          Server CPU: percent of one CPU. Reads and writes: of the block device below the database, or \
+                          else blocks of \
                           the database. A dash: the record does not tell.";
 
 /// As text.

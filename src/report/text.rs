@@ -198,7 +198,8 @@ fn course(text: &mut Text, course: &Course) {
     text.labelled(&course.lines);
     for [start, length, black, lost, checkpoint] in &course.dips {
         let what = format!(
-            "{length} s from second {start} on, {black} s of it black, {lost} of the level lost; checkpoint: {checkpoint}"
+            "{length} s from second {start} on, {black} s of it black, {lost} of the level lost; checkpoint: \
+             {checkpoint}"
         );
         text.wrapped(&label("Dip"), LABEL, &what);
     }

@@ -19,7 +19,10 @@ pub fn text(tuned: &Tuned) -> String {
         text.wrapped(
             super::text::ALARM,
             2,
-            &format!("Others on the machine disturbed {disturbed} of {runs}: figures scatter, so that only large gains can be shown."),
+            &format!(
+                "Others on the machine disturbed {disturbed} of {runs}: figures scatter, so that only large gains \
+                can be shown."
+            ),
         );
     }
     if !tuned.settings.is_empty() {
@@ -37,7 +40,8 @@ pub fn text(tuned: &Tuned) -> String {
         text.wrapped(
             "",
             0,
-            "What came far in the race did so by luck, too: only the fresh runs measure a winner. What was dropped was not worth changing here.",
+            "What came far in the race did so by luck, too: only the fresh runs measure a winner. What was dropped was \
+             not worth changing here.",
         );
     }
     let of_no_run = |one: &&Candidate| one.runs == 0 && !one.why.is_empty();

@@ -117,12 +117,14 @@ fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)]) -> String {
     let top = LEGEND_ROW * there.len().div_ceil(per_row) as f64 + 12.0;
     let height = top + ROW * bars.len() as f64 + 4.0;
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"Where the time of the mean transaction goes\" font-size=\"14\" fill=\"currentColor\">"
+        "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"Where the time of the mean transaction \
+         goes\" font-size=\"14\" fill=\"currentColor\">"
     );
     for (place, index) in there.iter().enumerate() {
         let (x, y) = ((place % per_row) as f64 * LEGEND_COLUMN, (place / per_row) as f64 * LEGEND_ROW);
         svg.push_str(&format!(
-            "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"12\" height=\"12\" fill=\"{}\"/><text x=\"{:.0}\" y=\"{:.0}\">{}</text>",
+            "<rect x=\"{x:.0}\" y=\"{:.0}\" width=\"12\" height=\"12\" fill=\"{}\"/><text x=\"{:.0}\" \
+             y=\"{:.0}\">{}</text>",
             y + 3.0,
             COLOURS[*index],
             x + 18.0,
@@ -140,7 +142,8 @@ fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)]) -> String {
             let width = (WIDTH - LEFT - ROOM) * us / longest;
             if width >= 0.05 {
                 svg.push_str(&format!(
-                    "<rect x=\"{x:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"22\" fill=\"{}\"><title>{}: {} µs</title></rect>",
+                    "<rect x=\"{x:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"22\" fill=\"{}\"><title>{}: {} \
+                     µs</title></rect>",
                     COLOURS[*index],
                     Part::ALL[*index].words(),
                     significant(us)

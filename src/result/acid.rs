@@ -149,7 +149,8 @@ pub struct Crash {
     pub committed: u64,
     /// Rollbacks that clients were told of.
     pub rolled_back: u64,
-    /// Commits that are not there; all of them if the database cannot be used after a power cut or the loss of a medium.
+    /// Commits that are not there; all of them if the database cannot be used after a power cut or the loss of a
+    /// medium.
     pub lost: u64,
     /// Rolled-back transactions that are there.
     pub risen: u64,
@@ -174,10 +175,25 @@ pub struct Crash {
     /// What medium was lost, and how long its restore took; none if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaLoss>,
+    /// The user's own programs that crashed and recovered the server; none if Graymark did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripts: Option<ScriptedCrash>,
     /// The first rows that were lost or had risen.
     pub examples: Vec<String>,
     /// The file of what clients were told, in the record.
     pub success: String,
+}
+
+/// A crash by programs of the user's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ScriptedCrash {
+    /// The program that crashed the server.
+    pub crash: String,
+    /// The program that recovered it.
+    pub recover: String,
+    /// Sessions that lost their connection. If none did, nothing is known to have crashed.
+    pub disconnected: u64,
 }
 
 /// What a cut of the power took, and what came of it.
@@ -218,7 +234,8 @@ pub struct MediaLoss {
     pub unusable: String,
     /// Seconds before the loss at which a client was told of the oldest lost commit; none if none was lost.
     pub oldest_lost_s: Option<f64>,
-    /// Whether the database was then taken back to what was left of it without the end of its log: it could not be used.
+    /// Whether the database was then taken back to what was left of it without the end of its log: it could not be
+    /// used.
     pub taken_back: bool,
 }
 

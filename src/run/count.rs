@@ -66,8 +66,8 @@ pub(super) fn after<W: Workload>(
     }
 }
 
-/// As [`after`], but asked again until two answers in a row are the same: what sessions had begun whose connections were
-/// lost may still end at the server.
+/// As [`after`], but asked again until two answers in a row are the same: what sessions had begun whose connections
+/// were lost may still end at the server.
 ///
 /// # Errors
 /// As [`after`].

@@ -26,7 +26,8 @@ pub(crate) fn within<W: Workload>(scale: u32, profile: usize) -> Result<(), Erro
 pub(super) fn own(procedures: Procedures, workload: &str, url: &str) -> Result<Procedures, Error> {
     match procedures {
         Procedures::Other(names) => Err(Error::Database(format!(
-            "the stored procedures in {url} are not those of this Graymark ({}): make them anew with graymark load {workload} --procedures-only",
+            "the stored procedures in {url} are not those of this Graymark ({}): make them anew with graymark load \
+             {workload} --procedures-only",
             names.join(", ")
         ))),
         known => Ok(known),
@@ -48,7 +49,8 @@ pub(crate) fn agree<W: Workload>(plan: &Plan, there: &Manifest, url: &str) -> Re
     {
         let name = |profile: usize| W::PROFILES.get(profile).copied().unwrap_or_default();
         return Err(Error::Usage(format!(
-            "{url} is loaded for the profile {}, not {}: leave out --profile, or remove the tables first with graymark drop {}",
+            "{url} is loaded for the profile {}, not {}: leave out --profile, or remove the tables first with graymark \
+             drop {}",
             name(is),
             name(asked),
             W::NAME
@@ -112,7 +114,8 @@ pub(crate) fn complete<W: Workload>(there: DatabaseState, url: &str) -> Result<M
     match there {
         DatabaseState::Complete(manifest) => Ok(manifest),
         DatabaseState::Nothing => Err(Error::Database(format!(
-            "{url} holds no {name} tables that this user can see: load them first with graymark load {name}, or use graymark \
+            "{url} holds no {name} tables that this user can see: load them first with graymark load {name}, or use \
+             graymark \
              bench"
         ))),
         DatabaseState::Unfinished(manifest) => Err(Error::Database(format!(

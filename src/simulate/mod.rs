@@ -148,7 +148,8 @@ pub fn simulate(options: &Options, go_on: &mut dyn FnMut(f64) -> bool) -> Result
         |bytes: u64| (bytes as f64 / f64::from(options.page) * share).round().min(f64::from(u32::MAX - 1)) as u32;
     if pages_of(*smallest) == 0 {
         return Err(format!(
-            "a buffer of {smallest} bytes has no page among {simulated} of {all} warehouses; name a larger one with --buffer"
+            "a buffer of {smallest} bytes has no page among {simulated} of {all} warehouses; name a larger one with \
+             --buffer"
         ));
     }
 

@@ -4,8 +4,8 @@
 //!
 //! - Utilisation law: a resource that each transaction needs for `D` seconds works `X * D` of each second.
 //! - So no more than `m / D` transactions a second pass a resource of `m` servers.
-//! - `N` clients that need `R` seconds a transaction without waiting for each other come to `N / R` at most; both bounds
-//!   cross at `N* = m * R / D` clients.
+//! - `N` clients that need `R` seconds a transaction without waiting for each other come to `N / R` at most; both
+//!   bounds cross at `N* = m * R / D` clients.
 //! - Little's law: clients = throughput x (response time + think time). A run that breaks it has measured something
 //!   wrong.
 

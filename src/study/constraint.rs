@@ -68,7 +68,8 @@ const ORDERS: [(&str, Order); 4] =
     [("<=", Order::AtMost), (">=", Order::AtLeast), ("<", Order::Below), (">", Order::Above)];
 
 /// What can be asked for, for a message.
-const USAGE: &str = "give constraints such as p90(new_order)<5s, efficiency>0.95, tpm>1000, tps>50, errors<=0, retries<100, hits(data)>90%; \
+const USAGE: &str = "give constraints such as p90(new_order)<5s, efficiency>0.95, tpm>1000, tps>50, errors<=0, \
+    retries<100, hits(data)>90%; \
                      response times are mean, p50, p90, p95, p99, p999 or max of a transaction";
 
 impl PartialEq for Constraints {

@@ -69,7 +69,8 @@ pub struct Point {
     /// Of an open loop: what came of its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_rate: Option<AtRate>,
-    /// Of a grid's point: what the grid varies beside numbers, such as settings of the server, as `NAME=VALUE`; empty where it varies none.
+    /// Of a grid's point: what the grid varies beside numbers, such as settings of the server, as `NAME=VALUE`; empty
+    /// where it varies none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
     /// Of a grid's point: what the models of sizing are made from.

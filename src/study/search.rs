@@ -140,7 +140,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn finds_any_threshold_in_few_tries(from in 1..1_000_000_u32, length in 0..1_000_000_u32, part in 0.0..1.1_f64) {
+        fn finds_any_threshold_in_few_tries(
+            from in 1..1_000_000_u32,
+            length in 0..1_000_000_u32,
+            part in 0.0..1.1_f64,
+        ) {
             let to = from + length;
             let threshold = from - 1 + (f64::from(length + 1) * part) as u32;
             let (found, tries) = search(from, to, |scale| scale <= threshold);

@@ -21,14 +21,16 @@ pub struct Form {
 pub const POSTGRES: Form = Form {
     schemes: &["postgres", "postgresql"],
     database: "dbname",
-    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, pooler, schema, dialect, target_session_attrs, load_balance_hosts",
+    parameters: "host, port, user, password, dbname, sslmode, sslrootcert, connect_timeout, application_name, options, \
+        pooler, schema, dialect, target_session_attrs, load_balance_hosts",
 };
 
 /// URLs of MySQL and MariaDB.
 pub const MYSQL: Form = Form {
     schemes: &["mysql", "mariadb"],
     database: "database",
-    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout, dialect, target_session_attrs, load_balance_hosts",
+    parameters: "user, password, host, port, database, socket, ssl-mode, ssl-ca, connect_timeout, dialect, \
+        target_session_attrs, load_balance_hosts",
 };
 
 /// URLs of Virtuoso, which have neither database nor parameters.

@@ -8,11 +8,15 @@ use crate::edit::edited;
 use crate::watch::{Target, put};
 
 const PLANS: [&str; 3] = [
-    "db = \"postgres:local?data=/var/bench\"\nworkload = \"tpcc\"\nscale = 10\npace = \"keying*0.5,think*0.25\"\nclients = 8\nthreads = 2\n\
-     ramp_up = \"10s\"\nduration = \"5m\"\nvia = \"procedures\"\nisolation = \"read-committed\"\nseed = \"18446744073709551615\"\n\
-     check = \"after\"\ncheckpoint = \"30m\"\nvacuum = \"1h\"\njobs = 2\nforeign_keys = true\ndate = \"2026-01-31T12:00:00Z\"\n\n[set]\n\
+    "db = \"postgres:local?data=/var/bench\"\nworkload = \"tpcc\"\nscale = 10\npace = \
+     \"keying*0.5,think*0.25\"\nclients = 8\nthreads = 2\n\
+     ramp_up = \"10s\"\nduration = \"5m\"\nvia = \"procedures\"\nisolation = \"read-committed\"\nseed = \
+     \"18446744073709551615\"\n\
+     check = \"after\"\ncheckpoint = \"30m\"\nvacuum = \"1h\"\njobs = 2\nforeign_keys = true\ndate = \
+     \"2026-01-31T12:00:00Z\"\n\n[set]\n\
      shared_buffers = \"1GB\"\nwork_mem = \"4MB\"\n",
-    "workload = \"debitcredit\"\nprofile = \"tpc-b\"\nstages = [1, 2, 4, 8]\nstage_duration = \"30s\"\nwarm = \"scan\"\n",
+    "workload = \"debitcredit\"\nprofile = \"tpc-b\"\nstages = [1, 2, 4, 8]\nstage_duration = \"30s\"\nwarm = \
+     \"scan\"\n",
     "",
 ];
 

@@ -268,7 +268,8 @@ impl Target {
         }
         let Tally { inputs, taken, longest, most } = tally.into_inner();
         println!(
-            "fuzz {}: {inputs} inputs, {taken} of them taken, in {:.1} s; the longest took {:.1} ms, the largest {:.1} MiB",
+            "fuzz {}: {inputs} inputs, {taken} of them taken, in {:.1} s; the longest took {:.1} ms, the largest {:.1} \
+             MiB",
             self.name,
             began.elapsed().as_secs_f64(),
             longest.as_secs_f64() * 1e3,

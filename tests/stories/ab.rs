@@ -50,7 +50,8 @@ fn a_server_of_ones_own_is_set_by_scripts() {
     let (place, url) = (place.path(), server.tcp_url());
     let set = |value: &str| {
         format!(
-            "echo \"side $GRAYMARK_SIDE\"; psql --quiet '{url}' -c 'ALTER ROLE CURRENT_USER SET synchronous_commit = {value}'"
+            "echo \"side $GRAYMARK_SIDE\"; psql --quiet '{url}' -c 'ALTER ROLE CURRENT_USER SET synchronous_commit = \
+             {value}'"
         )
     };
     let ab = ["ab", "--db", &url, "-w", "1", "--a-before", &set("on"), "--b-before", &set("off"), "--repeats", "1"];

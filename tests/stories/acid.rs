@@ -3,7 +3,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use graymark::engine::server::PrivateServer as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -261,7 +265,8 @@ fn what_a_kill_loses_is_found_row_by_row() {
         crash["committed"].as_u64().unwrap()
     );
 
-    // The log of the last commits stays in the server's memory: its buffers are large, and who writes them stands still.
+    // The log of the last commits stays in the server's memory: its buffers are large, and who writes them stands
+    // still.
     let mut planted = audit("planted", &["--set", "synchronous_commit=off", "--set", "wal_buffers=64MB"]);
     planted.wait_for("check: the consistency conditions before the run");
     let writes_log =
@@ -317,4 +322,57 @@ fn a_server_that_loses_its_data_or_its_log_is_restored_with_all_commits() {
     run(place, &["acid", "--db", "sqlite:x.db", "--crash", "media"]).refused(2, &["takes a private PostgreSQL"]);
     run(place, &["acid", "--db", "postgres:local", "--crash", "kill", "--without-last-log"])
         .refused(2, &["for --crash media"]);
+}
+
+/// A server that Graymark did not start is crashed and recovered by the user's programs, and audited in the same way.
+#[test]
+fn ones_own_server_is_crashed_by_ones_own_programs() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let server = small_server();
+    // Each program says that it was called, and waits until the test has done what it is called. Another process
+    // writes it, so that nobody here has it open.
+    let write = r#"for name in crash recover; do
+        printf '#!/bin/sh\ntouch %s.called; while [ ! -e %s.done ]; do sleep 0.05; done\n' $name $name > $name
+        chmod 755 $name
+    done"#;
+    assert!(Command::new("sh").args(["-c", write]).current_dir(place).status().unwrap().success());
+    let url = server.url();
+    let usual = ["acid", "debitcredit", "-b", "1", "--db", &url, "--seed", "5", "--clients", "2", "--json"];
+    let programs = ["--crash-with", "crash", "--recover-with", "recover"];
+    let over = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for name in ["crash", "recover"] {
+                while !place.join(format!("{name}.called")).exists() {
+                    if over.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                if name == "crash" { server.crash() } else { server.start_again() }.unwrap();
+                fs::write(place.join(format!("{name}.done")), "").unwrap();
+            }
+        });
+        let done = run(place, &[&usual[..], &programs, &["--out", "audit"]].concat());
+        over.store(true, Ordering::Relaxed);
+        done
+    });
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let acid = done.json();
+    let crash = &acid["crashes"][0];
+    assert!(crash["committed"].as_u64().unwrap() > 0 && crash["lost"] == 0 && crash["risen"] == 0, "{crash}");
+    assert!(crash["scripts"]["disconnected"].as_u64().unwrap() > 0, "{crash}");
+    let clauses = acid["clauses"].as_array().unwrap();
+    let clause = clauses.iter().find(|clause| clause["id"] == "durability: program").unwrap();
+    assert_eq!(clause["state"], "held", "{clause}");
+
+    // Neither is missing, and a program that fails ends the audit; the other one is run all the same.
+    run(place, &[&usual[..], &["--crash-with", "crash"]].concat()).refused(2, &["--recover-with"]);
+    let failing = ["--crash-with", "/bin/false", "--recover-with", "recover"];
+    fs::remove_file(place.join("recover.called")).unwrap();
+    let done = run(place, &[&usual[..], &failing, &["--out", "failed"]].concat());
+    assert_eq!(done.code, Some(2), "{done:?}");
+    assert!(done.err.contains("/bin/false ended with") && place.join("recover.called").exists(), "{done:?}");
 }

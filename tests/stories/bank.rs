@@ -442,7 +442,8 @@ fn a_wrong_procedure_does_not_pass() {
                 assert!(why.starts_with(told), "`{broken}` is told otherwise: {why}");
                 client
                     .batch_execute(
-                        "UPDATE debitcredit.branch SET branch_balance = 0; UPDATE debitcredit.teller SET teller_balance = 0;
+                        "UPDATE debitcredit.branch SET branch_balance = 0; UPDATE debitcredit.teller SET \
+                         teller_balance = 0;
                          UPDATE debitcredit.account SET account_balance = 0 WHERE account_balance <> 0; DELETE FROM debitcredit.history",
                     )
                     .await
@@ -520,8 +521,10 @@ fn what_has_committed_and_cannot_be_read_is_of_unknown_fate() {
             let client = support::client(&server.url()).await;
             client.batch_execute(&format!("SET search_path TO debitcredit; {gap}")).await.unwrap();
             is_of_unknown_fate(&by(Via::Statements).await, &input).await;
-            let silent = "CREATE OR REPLACE FUNCTION debit_credit(p_teller_id integer, p_account_id integer, p_amount numeric) \
-                          RETURNS numeric LANGUAGE sql AS $$ INSERT INTO debitcredit.history (branch_id, teller_id, account_id, amount) \
+            let silent = "CREATE OR REPLACE FUNCTION debit_credit(p_teller_id integer, p_account_id integer, p_amount \
+                numeric) \
+                          RETURNS numeric LANGUAGE sql AS $$ INSERT INTO debitcredit.history (branch_id, teller_id, \
+                          account_id, amount) \
                           VALUES (1, p_teller_id, p_account_id, p_amount); SELECT NULL::numeric $$";
             client.batch_execute(silent).await.unwrap();
             is_of_unknown_fate(&by(Via::Procedures).await, &input).await;
@@ -537,7 +540,8 @@ fn what_has_committed_and_cannot_be_read_is_of_unknown_fate() {
             client.query_drop(&gap).await.unwrap();
             is_of_unknown_fate(&by(Via::Statements).await, &input).await;
             client.query_drop("DROP PROCEDURE debit_credit").await.unwrap();
-            let other = "CREATE PROCEDURE debit_credit(IN t int, IN a int, IN m decimal(14, 2)) MODIFIES SQL DATA BEGIN \
+            let other = "CREATE PROCEDURE debit_credit(IN t int, IN a int, IN m decimal(14, 2)) MODIFIES SQL DATA \
+                BEGIN \
                          INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (1, t, a, m); \
                          SELECT 'no balance' AS balance; END";
             client.query_drop(other).await.unwrap();
@@ -578,7 +582,8 @@ fn postgres_tells_a_missing_row_and_by_procedures_leaves_nothing() {
             load(&procedures, kind).await;
             client
                 .batch_execute(
-                    "ALTER TABLE teller DROP CONSTRAINT teller_branch; ALTER TABLE account DROP CONSTRAINT account_branch",
+                    "ALTER TABLE teller DROP CONSTRAINT teller_branch; ALTER TABLE account DROP CONSTRAINT \
+                     account_branch",
                 )
                 .await
                 .unwrap();
@@ -655,7 +660,8 @@ fn rows_for_loading_by_other_means_are_those_of_a_load() {
                 "history" => Vec::new(),
                 _ => {
                     let sql = format!(
-                        "SELECT {ids} || ',' || printf('%.2f', {table}_balance / 100.0) {filler} FROM {table} ORDER BY {table}_id"
+                        "SELECT {ids} || ',' || printf('%.2f', {table}_balance / 100.0) {filler} FROM {table} ORDER BY \
+                         {table}_id"
                     );
                     let mut select = connection.prepare(&sql).unwrap();
                     select.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap).collect()

@@ -140,7 +140,8 @@ const FAULTS: &[Fault] = &[
     },
     Fault {
         what: "history names an unknown account, twice, and nothing is left of it",
-        sql: "INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (0, 4, 10000, 5), (0, 4, 10000, -5)",
+        sql: "INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (0, 4, 10000, 5), (0, 4, 10000, \
+            -5)",
         found: &[("history-accounts", "account_id=10000 history_rows=2")],
     },
     Fault {

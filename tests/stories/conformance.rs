@@ -191,7 +191,8 @@ fn postgres_plain_conforms_without_procedures_locks_and_fill_factors() {
         let stranger = support::client(&server.url()).await;
         let sql = async |sql: &str| {
             let of_postgres = "SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = 'tpcc'::regnamespace) \
-                               + (SELECT count(*) FROM pg_class WHERE relnamespace = 'tpcc'::regnamespace AND reloptions IS NOT NULL)";
+                               + (SELECT count(*) FROM pg_class WHERE relnamespace = 'tpcc'::regnamespace AND \
+                               reloptions IS NOT NULL)";
             assert_eq!(stranger.query_one(of_postgres, &[]).await.unwrap().get::<_, i64>(0), 0);
             stranger.batch_execute(&format!("SET search_path TO tpcc; {sql}")).await.unwrap();
         };

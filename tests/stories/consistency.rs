@@ -194,7 +194,8 @@ fn faults() -> Vec<Fault> {
             "UPDATE district SET d_next_o_id = 3002 WHERE d_id = 1",
             &[("3.3.2.2", "w_id=1 d_id=1")],
         ),
-        fault("an order was delivered out of turn", delivery(2, 2500), &[("3.3.2.3", "w_id=1 d_id=2 span=900 new_orders=899")]),
+        fault("an order was delivered out of turn", delivery(2, 2500), &[("3.3.2.3", "w_id=1 d_id=2 span=900 \
+            new_orders=899")]),
         fault(
             "a line was lost",
             "DELETE FROM order_line
@@ -240,7 +241,8 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "a line of an open order is delivered",
-            "UPDATE order_line SET ol_delivery_d = 20260131, ol_amount = 0 WHERE ol_d_id = 1 AND ol_o_id = 2800 AND ol_number = 2",
+            "UPDATE order_line SET ol_delivery_d = 20260131, ol_amount = 0 WHERE ol_d_id = 1 AND ol_o_id = 2800 AND \
+             ol_number = 2",
             &[("3.3.2.7", "w_id=1 d_id=1 o_id=2800 ol_number=2 ol_delivery_d=20260131 o_carrier_id=null")],
         ),
         fault(
@@ -255,7 +257,8 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "a payment was booked to the wrong district",
-            "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1; UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = 2",
+            "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 1; UPDATE district SET d_ytd = d_ytd - 1 WHERE d_id = \
+             2",
             &[("3.3.2.9", "w_id=1 d_id=1"), ("3.3.2.9", "w_id=1 d_id=2")],
         ),
         fault(
@@ -313,7 +316,8 @@ fn faults() -> Vec<Fault> {
         ),
         fault(
             "stock of an unknown item",
-            "INSERT INTO stock (s_i_id, s_w_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt) VALUES (100001, 1, 10, 0, 0, 0)",
+            "INSERT INTO stock (s_i_id, s_w_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt) VALUES (100001, 1, 10, \
+             0, 0, 0)",
             &[
                 ("cardinality", "of_table=stock w_id=0 d_id=0 i_id=100001 has_rows=1 should_have=0"),
                 ("cardinality", "of_table=stock w_id=1 d_id=0 i_id=0 has_rows=100001 should_have=100000"),
@@ -638,7 +642,8 @@ fn a_missing_item_of_mariadb_does_not_pass_for_the_rollback_of_the_standard() {
 #[test]
 fn another_client_at_work_is_told_as_such() {
     let place = loaded();
-    // Whoever waits for the disk in a commit lets nobody else in: on a slow one, one of the two would never get its turn.
+    // Whoever waits for the disk in a commit lets nobody else in: on a slow one, one of the two would never get its
+    // turn.
     let db = "sqlite:loaded.db?synchronous=off";
     let plan = ["run", "--db", db, "--clients", "1", "--ramp-up", "0s", "--check", "none", "--full"];
     let one = [&plan[..], &["--duration", "6s", "--out", "one"]].concat();
@@ -691,7 +696,8 @@ fn a_run_on_a_worked_or_damaged_population_does_not_pass_for_one_on_a_fresh_one(
     assert!(worked["note"].as_str().unwrap().contains("restore it"), "{worked}");
     succeed(place.path(), &["restore", "--db", "sqlite:loaded.db"]);
     does(
-        "CREATE TABLE kept_lines AS SELECT * FROM order_line WHERE ol_i_id % 50 = 0; DELETE FROM order_line WHERE ol_i_id % 50 = 0",
+        "CREATE TABLE kept_lines AS SELECT * FROM order_line WHERE ol_i_id % 50 = 0; DELETE FROM order_line WHERE \
+         ol_i_id % 50 = 0",
     );
     let (orders, damaged) = judged("damaged");
     assert!(orders == 30_000 && damaged["state"] == "broken", "{damaged}");

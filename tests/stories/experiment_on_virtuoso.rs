@@ -1,5 +1,5 @@
-//! The experiment of "Virtuoso and Database Scalability" on Virtuoso itself: its counts agree, and what is not Graymark's
-//! is left alone.
+//! The experiment of "Virtuoso and Database Scalability" on Virtuoso itself: its counts agree, and what is not
+//! Graymark's is left alone.
 
 #![cfg(feature = "odbc")]
 

@@ -4,7 +4,7 @@ use crate::support;
 use std::path::{Path, PathBuf};
 
 use crate::support::command::{json_file, loaded, new_record, open_directory, run, succeed};
-use crate::support::require_postgres;
+use crate::support::{require_postgres, tutorial};
 use graymark::result::format::file;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -14,7 +14,11 @@ const TRANSACTIONS: [&str; 5] = ["new_order", "payment", "order_status", "delive
 #[test]
 fn the_embedded_default_needs_nothing_but_the_command() {
     let place = TempDir::new().unwrap();
-    let bench = ["bench", "--duration", "2s", "--ramp-up", "1s", "--json"];
+    // As docs/first-result.md begins.
+    let (page, _) = &tutorial::commands("first-result.md")[0];
+    let page: Vec<&str> = page.iter().map(String::as_str).collect();
+    assert_eq!(page, ["bench"]);
+    let bench = [&page[..], &["--duration", "2s", "--ramp-up", "1s", "--json"]].concat();
     let first = succeed(place.path(), &bench);
     let summary = first.json();
     assert!(first.err.contains("load: rows"), "{first:?}");
@@ -103,18 +107,25 @@ fn private_postgres(via: &str) {
     complete(&record, &summary);
 }
 
+/// By the commands of docs/first-result.md.
 #[test]
 fn a_private_postgres_leaves_with_its_bench() {
     let Some(()) = require_postgres() else { return };
     let place = TempDir::new().unwrap();
-    let arguments =
-        ["bench", "--db", "postgres:local", "--set", "fsync=off", "--duration", "1s", "--ramp-up", "0s", "--json"];
+    let commands = tutorial::commands("first-result.md");
+    let [_, (text, _), (json, paths)] = &commands[..] else { panic!("{commands:?}") };
+    assert!(text.starts_with(&["bench", "--db", "postgres:local"].map(str::to_owned)), "{text:?}");
+    let arguments = json.iter().map(String::as_str).chain(["--set", "fsync=off", "--ramp-up", "0s"]);
+    let arguments: Vec<&str> = arguments.collect();
     let mut command = support::command::graymark(place.path(), &arguments);
     command.env("TMPDIR", open_directory().keep());
     let temporary: PathBuf = command.get_envs().find(|(name, _)| *name == "TMPDIR").unwrap().1.unwrap().into();
     let done = support::command::end(command);
     assert_eq!(done.code, Some(0), "{done:?}");
-    honest(&done.json());
+    let summary = done.json();
+    honest(&summary);
+    assert_eq!(paths.len(), 3, "{paths:?}");
+    assert!(paths.iter().all(|path| summary.pointer(path).is_some()), "{paths:?} of {summary}");
     let left: Vec<_> = std::fs::read_dir(&temporary).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
     std::fs::remove_dir(temporary).unwrap();
@@ -404,7 +415,8 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
     let own = summary(&url, &[]);
     assert_eq!((&own["procedures"], state(&own).as_deref()), (&serde_json::json!("own"), Some("held")));
 
-    let stock_level = "FUNCTION tpcc.stock_level(in_w_id integer, in_d_id integer, in_threshold integer) RETURNS TABLE (low_stock integer)";
+    let stock_level = "FUNCTION tpcc.stock_level(in_w_id integer, in_d_id integer, in_threshold integer) RETURNS TABLE \
+        (low_stock integer)";
     for (fault, name) in [
         (format!("CREATE OR REPLACE {stock_level} LANGUAGE sql STABLE AS 'SELECT 0'"), "stock_level"),
         // A body that the server does not keep as a text.

@@ -33,7 +33,8 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     let place = TempDir::new().unwrap();
     let shop = rusqlite::Connection::open(place.path().join("shop.db")).unwrap();
     shop.execute_batch(
-        "CREATE TABLE Customer (id, name); CREATE TABLE orders (id); CREATE TABLE history (x); INSERT INTO Customer VALUES (1, 'Ann')",
+        "CREATE TABLE Customer (id, name); CREATE TABLE orders (id); CREATE TABLE history (x); INSERT INTO Customer \
+         VALUES (1, 'Ann')",
     )
     .unwrap();
     let content = || {
@@ -114,7 +115,8 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     let on = |url: &str, arguments: &[&str]| run(place.path(), &[arguments, &["--db", url]].concat());
     asked(
         &url,
-        "CREATE SCHEMA tpcc; CREATE TABLE tpcc.customer (id int, name text); INSERT INTO tpcc.customer VALUES (1, 'Ann');
+        "CREATE SCHEMA tpcc; CREATE TABLE tpcc.customer (id int, name text); INSERT INTO tpcc.customer VALUES (1, \
+         'Ann');
          CREATE FUNCTION tpcc.payment(due int) RETURNS int LANGUAGE sql AS 'SELECT due'",
     );
     let content = || asked(&url, "SELECT name || tpcc.payment(7) FROM tpcc.customer");

@@ -1,17 +1,22 @@
 //! A user watches a run in a browser, and by Prometheus.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use crate::support;
 use crate::support::command::{graymark, run, start};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// What a request is answered, as far as it comes before `enough` is in it.
 fn get(port: u16, path: &str, enough: &str) -> String {
     let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
     connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    write!(connection, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    write!(connection, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let (mut text, mut piece) = (String::new(), [0_u8; 4096]);
     while !text.contains(enough) {
         match connection.read(&mut piece).unwrap() {
@@ -46,7 +51,78 @@ fn a_run_is_shown_while_it_goes_on() {
     assert!(metrics.contains("graymark_response_seconds_bucket") && metrics.contains("application/openmetrics-text"));
     assert!(get(port, "/", "</html>").contains("new EventSource"));
     assert!(get(port, "/secret", "/metrics").starts_with("HTTP/1.1 404"));
+    if let Some(prometheus) = Prometheus::start(place.path(), port) {
+        prometheus.knows_the_run();
+    }
     working.signal(nix::sys::signal::Signal::SIGINT);
     let (_, done) = working.end();
     assert_eq!(done.code, Some(130), "{done:?}");
+}
+
+/// A Prometheus that reads a run's figures, as examples/prometheus.yml has it. It ends with the test.
+struct Prometheus {
+    child: Child,
+    port: u16,
+    said: PathBuf,
+}
+
+impl Prometheus {
+    fn start(place: &Path, metrics: u16) -> Option<Prometheus> {
+        let found = Command::new("prometheus").arg("--version").output();
+        support::found(found.map_err(|_| "there is no prometheus (apt-get install prometheus)".to_owned()))?;
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let config = fs::read_to_string(root.join("examples/prometheus.yml")).unwrap();
+        let config = config.replace("127.0.0.1:9464", &format!("127.0.0.1:{metrics}"));
+        fs::write(place.join("prometheus.yml"), config).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let said = place.join("prometheus.log");
+        let child = Command::new("prometheus")
+            .args(["--config.file=prometheus.yml", "--storage.tsdb.path=data"])
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+            .current_dir(place)
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(&said).unwrap())
+            .spawn()
+            .unwrap();
+        Some(Prometheus { child, port, said })
+    }
+
+    /// What it answers a query, as soon as `enough` is in it.
+    fn answer(&self, query: &str, enough: &str) -> String {
+        let query = percent_encoding::utf8_percent_encode(query, percent_encoding::NON_ALPHANUMERIC).to_string();
+        let end = Instant::now() + Duration::from_secs(120);
+        loop {
+            let there = TcpStream::connect(("127.0.0.1", self.port)).is_ok();
+            let answer =
+                if there { get(self.port, &format!("/api/v1/query?query={query}"), "\n\n\n") } else { String::new() };
+            if answer.contains(enough) {
+                return answer;
+            }
+            let said = || fs::read_to_string(&self.said).unwrap_or_default();
+            assert!(Instant::now() < end, "{query} is answered {answer:?}; prometheus said {}", said());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// It reads the run, and understands whatever the dashboard asks of it.
+    fn knows_the_run(&self) {
+        let rate = "rate(graymark_transactions_total{run=\"seen\",type=\"new_order\"}[10s]) > 0";
+        self.answer(rate, "\"type\":\"new_order\"");
+        let dashboard = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/grafana.json");
+        let dashboard: Value = serde_json::from_str(&fs::read_to_string(dashboard).unwrap()).unwrap();
+        let panels = dashboard["panels"].as_array().unwrap().iter();
+        let targets = panels.filter_map(|panel| panel["targets"].as_array()).flatten();
+        let queries: Vec<&str> = targets.map(|target| target["expr"].as_str().unwrap()).collect();
+        assert!(queries.len() >= 8, "{queries:?}");
+        for query in queries {
+            self.answer(&query.replace("$run", "seen"), "\"run\":\"seen\"");
+        }
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }

@@ -109,7 +109,8 @@ fn no_one_else_gets_into_a_private_server() {
     let password = first.password().to_owned();
     runtime().block_on(async {
         // As an earlier version left it: no password, and from each of its addresses.
-        let open = "CREATE DATABASE kept; UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.authentication_string', ''); \
+        let open = "CREATE DATABASE kept; UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, \
+            '$.authentication_string', ''); \
                     CREATE USER ''@'%'; FLUSH PRIVILEGES";
         mysql_client(&first.url(), None).await.query_drop(open).await.unwrap();
         mysql_client(&first.url().replace(&password, ""), None).await;
@@ -459,11 +460,13 @@ fn what_a_database_refuses_is_told_apart() {
             // gives way.
             user.query_drop(hold).await.unwrap();
             let holds =
-                "START TRANSACTION; INSERT INTO scratch SELECT i_id FROM item LIMIT 1000; UPDATE warehouse SET w_ytd = w_ytd + 1";
+                "START TRANSACTION; INSERT INTO scratch SELECT i_id FROM item LIMIT 1000; UPDATE warehouse SET w_ytd = \
+                 w_ytd + 1";
             other.query_drop(holds).await.unwrap();
             let meet = async {
                 waiting(&mut watcher, 1).await;
-                let asks = other.query_drop("UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_d_id = 5; ROLLBACK");
+                let asks = other.query_drop("UPDATE customer SET c_ytd_payment = c_ytd_payment + 1 WHERE c_d_id = 5; \
+                    ROLLBACK");
                 let frees = async {
                     waiting(&mut watcher, 2).await;
                     user.query_drop("ROLLBACK").await
@@ -542,7 +545,8 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
     runtime().block_on(async {
         let mut user = mysql_client(&url, None).await;
         let setting =
-            "CREATE DATABASE tpcc; CREATE TABLE tpcc.customer (id int, name text); INSERT INTO tpcc.customer VALUES (1, 'Ann');
+            "CREATE DATABASE tpcc; CREATE TABLE tpcc.customer (id int, name text); INSERT INTO tpcc.customer VALUES \
+             (1, 'Ann');
                        CREATE PROCEDURE tpcc.payment(due int) SELECT due";
         for sql in setting.split(';') {
             user.query_drop(sql).await.unwrap();
@@ -570,13 +574,23 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
             ] {
                 user.query_drop(sql).await.unwrap();
             }
-            command(&["drop", "debitcredit"], &url)
-                .refused(3, &["nothing was dropped", "the view shop.rich names account", "the table shop.site refers to branch"]);
+            command(&["drop", "debitcredit"], &url).refused(
+                3,
+                &[
+                    "nothing was dropped",
+                    "the view shop.rich names account",
+                    "the table shop.site refers \
+                    to branch",
+                ],
+            );
             assert_eq!(command(&["check", "debitcredit"], &url).code, Some(0));
             user.query_drop("DROP DATABASE shop").await.unwrap();
             // A manifest that cannot be read, or is none, proves nothing.
             for wrong in ["'x'", "'{}'"] {
-                let change = format!("UPDATE debitcredit.graymark_manifest SET manifest = (@kept := manifest), manifest = {wrong}");
+                let change = format!(
+                    "UPDATE debitcredit.graymark_manifest SET manifest = (@kept := manifest), \
+                    manifest = {wrong}"
+                );
                 user.query_drop(change).await.unwrap();
                 command(&["drop", "debitcredit"], &url).refused(3, &["cannot be read", "leaves alone"]);
                 user.query_drop("UPDATE debitcredit.graymark_manifest SET manifest = @kept").await.unwrap();
@@ -614,7 +628,8 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
         assert_eq!(procedures(&url), "own");
         let mut user = mysql_client(&url, Some("tpcc")).await;
         let stock_level =
-            "CREATE PROCEDURE stock_level(IN in_w_id int, IN in_d_id int, IN in_threshold int)\nREADS SQL DATA\nBEGIN\n";
+            "CREATE PROCEDURE stock_level(IN in_w_id int, IN in_d_id int, IN in_threshold int)\nREADS SQL \
+             DATA\nBEGIN\n";
         for (fault, name) in [
             (vec!["DROP PROCEDURE stock_level".to_owned(), format!("{stock_level}    SELECT 0;\nEND")], "stock_level"),
             (vec!["DROP PROCEDURE stock_level".to_owned(), stock_level.replace("BEGIN", "SELECT 0")], "stock_level"),

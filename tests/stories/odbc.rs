@@ -33,7 +33,8 @@ fn values_come_back(place: &Place, time: &str) {
     let decimals = !matches!(place, Place::Sqlite(_));
     connection
         .execute(&format!(
-            "CREATE TABLE kinds (i INTEGER NOT NULL, l BIGINT, f DOUBLE PRECISION, m DECIMAL(12, 2), r DECIMAL(4, 4), c CHAR(9), \
+            "CREATE TABLE kinds (i INTEGER NOT NULL, l BIGINT, f DOUBLE PRECISION, m DECIMAL(12, 2), r DECIMAL(4, 4), \
+             c CHAR(9), \
              t VARCHAR(600), d {time})"
         ))
         .unwrap();
@@ -196,7 +197,8 @@ fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
             }
         };
         tokio::select! {
-            done = Engine::<Tpcc>::load(&engine, &manifest, &population, 2, &count) => panic!("nobody interrupted it: {done:?}"),
+            done = Engine::<Tpcc>::load(&engine, &manifest, &population, 2, &count) => panic!("nobody interrupted it: \
+                {done:?}"),
             () = enough => {}
         }
         let report = Engine::<Tpcc>::load(&engine, &manifest, &population, 2, &|_| {}).await.unwrap();
@@ -331,6 +333,15 @@ fn only_what_is_ours_is_dropped(place: &Place) {
     sql("UPDATE {s}graymark_manifest SET manifest = 'x'");
     command(&["drop"]).refused(3, &["cannot be read", "leaves alone"]);
     assert_eq!(count("account"), 10_000);
+    if let Place::Postgres(server) = place {
+        sql(&format!("CREATE ROLE nobody_here LOGIN PASSWORD '{}'", server.password()));
+        let url = odbc::postgres_url(server, "nobody_here");
+        for arguments in [["check"], ["drop"]] {
+            let done =
+                support::command::run(directory.path(), &[&arguments[..], &["debitcredit", "--db", &url]].concat());
+            done.refused(3, &["may not see what the schema debitcredit holds", "GRANT USAGE"]);
+        }
+    }
 }
 
 #[test]

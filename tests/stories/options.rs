@@ -29,7 +29,7 @@ const COMMANDS: [(&[&str], &[&str]); 15] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 76] = [
+const VALUES: [(&str, &[&str], &str); 78] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("fault", &["--fault", "1s: kill"], "do = \"kill\""),
@@ -82,6 +82,8 @@ const VALUES: [(&str, &[&str], &str); 76] = [
     ("procedures_only", &["--procedures-only"], "procedures_only = true"),
     ("deep", &["--deep"], "deep = true"),
     ("crash", &["--crash", "kill", "--db", "postgres:local"], "crash = \"kill\""),
+    ("crash_with", &["--crash-with", "off", "--recover-with", "on"], "crash_with = \"off\""),
+    ("recover_with", &["--crash-with", "off", "--recover-with", "on"], "recover_with = \"on\""),
     ("times", &["--times", "3", "--crash", "kill"], "times = 3"),
     ("lying_disk", &["--lying-disk", "--crash", "power"], "lying_disk = true"),
     ("without_last_log", &["--without-last-log", "--crash", "media"], "without_last_log = true"),

@@ -161,7 +161,8 @@ async fn all_five(url: &str, via: Via) -> Vec<String> {
     let last_name: String =
         user.query_one("SELECT c_last FROM tpcc.customer WHERE c_d_id = 5 AND c_id = 11", &[]).await.unwrap().get(0);
     let middle = format!(
-        "SELECT (array_agg(c_id ORDER BY c_first, c_id))[(count(*) + 1) / 2] FROM tpcc.customer WHERE c_d_id = 5 AND c_last = '{last_name}'"
+        "SELECT (array_agg(c_id ORDER BY c_first, c_id))[(count(*) + 1) / 2] FROM tpcc.customer WHERE c_d_id = 5 AND \
+         c_last = '{last_name}'"
     );
     let bad_credit = number("SELECT min(c_id) FROM tpcc.customer WHERE c_d_id = 5 AND c_credit = 'BC'").await as i32;
     for customer in [Customer::LastName(LastName::from(&last_name).unwrap()), Customer::Id(bad_credit)] {
@@ -601,7 +602,8 @@ fn amounts_are_the_same_to_the_server() {
     runtime().block_on(async {
         let user = client(&server.url()).await;
         let sql =
-            "SELECT amount, amount::text, amount + 0.01 FROM unnest($1::numeric[]) WITH ORDINALITY AS x (amount, n) ORDER BY n";
+            "SELECT amount, amount::text, amount + 0.01 FROM unnest($1::numeric[]) WITH ORDINALITY AS x (amount, n) \
+             ORDER BY n";
         let rows = user.query(sql, &[&amounts]).await.unwrap();
         assert_eq!(rows.len(), amounts.len());
         for (row, amount) in rows.iter().zip(amounts) {
@@ -623,8 +625,10 @@ fn the_plan_of_stock_level_does_not_change_when_orders_grow() {
         let shipped = statements.iter().find(|statement| statement.name == "stock_level").unwrap().sql;
         // The form that a book would write; it reads the warehouse's whole stock once its order lines are many.
         let join = "SELECT count(DISTINCT s_i_id) FROM tpcc.district \
-                    JOIN tpcc.order_line ON ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id >= d_next_o_id - 20 AND ol_o_id < d_next_o_id \
-                    JOIN tpcc.stock ON s_w_id = $1 AND s_i_id = ol_i_id AND s_quantity < $3 WHERE d_w_id = $1 AND d_id = $2";
+                    JOIN tpcc.order_line ON ol_w_id = d_w_id AND ol_d_id = d_id AND ol_o_id >= d_next_o_id - 20 AND \
+                    ol_o_id < d_next_o_id \
+                    JOIN tpcc.stock ON s_w_id = $1 AND s_i_id = ol_i_id AND s_quantity < $3 WHERE d_w_id = $1 AND d_id \
+                    = $2";
         let forms = [("shipped", shipped), ("procedure", "SELECT * FROM tpcc.stock_level($1, $2, $3)"), ("joined", join)];
         client.batch_execute("SET plan_cache_mode = force_generic_plan").await.unwrap();
         for (name, sql) in forms {

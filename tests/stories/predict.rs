@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::command::{run, succeed};
+use crate::support::tutorial;
 use graymark::study::sizing::PAGE;
 use graymark::study::sizing::observation::{self, Observation};
 use serde_json::Value;
@@ -300,17 +301,13 @@ fn mistakes_are_told_in_one_line() {
 #[test]
 fn the_commands_of_the_page_work_as_written() {
     let place = TempDir::new().unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let page = fs::read_to_string(root.join("docs/sizing.md")).unwrap().replace("\\\n", " ");
-    let block = page.split_once("## Commands\n```\n").unwrap().1.split_once("```").unwrap().0;
-    let commands: Vec<&str> = block.lines().filter(|line| line.starts_with("graymark ")).collect();
+    let sweep = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sizing").display().to_string();
+    let commands: Vec<_> = tutorial::commands("sizing.md").into_iter().map(|(words, _)| words).collect();
     assert!(commands.len() >= 10, "{commands:?}");
-    let sweep = root.join("docs/sizing").display().to_string();
     for command in commands {
-        let words = command.split_once(" #").map_or(command, |(command, _)| command).split_whitespace().skip(1);
-        let words = words.map(|word| match word {
+        let words = command.iter().map(|word| match &**word {
             "SWEEP" => sweep.clone(),
-            _ => word.replace("examples/", &format!("{EXAMPLES}/")),
+            word => word.replace("examples/", &format!("{EXAMPLES}/")),
         });
         let mut words: Vec<String> = words.collect();
         if words[0] == "sweep" {
@@ -318,6 +315,6 @@ fn the_commands_of_the_page_work_as_written() {
             words.iter_mut().filter(|word| **word == sweep).for_each(|word| *word = "new".to_owned());
         }
         let told = succeed(place.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(!told.out.is_empty(), "{command}");
+        assert!(!told.out.is_empty(), "{command:?}");
     }
 }

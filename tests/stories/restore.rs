@@ -332,12 +332,14 @@ fn what_others_did_is_not_called_restored() {
         }
     };
     stranger(
-        "DELETE FROM history WHERE rowid = 5; DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 7 AND ol_number = 1;",
+        "DELETE FROM history WHERE rowid = 5; DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 7 \
+         AND ol_number = 1;",
     );
     fails(&["table=history rows=29999 loaded=30000", "table=order_line"]);
     // A row whose texts are not of the seed is not taken for restored.
     stranger(
-        "UPDATE stock SET s_order_cnt = 1, s_data = 'mine' WHERE s_i_id = 77; UPDATE customer SET c_balance = 0 WHERE c_id = 9;",
+        "UPDATE stock SET s_order_cnt = 1, s_data = 'mine' WHERE s_i_id = 77; UPDATE customer SET c_balance = 0 WHERE \
+         c_id = 9;",
     );
     fails(&["table=history", "initial stock", "s_i_id=77", "initial customer"]);
     fails(&["table=history", "initial stock", "initial customer"]);

@@ -41,8 +41,8 @@ fn in_one_go(place: &Path, arguments: &[&str]) -> Duration {
     took
 }
 
-/// Kills the loader at a moment within each slice of time after a phase began; then lets it end. The first moments lie in
-/// the first half of what a load in one go takes, so that rows are left for the next.
+/// Kills the loader at a moment within each slice of time after a phase began; then lets it end. The first moments lie
+/// in the first half of what a load in one go takes, so that rows are left for the next.
 fn killed(place: &Path, arguments: &[&str], slices: &[(&str, Duration)]) {
     let mut moments = moments();
     let (mut kills, mut late) = (0, 0);

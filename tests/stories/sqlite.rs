@@ -208,7 +208,8 @@ fn a_killed_load_goes_on_where_it_was() {
 
 /// Foreign keys that the tables of a file declare (clause 1.3).
 fn foreign_keys(file: &Path) -> i64 {
-    let sql = "SELECT count(DISTINCT t.name || k.id) FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) k WHERE t.type = 'table'";
+    let sql = "SELECT count(DISTINCT t.name || k.id) FROM sqlite_schema t JOIN pragma_foreign_key_list(t.name) k WHERE \
+        t.type = 'table'";
     rusqlite::Connection::open(file).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
@@ -250,7 +251,8 @@ fn a_missing_row_leaves_nothing_behind() {
         ),
         (
             format!(
-                "DELETE FROM customer WHERE c_d_id = 3 AND c_id = (SELECT o_c_id FROM orders WHERE o_d_id = 3 AND o_id = {FIRST_OPEN_ORDER})"
+                "DELETE FROM customer WHERE c_d_id = 3 AND c_id = (SELECT o_c_id FROM orders WHERE o_d_id = 3 AND o_id \
+                 = {FIRST_OPEN_ORDER})"
             ),
             one_of_each()[3].clone(),
             "a customer of warehouse 1 whose order is delivered is missing",
@@ -348,7 +350,8 @@ fn tables_of_somebody_else_are_left_alone() {
 
     // A table that someone else made may hold anything.
     let (_directory, options) = loaded();
-    let nothing = "CREATE TABLE other AS SELECT workload, NULL AS manifest, complete FROM graymark_manifest; DROP TABLE graymark_manifest; \
+    let nothing = "CREATE TABLE other AS SELECT workload, NULL AS manifest, complete FROM graymark_manifest; DROP \
+        TABLE graymark_manifest; \
                    ALTER TABLE other RENAME TO graymark_manifest";
     rusqlite::Connection::open(&options.file).unwrap().execute_batch(nothing).unwrap();
     let DatabaseState::Foreign { why } = database_state(&open(&options)) else {

@@ -152,7 +152,8 @@ fn the_largest_number_of_clients_keeps_the_users_constraints() {
     let place = TempDir::new().unwrap();
     let out = place.path().join("sweep");
     // A client of 20 ms does at most 50 transactions a second, so that four of them always keep this.
-    let search = "sweep max --of clients --to 16 --until tps<220,errors<=0 --db simulated:service=20ms --ramp-up 0s --duration 1s";
+    let search = "sweep max --of clients --to 16 --until tps<220,errors<=0 --db simulated:service=20ms --ramp-up 0s \
+        --duration 1s";
     let search = search.split(' ').collect::<Vec<_>>();
     let mut child = graymark(&search, &out).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let patience = Instant::now() + Duration::from_secs(120);

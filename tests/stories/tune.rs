@@ -11,7 +11,8 @@ use crate::support::command::{json_file, run, succeed};
 fn list(candidates: &[(&str, &str, &str)]) -> String {
     let one = |(name, setting, value): &(&str, &str, &str)| {
         format!(
-            "[[candidate]]\nname = \"{name}\"\nsettings = {{ {setting} = \"{value}\" }}\nreason = \"r\"\nsource = \"s\"\n\
+            "[[candidate]]\nname = \"{name}\"\nsettings = {{ {setting} = \"{value}\" }}\nreason = \"r\"\nsource = \
+             \"s\"\n\
              restart = true\n"
         )
     };

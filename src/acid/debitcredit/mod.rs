@@ -66,6 +66,7 @@ impl Suite for DebitCreditSuite {
         Names {
             consistency: "consistency",
             durability: "durability",
+            scripts: "durability: program",
             kill: "durability: kill",
             power: "durability: power",
             media: "durability: media",

@@ -83,7 +83,8 @@ fn head(connection: &mut TcpStream) -> io::Result<String> {
 fn answer(connection: &mut TcpStream, status: &str, kind: &str, body: &str) -> io::Result<()> {
     write!(
         connection,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n{body}",
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-store\r\nConnection: \
+         close\r\n\r\n{body}",
         body.len()
     )?;
     connection.flush()

@@ -15,7 +15,8 @@ use crate::study::sizing::predict::{Candidate, Goal, Offer, candidates};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The price file is that of --price elsewhere; parts that bring CPUs or memory say so (`cpus`, `memory_gib`), and those of which there may be more \
+The price file is that of --price elsewhere; parts that bring CPUs or memory say so (`cpus`, `memory_gib`), and those \
+of which there may be more \
 say how many (`most`). See examples/memory-or-cpus.toml.
 
 Example: graymark predict cheapest model.toml --price examples/memory-or-cpus.toml --target 60000 -w 10 --extrapolate")]

@@ -15,7 +15,8 @@ use crate::study::sizing::predict::{Doubling, Predictor, doublings, quick};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-At one scale each doubling of the buffer gains the same throughput, up to the plateau. So two measurements that are not on it are enough for an \
+At one scale each doubling of the buffer gains the same throughput, up to the plateau. So two measurements that are \
+not on it are enough for an \
 estimate without a model.
 
 Examples:
@@ -41,7 +42,13 @@ pub(super) struct DoubleArgs {
     #[arg(long, value_name = "LAW")]
     law: Option<Law>,
     /// A buffer size and the New-Orders a minute that were measured with it; twice, at one scale
-    #[arg(long, value_name = "SIZE=RATE", value_parser = parse_measured, conflicts_with_all = ["model", "warehouses", "from", "cpus"], requires = "to")]
+    #[arg(
+        long,
+        value_name = "SIZE=RATE",
+        value_parser = parse_measured,
+        conflicts_with_all = ["model", "warehouses", "from", "cpus"],
+        requires = "to"
+    )]
     measured: Vec<(f64, f64)>,
     /// The buffer whose throughput is sought
     #[arg(long, value_name = "SIZE", value_parser = size::parse_with_pages, requires = "measured")]

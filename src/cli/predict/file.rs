@@ -24,7 +24,8 @@ pub(super) fn model(path: &Path) -> Result<Model, Error> {
     let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
         Error::Usage(format!(
-            "cannot read {shown}: {error}; `graymark predict fit` writes model files, and examples/tsuei-1997.toml is one"
+            "cannot read {shown}: {error}; `graymark predict fit` writes model files, and examples/tsuei-1997.toml is \
+             one"
         ))
     })?;
     Model::parse(&text).map_err(|why| Error::Usage(format!("{shown} is not a model file: {why}")))

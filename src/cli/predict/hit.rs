@@ -54,7 +54,8 @@ pub(super) fn hit(args: &HitArgs) -> Result<Ended, Error> {
     }
     if !args.extrapolate && !hit.outside.is_empty() {
         return Err(told(format!(
-            "outside of what was measured: {}; stay within it, measure points there, or take a guess with --extrapolate",
+            "outside of what was measured: {}; stay within it, measure points there, or take a guess with \
+             --extrapolate",
             hit.outside.join("; ")
         )));
     }

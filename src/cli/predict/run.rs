@@ -14,8 +14,10 @@ use crate::study::sizing::predict::{self, Predictor};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --ratio the scale stays as it is: one step. With --ratio the scale follows the throughput until there are so many New-Orders a minute and \
-warehouse (the standard allows 9 to 12.86): Algorithm I, and with --cpus Algorithm II. Should the iteration run away, bisection takes over, and \
+Without --ratio the scale stays as it is: one step. With --ratio the scale follows the throughput until there are so \
+many New-Orders a minute and \
+warehouse (the standard allows 9 to 12.86): Algorithm I, and with --cpus Algorithm II. Should the iteration run away, \
+bisection takes over, and \
 says so. Intervals hold at 95 %.
 
 Examples:

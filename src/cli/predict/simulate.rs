@@ -17,7 +17,8 @@ const SIZES: usize = 13;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  graymark predict simulate -w 10000 --buffer 8GB..512GB\n  graymark predict simulate -w 100 --buffer 256MB,1GB,4GB --policy clock-sweep --relations"
+    after_help = "Examples:\n  graymark predict simulate -w 10000 --buffer 8GB..512GB\n  graymark predict simulate -w \
+        100 --buffer 256MB,1GB,4GB --policy clock-sweep --relations"
 )]
 pub(super) struct SimulateArgs {
     /// Warehouses

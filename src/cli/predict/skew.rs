@@ -50,7 +50,8 @@ pub(super) fn skew(args: &SkewArgs) -> Result<Ended, Error> {
         return Ok(Ended::Held);
     }
     answer!(
-        "Of all accesses, so many percent go to the hottest part of a table (exact, from the distribution of clause 2.1.6):"
+        "Of all accesses, so many percent go to the hottest part of a table (exact, from the distribution of clause \
+         2.1.6):"
     );
     let width = columns.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let heads = FRACTIONS.map(|fraction| format!("{:>6}%", 100.0 * fraction)).concat();

@@ -26,7 +26,8 @@ pub(in crate::cli) struct SweepArgs {
 pub(super) enum Sweep {
     /// Run one database at shares of the full load: New-Order's response time over throughput (clause 5.6.2)
     #[command(after_help = "\
-The full load is that of --pace (default: standard); less load is offered by longer think times. With --rates, transactions come at these rates
+The full load is that of --pace (default: standard); less load is offered by longer think times. With --rates, \
+transactions come at these rates
 instead, over a pool of --clients sessions. The database is loaded if it is absent.
 
 Examples:
@@ -37,9 +38,12 @@ Examples:
     Load(LoadArgs),
     /// Find the largest number of warehouses that keeps the limits, by doubling and then bisection
     #[command(after_help = "\
-A number of warehouses passes if the 90th percentiles keep clause 5.2.5.3, the efficiency is at least 70 % of 12.86 New-Orders a minute \
-and warehouse, client and database agree, and the database is consistent. Each scale is loaded when its turn comes: a SQLite file or a \
-private server's data directory for each, or, on a server that is there, its tables dropped and loaded again (--replace).
+A number of warehouses passes if the 90th percentiles keep clause 5.2.5.3, the efficiency is at least 70 % of 12.86 \
+New-Orders a minute \
+and warehouse, client and database agree, and the database is consistent. Each scale is loaded when its turn comes: a \
+SQLite file or a \
+private server's data directory for each, or, on a server that is there, its tables dropped and loaded again \
+(--replace).
 
 Examples:
   graymark sweep warehouses --db postgres:local --to 64 --dry-run
@@ -50,8 +54,10 @@ Examples:
     /// Find the largest number of warehouses or clients that keeps constraints of your own, by doubling and then
     /// bisection
     #[command(after_help = "\
-Constraints are separated by commas: p90(new_order)<5s (mean, p50, p90, p95, p99, p999 or max of new_order, payment, order_status, delivery or \
-stock_level), efficiency>0.95, tpm>1000, tps>50, errors<=0, retries<100, hits(data)>90% (data, index or overall). That client and database count \
+Constraints are separated by commas: p90(new_order)<5s (mean, p50, p90, p95, p99, p999 or max of new_order, payment, \
+order_status, delivery or \
+stock_level), efficiency>0.95, tpm>1000, tps>50, errors<=0, retries<100, hits(data)>90% (data, index or overall). That \
+client and database count \
 the same, and that the database is consistent, is asked for always.
 
 Examples:
@@ -60,8 +66,11 @@ Examples:
     Max(MaxArgs),
     /// Run every combination of warehouses, buffers, CPUs and clients on private servers, in shuffled order
     #[command(after_help = "\
-Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  via=procedures,statements  memory=SIZE,SIZE (of the server with its page cache)  stripes=N,N (files of a private Virtuoso)  set.NAME=VALUE,VALUE (a setting of the server). A dimension that is left out is as -w, --clients and the \
-server have it. Each point has a server of its own on a fresh copy of the database of its scale; points.csv has a line for each.
+Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  via=procedures,statements  \
+memory=SIZE,SIZE (of the server with its page cache)  stripes=N,N (files of a private Virtuoso)  set.NAME=VALUE,VALUE \
+(a setting of the server). A dimension that is left out is as -w, --clients and the \
+server have it. Each point has a server of its own on a fresh copy of the database of its scale; points.csv has a line \
+for each.
 
 Examples:
   graymark sweep grid buffers=64MB,128MB,256MB --db postgres:local -w 5
@@ -153,8 +162,8 @@ pub(super) struct LoadArgs {
     /// With --rates: run the rates again afterwards, from the highest down, to see whether the database recovers
     #[arg(long, requires = "rates")]
     pub(super) and_back: bool,
-    /// With --rates: end the way up when New-Order's 90th percentile reaches this, such as 10s, and double the last rate
-    /// until it does, up to eight times
+    /// With --rates: end the way up when New-Order's 90th percentile reaches this, such as 10s, and double the last
+    /// rate until it does, up to eight times
     #[arg(long, value_name = "TIME", requires = "rates", value_parser = humantime::parse_duration)]
     pub(super) until_latency: Option<Duration>,
     /// With --rates: whether transactions come at random times (poisson) or at equal distances (constant)
@@ -239,7 +248,12 @@ pub(super) struct GridArgs {
     #[arg(required = true, value_name = "NAME=VALUE,VALUE")]
     pub(super) dimensions: Vec<Dimension>,
     /// Runs of each point
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS))
+    )]
     pub(super) repeats: u32,
     /// Bound the memory of the server, its page cache included: auto suits the buffers of each point (Linux, control
     /// groups)

@@ -68,7 +68,8 @@ impl FromStr for Dimension {
             let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
             number.ok_or_else(|| format!("`{text}` is no whole number from 1 to {MOST}"))
         };
-        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N, via=procedures,statements, memory=SIZE,SIZE, stripes=N,N or set.NAME=VALUE,VALUE";
+        let usage = "give warehouses=N,N, buffers=SIZE,SIZE, cpus=N,N, clients=N,N, via=procedures,statements, \
+            memory=SIZE,SIZE, stripes=N,N or set.NAME=VALUE,VALUE";
         if let Ok(workload) = WorkloadName::from_str(text, false) {
             return Ok(Dimension::Workload(workload));
         }

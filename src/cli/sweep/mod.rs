@@ -203,7 +203,8 @@ fn begin(mut settings: Settings, typed: Typed) -> Result<Ended, Error> {
                 && settings.search().is_some_and(|search| warehouses.is_some() && !search.replace)
             {
                 return Err(Error::Usage(
-                    "on a server that is there this sweep drops the workload's tables for each point: allow it with --replace"
+                    "on a server that is there this sweep drops the workload's tables for each point: allow it with \
+                     --replace"
                         .to_owned(),
                 ));
             }

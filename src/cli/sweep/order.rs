@@ -146,7 +146,10 @@ pub(super) fn preview(directory: &Path, state: &State, db: &DatabaseUrl) -> Resu
                     line(key(next))?;
                 }
             }
-            text.push_str("Each comes only if those before it pass; then the gap between the last that passed and the first that failed is halved.\n");
+            text.push_str(
+                "Each comes only if those before it pass; then the gap between the last that passed and the \
+                first that failed is halved.\n",
+            );
         }
     }
     Ok(text)

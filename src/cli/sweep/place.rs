@@ -259,7 +259,8 @@ pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
             "a grid starts each point with a copy of its database: give --db postgres:local, sqlite:FILE or simulated:",
         ),
         _ if grid.is_private() => usage(
-            "buffers=, cpus=, memory=, stripes=, set.NAME= and --bound-memory are for private servers: give --db postgres:local",
+            "buffers=, cpus=, memory=, stripes=, set.NAME= and --bound-memory are for private servers: give --db \
+             postgres:local",
         ),
         _ => Ok(()),
     }

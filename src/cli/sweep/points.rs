@@ -362,7 +362,8 @@ pub(super) fn study(state: &State) -> Study {
     let mut notes = Vec::new();
     if settings.series.iter().any(|series| series.cpus.is_some()) {
         notes.push(
-            "Only the processes of the private server are bound to CPUs. Graymark itself and what the operating system does for the \
+            "Only the processes of the private server are bound to CPUs. Graymark itself and what the operating system \
+             does for the \
              server (interrupts, writing back pages) are not, and memory, caches and disks are shared."
                 .to_owned(),
         );
@@ -450,12 +451,14 @@ fn described(state: &State, index: usize, points: Vec<Measured>) -> study::Serie
 /// What the reader should know of a grid.
 fn grid_notes(state: &State, grid: &Grid) -> Vec<String> {
     let mut notes = vec![
-        "Each point began with a fresh copy of the loaded database of its scale; points were run in shuffled order, repeat after repeat."
+        "Each point began with a fresh copy of the loaded database of its scale; points were run in shuffled order, \
+         repeat after repeat."
             .to_owned(),
     ];
     if !grid.cpus.is_empty() {
         notes.push(
-            "CPUs are those that the processes of the private server are bound to. Graymark itself and what the operating system does for the \
+            "CPUs are those that the processes of the private server are bound to. Graymark itself and what the \
+             operating system does for the \
              server are not bound, and memory, caches and disks are shared."
                 .to_owned(),
         );

@@ -35,10 +35,14 @@ const PAIRS: u32 = 6;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The database is loaded once. Each run works on a copy of it, made anew, by a private server that is started with the settings of its candidate. \
-Candidates race: short runs in turns with the start, and the slower half is dropped, rung by rung; in the last rung the best run together, too. What \
-came first is then set beside the start in fresh pairs of runs, and only these decide: of a list of candidates without effect one search in forty has \
-a winner. Settings that lose committed data are not tried without --allow-loss. docs/tune.md has the candidates and the rule.
+The database is loaded once. Each run works on a copy of it, made anew, by a private server that is started with the \
+settings of its candidate. \
+Candidates race: short runs in turns with the start, and the slower half is dropped, rung by rung; in the last rung \
+the best run together, too. What \
+came first is then set beside the start in fresh pairs of runs, and only these decide: of a list of candidates without \
+effect one search in forty has \
+a winner. Settings that lose committed data are not tried without --allow-loss. docs/tune.md has the candidates and \
+the rule.
 
 Examples:
   graymark tune --db postgres:local -w 10 --budget 20m
@@ -154,8 +158,10 @@ pub(super) fn tune(args: TuneArgs) -> Result<Ended, Error> {
 fn own_server(plan: &Plan, workload: WorkloadName) -> Result<(), Error> {
     match Place::of(&plan.db(workload), &Series::default(), plan.scale, Path::new(""))? {
         Place::Server { url } => Err(Error::Usage(format!(
-            "graymark tune changes settings and starts the server again for each of them, which it does with servers of its own alone, and not with \
-             {url}: give --db postgres:local, mysql:local, virtuoso:local or sqlite:FILE, and try what it finds on your server with graymark run and \
+            "graymark tune changes settings and starts the server again for each of them, which it does with servers \
+             of its own alone, and not with \
+             {url}: give --db postgres:local, mysql:local, virtuoso:local or sqlite:FILE, and try what it finds on \
+             your server with graymark run and \
              graymark compare"
         ))),
         _ => Ok(()),
@@ -198,7 +204,8 @@ fn length(asked: &Asked, budget: u32, candidates: usize, ramp_up: u32) -> Result
     }
     let minutes = (runs * (shortest + beside)).div_ceil(60);
     Err(Error::Usage(format!(
-        "{candidates} candidates take {runs} runs, for which {budget} s are too short: give --budget {minutes}m, fewer candidates with --only, or a \
+        "{candidates} candidates take {runs} runs, for which {budget} s are too short: give --budget {minutes}m, fewer \
+         candidates with --only, or a \
          --duration of less than {shortest} s"
     )))
 }

@@ -149,7 +149,8 @@ impl Tries {
         if f64::from(length) + beside > 1.2 * each {
             let minutes = f64::from(runs) * (f64::from(length) + beside) / 60.0;
             tell!(
-                "graymark: warning: a run takes {beside:.0} s beside its interval: this will take about {minutes:.0} min more"
+                "graymark: warning: a run takes {beside:.0} s beside its interval: this will take about {minutes:.0} \
+                 min more"
             );
         }
         plan.duration = Some(length);

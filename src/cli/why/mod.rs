@@ -35,9 +35,12 @@ const BASE: &str = "base";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The database is loaded once. Each run works on a copy of it, made anew. The first run is the base; its figures say what each change could bring at most \
-(docs/why.md), and the runs of all others stand beside those of the base. Rounds go forwards and backwards in turns, so that nothing has the better \
-hours. What is decided is not run again. Settings with which a database may lose data are marked \"never in earnest\": they are made to learn what \
+The database is loaded once. Each run works on a copy of it, made anew. The first run is the base; its figures say \
+what each change could bring at most \
+(docs/why.md), and the runs of all others stand beside those of the base. Rounds go forwards and backwards in turns, \
+so that nothing has the better \
+hours. What is decided is not run again. Settings with which a database may lose data are marked \"never in earnest\": \
+they are made to learn what \
 safety costs.
 
 Examples:

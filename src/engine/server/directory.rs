@@ -202,7 +202,8 @@ pub(super) fn resolved(path: &Path, as_root: bool) -> Result<PathBuf, Error> {
         let metadata = fs::metadata(directory).map_err(|error| failed(&error))?;
         if !is_roots(&metadata) {
             return Err(Error::Usage(format!(
-                "{}: as root, Graymark keeps no data below {}, to which others than root can write: run it as the user whose directory \
+                "{}: as root, Graymark keeps no data below {}, to which others than root can write: run it as the user \
+                 whose directory \
                  that is, or give a directory elsewhere",
                 path.display(),
                 directory.display()

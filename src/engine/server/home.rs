@@ -76,7 +76,8 @@ impl Home {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "the path of temporary files ({}) is too long for a socket: set TMPDIR to a shorter one, or add tcp=on to the URL",
+            "the path of temporary files ({}) is too long for a socket: set TMPDIR to a shorter one, or add tcp=on to \
+             the URL",
             self.place().display()
         )))
     }

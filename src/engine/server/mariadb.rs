@@ -200,7 +200,8 @@ fn find_programs() -> Result<Programs, Error> {
     let directories: Vec<PathBuf> = std::env::split_paths(&path).chain(usual.map(PathBuf::from)).collect();
     find(&directories).ok_or_else(|| {
         Error::Database(format!(
-            "no MariaDB server programs found: `apt-get install mariadb-server`, or set {VARIABLE} to the directories that have \
+            "no MariaDB server programs found: `apt-get install mariadb-server`, or set {VARIABLE} to the directories \
+             that have \
              mariadbd and mariadb-install-db"
         ))
     })

@@ -84,7 +84,8 @@ mod linux {
                 }
             }
             Err(format!(
-                "the server's memory cannot be bounded ({why}): run Graymark as root or in a delegated control group (systemd-run --user \
+                "the server's memory cannot be bounded ({why}): run Graymark as root or in a delegated control group \
+                 (systemd-run --user \
                  --scope -p Delegate=yes), or leave the bound out"
             ))
         }

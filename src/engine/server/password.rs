@@ -32,7 +32,8 @@ pub(super) fn of(data: &Directory) -> Result<(Password, bool), Error> {
         let text = text.trim_end();
         if text.len() != LETTERS || !text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             return Err(Error::Database(format!(
-                "{FILE} in the data directory is not as Graymark wrote it: remove it, and the next start gives the server a new password"
+                "{FILE} in the data directory is not as Graymark wrote it: remove it, and the next start gives the \
+                 server a new password"
             )));
         }
         return Ok((Password::new(text), false));

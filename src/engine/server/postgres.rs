@@ -268,7 +268,8 @@ fn find_programs(version: Option<&str>) -> Result<PathBuf, Error> {
     Err(Error::Database(match named {
         Some(_) => format!("{VARIABLE} names no PostgreSQL {asked}, but {there}"),
         None => format!(
-            "no PostgreSQL {asked} is found, but {there}: `apt-get install postgresql-{asked}`, or set {VARIABLE} to the \
+            "no PostgreSQL {asked} is found, but {there}: `apt-get install postgresql-{asked}`, or set {VARIABLE} to \
+             the \
              directories that have initdb and postgres"
         ),
     }))
@@ -317,7 +318,8 @@ fn candidates() -> Result<Vec<PathBuf>, Error> {
     }
     if all.is_empty() {
         return Err(Error::Database(format!(
-            "no PostgreSQL server programs found: `apt-get install postgresql`, or set {VARIABLE} to the directory that has \
+            "no PostgreSQL server programs found: `apt-get install postgresql`, or set {VARIABLE} to the directory \
+             that has \
              initdb and postgres"
         )));
     }

@@ -104,8 +104,8 @@ impl Media for Server<Postgres> {
         let mut command = self.client("pg_basebackup")?;
         command.arg("-D").arg(place.join(BACKUP)).args(["-X", "none", "-c", "fast"]);
         self.home.run(command, &["error:", "FATAL:"])?;
-        // Without the segment of the log in which it begins, the backup is worth nothing. The server goes on to the next
-        // segment when a backup is made, so that this one comes to its end.
+        // Without the segment of the log in which it begins, the backup is worth nothing. The server goes on to the
+        // next segment when a backup is made, so that this one comes to its end.
         let label = fs::read_to_string(place.join(BACKUP).join(LABEL));
         let label = label.map_err(|error| failed("cannot read the label of the backup", &error))?;
         let first = first_segment(&label)

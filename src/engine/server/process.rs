@@ -143,7 +143,8 @@ impl Process {
     fn told(&self, status: ExitStatus) -> String {
         match self.memory().filter(|memory| memory.killed > Some(0)) {
             Some(memory) => format!(
-                "{status}: it needed more than the {} of memory that it is bounded to, and the kernel killed it; give it more",
+                "{status}: it needed more than the {} of memory that it is bounded to, and the kernel killed it; give \
+                 it more",
                 size::text(memory.limit_bytes)
             ),
             None => status.to_string(),

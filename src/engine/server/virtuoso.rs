@@ -186,7 +186,8 @@ impl Server {
         let connects = rows.first().and_then(|row| row.long(0).ok());
         if connects != Some(1) {
             return Err(Error::Database(
-                "another client connected to the private Virtuoso before it had its password: see who uses this machine, and start again \
+                "another client connected to the private Virtuoso before it had its password: see who uses this \
+                 machine, and start again \
                  with a new data directory"
                     .to_owned(),
             ));
@@ -262,7 +263,8 @@ fn find_program() -> Result<PathBuf, Error> {
     let directories = std::env::split_paths(&path).chain(usual.map(PathBuf::from));
     directories.map(|directory| directory.join(NAME)).find(|program| program.is_file()).ok_or_else(|| {
         Error::Database(format!(
-            "no Virtuoso server program found: `apt-get install virtuoso-opensource-7-bin`, or set {VARIABLE} to the directory that has \
+            "no Virtuoso server program found: `apt-get install virtuoso-opensource-7-bin`, or set {VARIABLE} to the \
+             directory that has \
              {NAME}"
         ))
     })

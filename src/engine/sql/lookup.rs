@@ -117,7 +117,8 @@ mod tests {
         assert_eq!(queries.len(), 2);
         assert_eq!(
             queries[0].sql,
-            "SELECT n, count(*) FROM (SELECT 0 AS n, 3 AS v0, 12.05 AS paid\nUNION ALL SELECT 1 AS n, 5 AS v0, -0.07 AS paid\nUNION ALL SELECT 2 AS n, 6 AS v0, 0.08 AS paid) sought, \
+            "SELECT n, count(*) FROM (SELECT 0 AS n, 3 AS v0, 12.05 AS paid\nUNION ALL SELECT 1 AS n, 5 AS v0, -0.07 \
+             AS paid\nUNION ALL SELECT 2 AS n, 6 AS v0, 0.08 AS paid) sought, \
              history WHERE h_w_id = v0 AND h_amount = paid GROUP BY n"
         );
         assert_eq!(

@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_script_says_what_each_statement_is_for() {
-        let file = "-- name: a\nSELECT 1;\n-- name: b\n-- undoes: stock\nDELETE;\n-- name: c\n-- generates: stock (s_i_id, s_w_id)\nSELECT;\n\
+        let file = "-- name: a\nSELECT 1;\n-- name: b\n-- undoes: stock\nDELETE;\n-- name: c\n-- generates: stock \
+            (s_i_id, s_w_id)\nSELECT;\n\
                     -- name: d\n-- title: So it is\nSELECT;\n";
         let quick = "-- name: q\n-- title: Quick\n-- cost: small\nSELECT;\n-- name: slow\n-- title: Slow\nSELECT;\n";
         let script = Script::of(Tpcc::TABLES, file, quick).unwrap();

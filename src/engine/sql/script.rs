@@ -73,7 +73,8 @@ mod tests {
 
     #[test]
     fn statements_are_found_by_name_with_their_notes() {
-        let file = "-- a file\n-- name: one\n-- title: First of two\nSELECT 1;\n\n-- name: two\n-- plain comment\nSELECT\n 2\n";
+        let file = "-- a file\n-- name: one\n-- title: First of two\nSELECT 1;\n\n-- name: two\n-- plain \
+            comment\nSELECT\n 2\n";
         let found = statements(file);
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].name, found[0].sql), ("one", "SELECT 1"));

@@ -34,7 +34,8 @@ fn initial(summary: &Summary) -> Clause {
     let (ordered, paid) = (orders.saturating_sub(POPULATED[0].1 * scale), history.saturating_sub(HISTORY * scale));
     if ordered > 0 || paid > 0 {
         let why = format!(
-            "the database has been worked since it was loaded ({ordered} New-Orders, {paid} Payments): load or restore it before a run \
+            "the database has been worked since it was loaded ({ordered} New-Orders, {paid} Payments): load or restore \
+             it before a run \
              that is published"
         );
         return because(

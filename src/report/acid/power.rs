@@ -67,7 +67,8 @@ fn together(all: &[&Crash]) -> String {
     let broken = all.iter().filter(|crash| !opens(crash)).count();
     let failed = all.iter().filter(|crash| !crash.failed.is_empty()).count();
     format!(
-        "{} cuts: {lost} of {committed} commits lost, in {lossy} cuts{oldest}; {broken} databases that cannot be used any \
+        "{} cuts: {lost} of {committed} commits lost, in {lossy} cuts{oldest}; {broken} databases that cannot be used \
+         any \
          more; {failed} with broken conditions",
         all.len()
     )

@@ -173,7 +173,8 @@ impl<'a> Timeline<'a> {
         let faults =
             if self.faults().is_empty() { "" } else { " Red lines (F1, F2, …) are starts of planned faults." };
         format!(
-            "What is outside of the measurement interval has a grey background.{outages}{dips}{checkpoints}{faults}{}{bins}",
+            "What is outside of the measurement interval has a grey \
+             background.{outages}{dips}{checkpoints}{faults}{}{bins}",
             stages::note(self)
         )
     }
@@ -389,7 +390,8 @@ pub(crate) fn response_versus_throughput(points: &[(f64, f64)]) -> Option<Chart>
     points.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
     let (fastest, slowest) = (points.last()?.0, points.iter().map(|point| point.1).fold(0.0, f64::max));
     let caption = format!(
-        "{}, up to {} New-Orders a minute. The standard asks for points at 50, 80 and 100 percent of the reported rate.",
+        "{}, up to {} New-Orders a minute. The standard asks for points at 50, 80 and 100 percent of the reported \
+         rate.",
         super::format::plural(points.len() as u64, "run", "runs"),
         super::format::rate(fastest)
     );

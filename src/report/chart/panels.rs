@@ -82,8 +82,10 @@ pub fn panels(timeline: &Timeline) -> Option<Chart> {
         .collect();
     let (wide, narrow) = plot::PANEL;
     let caption = format!(
-        "I/O and bytes of the database are blocks read and written by its own count, or where it has none what its processes read and \
-         wrote; those of the device are reads and writes that it completed. CPU is of the whole machine. All counters are in \
+        "I/O and bytes of the database are blocks read and written by its own count, or where it has none what its \
+         processes read and \
+         wrote; those of the device are reads and writes that it completed. CPU is of the whole machine. All counters \
+         are in \
          counters.csv. {}",
         timeline.note()
     );

@@ -451,7 +451,8 @@ fn estimated(all: &[Series], reference: &[&Series], model: Result<&Model, &Strin
     Sketch {
         title: "Estimated throughput over hit rate",
         caption: format!(
-            "{warehouses} warehouses: Equation 2 at {from} CPUs, and for others by the law {}. Measured: {fewest} to {most} CPUs; what \
+            "{warehouses} warehouses: Equation 2 at {from} CPUs, and for others by the law {}. Measured: {fewest} to \
+             {most} CPUs; what \
              lies beyond is a guess.{some}",
             law.law
         ),
@@ -480,7 +481,8 @@ pub(crate) fn standalone(figure: &str, chart: &Chart) -> String {
         let (x, y) = (24 + (place as u32 % columns) * width / columns, 104 + (place as u32 / columns) * ROW);
         let (red, green, blue) = colour(*index);
         head.push_str(&format!(
-            "<rect x=\"{x}\" y=\"{}\" width=\"72\" height=\"16\" fill=\"rgb({red},{green},{blue})\"/><text x=\"{}\" y=\"{}\" font-size=\"50\">{}</text>",
+            "<rect x=\"{x}\" y=\"{}\" width=\"72\" height=\"16\" fill=\"rgb({red},{green},{blue})\"/><text x=\"{}\" \
+             y=\"{}\" font-size=\"50\">{}</text>",
             y + 26,
             x + 96,
             y + 52,
@@ -490,7 +492,8 @@ pub(crate) fn standalone(figure: &str, chart: &Chart) -> String {
     let top = 112 + (chart.legend.len() as u32).div_ceil(columns) * ROW;
     let inside = chart.narrow.replacen("<svg ", &format!("<svg y=\"{top}\" width=\"{width}\" height=\"{height}\" "), 1);
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {}\" font-family=\"sans-serif\" fill=\"#1b1f24\" color=\"#1b1f24\">\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {}\" font-family=\"sans-serif\" \
+         fill=\"#1b1f24\" color=\"#1b1f24\">\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>{head}{inside}</svg>\n",
         top + height
     )

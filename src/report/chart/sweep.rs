@@ -39,7 +39,8 @@ pub fn throughput_over_warehouses(study: &Study) -> Option<Chart> {
     layers.extend(marks(study));
     let plot = Plot { x: Axis::counting("warehouses".to_owned(), right), y: Axis::linear(metric.clone(), top), layers };
     let caption = format!(
-        "Points are runs. Of the two straight lines the upper one is the most that keying and think times allow, {each:.2} {metric} a \
+        "Points are runs. Of the two straight lines the upper one is the most that keying and think times allow, \
+         {each:.2} {metric} a \
          warehouse; the lower one is the least that passes, {least:.2}."
     );
     Chart::both("Throughput over warehouses", caption, legend(study), &plot)

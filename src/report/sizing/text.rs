@@ -62,7 +62,8 @@ pub(super) fn equation(title: &str, names: [&str; 3], equation: &Equation) -> Ta
     }
     if let Some(found) = &equation.statistics {
         table.notes.push(format!(
-            "R² = {:.2} %; F = {} ({} and {} degrees of freedom; significance {}); residual standard error {}; residuals from {:+.2} % to \
+            "R² = {:.2} %; F = {} ({} and {} degrees of freedom; significance {}); residual standard error {}; \
+             residuals from {:+.2} % to \
              {:+.2} % of what was measured; {} points.",
             100.0 * found.r_squared,
             significant(found.f_ratio),
@@ -308,7 +309,8 @@ pub fn run(predictor: &Predictor<'_>, run: &Run) -> String {
     let allowed = NEW_ORDERS_PER_WAREHOUSE;
     if !allowed.contains(&run.ratio) {
         table.notes.push(format!(
-            "With keying and think times the standard allows {} to {} New-Orders a minute and warehouse (clause 4.1.3).",
+            "With keying and think times the standard allows {} to {} New-Orders a minute and warehouse (clause \
+             4.1.3).",
             allowed.start(),
             allowed.end()
         ));

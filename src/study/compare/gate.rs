@@ -116,7 +116,8 @@ impl Gate {
             (Decision::Inconclusive, Some(minutes)) => {
                 let side = if longer == Longer::Both { " a side" } else { "" };
                 format!(
-                    "Inconclusive: a slowdown of {limit} % is neither excluded nor shown ({seen}); needs about {:.0} more minutes{side}.",
+                    "Inconclusive: a slowdown of {limit} % is neither excluded nor shown ({seen}); needs about {:.0} \
+                     more minutes{side}.",
                     minutes.ceil().max(1.0)
                 )
             }

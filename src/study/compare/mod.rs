@@ -169,14 +169,16 @@ fn compare_by(
     for (name, mean) in [("A", &mean_a), ("B", &mean_b)] {
         if mean.drifts {
             warnings.push(format!(
-                "the throughput of {name} has not settled within its run: neighbouring seconds are alike over a fifteenth of it and more, so that the \
+                "the throughput of {name} has not settled within its run: neighbouring seconds are alike over a \
+                 fifteenth of it and more, so that the \
                  interval is too narrow; run longer, or several times"
             ));
         }
     }
     if a.len() == 1 || b.len() == 1 {
         warnings.push(
-            "with one run a side, what differs from start to start (caches, file layout, neighbours) is not in the interval; \
+            "with one run a side, what differs from start to start (caches, file layout, neighbours) is not in the \
+             interval; \
              three runs a side and more know it"
                 .to_owned(),
         );
@@ -276,7 +278,8 @@ impl Comparison {
             match times_more.filter(|times| (1.0..1e4).contains(times)) {
                 Some(times) => {
                     format!(
-                        "{seen}; to find one as small as the {percent:+.2} % seen, make {times:.1} times as many {unit}."
+                        "{seen}; to find one as small as the {percent:+.2} % seen, make {times:.1} times as many \
+                         {unit}."
                     )
                 }
                 None => format!("{seen}."),
@@ -287,7 +290,8 @@ impl Comparison {
             Finding::Slower => format!("B is slower than A by {:.2} % ({interval}).", -percent),
             Finding::NoDifference => format!("No difference seen ({interval}). {}", more()),
             Finding::NotRanked => format!(
-                "Not ranked: they differ in durability, {}. Set both alike, or compare them all the same with --across-durability.",
+                "Not ranked: they differ in durability, {}. Set both alike, or compare them all the same with \
+                 --across-durability.",
                 self.not_ranked.as_deref().unwrap_or_default()
             ),
         }

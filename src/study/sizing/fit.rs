@@ -86,7 +86,8 @@ fn hit_rate(of: HitRate, all: &[Series], options: &Options, notes: &mut Vec<Stri
     left_out("Equation 1", &flat, samples.len(), notes);
     if samples.is_empty() {
         return Err(
-            "no point has a hit rate: give data_hit_percent (or overall_hit_percent), or data_logical_reads and data_physical_reads, and buffer_bytes"
+            "no point has a hit rate: give data_hit_percent (or overall_hit_percent), or data_logical_reads and \
+             data_physical_reads, and buffer_bytes"
                 .to_owned(),
         );
     }
@@ -175,7 +176,8 @@ fn left_out(name: &str, flat: &[Flat], kept: usize, notes: &mut Vec<String>) {
         format!("scale {}{cpus} from {:.1} MiB", flat.warehouses, flat.from_bytes as f64 / f64::from(1 << 20))
     });
     notes.push(format!(
-        "{name} leaves out {points} of {} points, which are on a plateau (steps up to them gain less than {PLATEAU} of the curve's \
+        "{name} leaves out {points} of {} points, which are on a plateau (steps up to them gain less than {PLATEAU} of \
+         the curve's \
          steepest, each by e-fold of the buffer): {}.",
         points + kept,
         each.collect::<Vec<_>>().join(", ")

@@ -18,7 +18,8 @@ pub(super) const SIZES: std::ops::Range<f64> = 1.0..1e15;
 
 /// What a model file says before its figures.
 const HEAD: &str = "\
-# A model of buffer hit rate and throughput, for graymark predict. B is the buffer in thousands of 4 KiB pages, W the number of warehouses.
+# A model of buffer hit rate and throughput, for graymark predict. B is the buffer in thousands of 4 KiB pages, W the \
+number of warehouses.
 #   hit_rate:   hit rate in percent = constant + per_warehouse * W + slope * ln(B / W)            its range.predictor is ln(B / W)
 #   throughput: New-Orders a minute = constant + per_warehouse * W + slope * hit rate                  its range.predictor is in percent
 #   scaling:    throughput over CPUs; the first one is used

@@ -63,7 +63,8 @@ impl<'a> Predictor<'a> {
                 // The largest machine that was measured is the one that is asked about.
                 let largest = equations.iter().filter(|equation| equation.cpus.is_some()).max_by_key(|of| of.cpus);
                 let largest = largest.ok_or_else(|| {
-                    "the model does not say with how many CPUs its equations were measured: write `cpus` into each [[throughput]]"
+                    "the model does not say with how many CPUs its equations were measured: write `cpus` into each \
+                     [[throughput]]"
                         .to_owned()
                 })?;
                 predictor.throughput = Some((largest, 1.0));
@@ -72,7 +73,8 @@ impl<'a> Predictor<'a> {
             (Some(cpus), _) => {
                 let Some((nearest, equation)) = known().min_by_key(|(known, _)| known.abs_diff(cpus)) else {
                     return Err(
-                        "the model does not say with how many CPUs it was measured: leave --cpus out, or write `cpus` into its \
+                        "the model does not say with how many CPUs it was measured: leave --cpus out, or write `cpus` \
+                         into its \
                                 [[throughput]]"
                             .to_owned(),
                     );
@@ -96,7 +98,9 @@ impl<'a> Predictor<'a> {
     fn law(&self, law: Option<Law>) -> Result<Scaling, String> {
         let found = self.model.scaling.iter().find(|scaling| law.is_none_or(|law| scaling.law == law)).copied();
         found.ok_or_else(|| {
-            "the model has no such law over CPUs: fit it to points that differ in CPUs, or leave --cpus and --law out".to_owned()
+            "the model has no such law over CPUs: fit it to points that differ in CPUs, or leave --cpus and --law \
+             out"
+            .to_owned()
         })
     }
 
@@ -254,7 +258,8 @@ pub fn run(
     }
     let reached = run.steps.last().map_or(start, |step| step.point.warehouses);
     Err(format!(
-        "no scale with {ratio} New-Orders a minute and warehouse was found in {} steps, the last one at {reached:.1} warehouses: see the \
+        "no scale with {ratio} New-Orders a minute and warehouse was found in {} steps, the last one at {reached:.1} \
+         warehouses: see the \
          model's coefficients, or give another --ratio",
         run.steps.len()
     ))

@@ -1,5 +1,6 @@
-//! Where a series of figures changes: E-divisive with means of the energy distance (Matteson and James, "A Nonparametric
-//! Approach for Multiple Change Point Analysis of Multivariate Data", Journal of the American Statistical Association
+//! Where a series of figures changes: E-divisive with means of the energy distance (Matteson and James, "A
+//! Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data", Journal of the American Statistical
+//! Association
 //! 109, 2014). The split whose two sides are farthest apart is tested by permutations of the figures: is a split of the
 //! same figures in any order as good? If hardly one is, it is a change, and both sides are split again.
 

@@ -50,8 +50,8 @@ pub fn of_scheme(scheme: &str) -> Option<&'static str> {
     LISTS.iter().find(|(of, _)| *of == scheme).map(|(_, list)| *list)
 }
 
-/// Reads a list. Values that are a share of the memory are worked out for a server of `scheme` with so many bytes of it;
-/// without any, their candidates are left out.
+/// Reads a list. Values that are a share of the memory are worked out for a server of `scheme` with so many bytes of
+/// it; without any, their candidates are left out.
 ///
 /// # Errors
 /// What is wrong with it, in a line.

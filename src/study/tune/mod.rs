@@ -1,6 +1,6 @@
 //! Which settings are faster? A race of candidates by successive halving (Jamieson and Talwalkar, "Non-stochastic Best
-//! Arm Identification and Hyperparameter Optimization", AISTATS 2016), and then fresh runs of the start and of what came
-//! first in it, in pairs.
+//! Arm Identification and Hyperparameter Optimization", AISTATS 2016), and then fresh runs of the start and of what
+//! came first in it, in pairs.
 //!
 //! The race chooses, and decides nothing: of many candidates without any effect, one always looks best. What is decided
 //! rests on the fresh runs alone, which had no part in the choice. Their number is fixed before the first of them, and

@@ -74,7 +74,8 @@ impl Runs for Machine {
 fn candidates(number: usize) -> Vec<Candidate> {
     let one = |at: usize| {
         format!(
-            "[[candidate]]\nname = \"c{at}\"\nsettings = {{ c{at} = \"1\" }}\nreason = \"r\"\nsource = \"s\"\nrestart = true\n"
+            "[[candidate]]\nname = \"c{at}\"\nsettings = {{ c{at} = \"1\" }}\nreason = \"r\"\nsource = \"s\"\nrestart \
+             = true\n"
         )
     };
     let list: String = (0..number).map(one).collect();

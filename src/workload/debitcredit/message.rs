@@ -151,7 +151,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_message_is_read_as_it_was_written(branch in 0..21_474_i32, teller in 0..214_740_i32, account: i32, amount in -999_999..=999_999_i64, balance: i32) {
+        fn a_message_is_read_as_it_was_written(
+            branch in 0..21_474_i32,
+            teller in 0..214_740_i32,
+            account: i32,
+            amount in -999_999..=999_999_i64,
+            balance: i32,
+        ) {
             let account = account & i32::MAX;
             let transfer = Transfer { profile: &PROFILES[2], branch, teller, account, amount: Money(amount) };
             let input = Input::of(transfer);

@@ -67,7 +67,8 @@ pub const LASTING: [Lasting; 10] = [
     },
     Lasting {
         id: "c_data",
-        title: "C_DATA begins with the payments that HISTORY has of a customer with bad credit, and is else that of the seed",
+        title: "C_DATA begins with the payments that HISTORY has of a customer with bad credit, and is else that of \
+            the seed",
         table: CUSTOMER,
         key: CUSTOMER_KEY,
         columns: Columns::Only(&["c_credit", "c_data"]),

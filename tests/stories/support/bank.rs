@@ -306,7 +306,8 @@ pub async fn mysql_times(client: &mut mysql_async::Conn) -> (i64, i64) {
 pub async fn mysql_sizes(client: &mut mysql_async::Conn, kind: Kind) {
     use mysql_async::prelude::Queryable;
     for (table, _) in TABLES {
-        let filler = "SELECT count(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = 'filler'";
+        let filler = "SELECT count(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = \
+            ? AND column_name = 'filler'";
         let fillers: i64 = client.exec_first(filler, (table,)).await.unwrap().unwrap();
         assert_eq!(fillers == 1, kind != Kind::Gray, "{table}");
         if fillers == 1 {
@@ -400,7 +401,8 @@ pub fn sqlite_sizes(file: &Path, kind: Kind) {
         let record = rest.iter().map(|column| integer(column)).chain(filler.clone()).collect::<Vec<_>>().join(" + ");
         let keys = keys.iter().map(|column| format!(" + {}", key(column))).collect::<String>();
         let sql = format!(
-            "SELECT coalesce(min({record}{keys}), 0), coalesce(max({record}{keys}), 0), coalesce(sum({record}), 0), count(*) FROM {table}"
+            "SELECT coalesce(min({record}{keys}), 0), coalesce(max({record}{keys}), 0), coalesce(sum({record}), 0), \
+             count(*) FROM {table}"
         );
         let (least, most, sum, rows): (i64, i64, i64, i64) =
             connection.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))).unwrap();

@@ -54,7 +54,8 @@ const FAULTS: [(&str, &str, &str); 15] = [
     ),
     // The newest note of a customer with bad credit is another amount than HISTORY has: only notes have a dollar sign.
     (
-        "UPDATE customer SET c_data = replace (c_data, '$', '?') WHERE c_w_id = 2 AND c_d_id = 4 AND c_credit = 'BC' AND c_payment_cnt > 10",
+        "UPDATE customer SET c_data = replace (c_data, '$', '?') WHERE c_w_id = 2 AND c_d_id = 4 AND c_credit = 'BC' \
+         AND c_payment_cnt > 10",
         "c_data",
         "c_w_id=2 c_d_id=4 c_id=",
     ),

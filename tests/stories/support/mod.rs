@@ -12,6 +12,7 @@ pub mod report;
 pub mod schema;
 pub mod stranger;
 pub mod suite;
+pub mod tutorial;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;
 pub mod wire;

@@ -102,8 +102,8 @@ pub struct Stock {
     pub data: ArrayString<50>,
 }
 
-/// The nine tables. Keys are in the order of the primary keys: warehouse, district, then the rest. Large rows are shared
-/// among clones until one changes them: many tests have a model each, at the same time.
+/// The nine tables. Keys are in the order of the primary keys: warehouse, district, then the rest. Large rows are
+/// shared among clones until one changes them: many tests have a model each, at the same time.
 #[derive(Clone, Default)]
 pub struct Model {
     pub warehouse: BTreeMap<i32, Warehouse>,

@@ -41,3 +41,9 @@ SELECT 'unlogged_tables', string_agg(relname::text, ', ' ORDER BY relname)
 FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace
 WHERE nspname = current_schema() AND relkind IN ('r', 'p') AND relpersistence <> 'p'
 HAVING count(*) > 0;
+
+-- name: hidden
+-- To a user without a right to the schema, its tables look as if they were not there.
+SELECT nspname::text
+FROM pg_catalog.pg_namespace
+WHERE nspname = current_setting('search_path') AND NOT has_schema_privilege(oid, 'USAGE');

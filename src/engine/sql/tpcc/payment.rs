@@ -86,7 +86,8 @@ pub(super) async fn execute(connection: &mut impl Connection, input: &Payment) -
         (payer, district, warehouse, counts.get(1..4))
     else {
         let why = format!(
-            "Payment: district {} of warehouse {} is missing, or there is no customer {} in district {} of warehouse {}",
+            "Payment: district {} of warehouse {} is missing, or there is no customer {} in district {} of warehouse \
+             {}",
             input.d_id,
             input.w_id,
             describe(&input.customer),

@@ -17,7 +17,8 @@ const MARGIN: usize = 8 << 10;
 /// memory.
 pub fn statement(table: &str, columns: &[&str]) -> String {
     format!(
-        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' \
+        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY \
+         '\\\\' \
          LINES TERMINATED BY '\\n' ({})",
         columns.join(", ")
     )

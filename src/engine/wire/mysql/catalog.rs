@@ -23,7 +23,8 @@ const OWN_DATABASE: &str = "in a database that Graymark made";
 /// What a database holds. The connection need not be to that database, which need not exist.
 pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) -> Result<DatabaseState, Error> {
     let failed = |error| of_command("cannot look at the database", &error);
-    let query = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE table_schema = ?";
+    let query = "SELECT CAST(table_name AS CHAR), CAST(table_type AS CHAR) FROM information_schema.tables WHERE \
+        table_schema = ?";
     let there: BTreeMap<String, String> =
         conn.rows_of::<(String, String)>(query, (database,)).await.map_err(failed)?.into_iter().collect();
     let foreign = |what: String| {
@@ -37,7 +38,8 @@ pub async fn database_state(conn: &mut Conn, database: &str, sql: &WorkloadSql) 
     let is_table = |name: &str| there.get(name).is_some_and(|kind| kind == "BASE TABLE");
     if !is_table(METADATA[0]) {
         let made = script::statements(sql.procedures());
-        let query = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND routine_type = 'PROCEDURE'";
+        let query = "SELECT CAST(routine_name AS CHAR) FROM information_schema.routines WHERE routine_schema = ? AND \
+            routine_type = 'PROCEDURE'";
         let procedures: Vec<String> = conn.rows_of(query, (database,)).await.map_err(failed)?;
         // Names of procedures are compared without their case.
         let is_there = |name: &str| procedures.iter().any(|there| there.eq_ignore_ascii_case(name));
@@ -111,7 +113,8 @@ async fn may_look(conn: &mut Conn, database: &str) -> Result<(), Error> {
 
 /// The columns of all tables, as table and column.
 async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, String)>, mysql_async::Error> {
-    let sql = "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE table_schema = ?";
+    let sql = "SELECT CAST(table_name AS CHAR), LOWER(CAST(column_name AS CHAR)) FROM information_schema.columns WHERE \
+        table_schema = ?";
     Ok(conn.rows_of::<(String, String)>(sql, (database,)).await?.into_iter().collect())
 }
 
@@ -173,7 +176,8 @@ pub async fn parts(conn: &mut Conn) -> Result<Vec<(String, u32, u64)>, Error> {
 
 /// Bytes of all tables and indexes of the database, as the storage engine estimates them.
 pub async fn bytes(conn: &mut Conn) -> Result<Option<u64>, Error> {
-    let sql = "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
+    let sql = "SELECT CAST(sum(data_length + index_length) AS UNSIGNED) FROM information_schema.tables WHERE \
+        table_schema = DATABASE()";
     let bytes: Option<Option<u64>> =
         conn.first(sql).await.map_err(|error| of_command("cannot measure the tables", &error))?;
     Ok(bytes.flatten())
@@ -188,7 +192,8 @@ pub async fn has_index(conn: &mut Conn, name: &str) -> Result<bool, mysql_async:
 
 /// Whether a constraint of this name is in the connection's database.
 pub async fn has_constraint(conn: &mut Conn, name: &str) -> Result<bool, mysql_async::Error> {
-    let sql = "SELECT count(*) FROM information_schema.table_constraints WHERE constraint_schema = DATABASE() AND constraint_name = ?";
+    let sql = "SELECT count(*) FROM information_schema.table_constraints WHERE constraint_schema = DATABASE() AND \
+        constraint_name = ?";
     let found: Option<u64> = conn.first_of(sql, (name,)).await?;
     Ok(found.is_some_and(|found| found > 0))
 }

@@ -54,7 +54,8 @@ const CHANGED: &str = "SELECT LOWER(variable_name), global_value FROM informatio
 
 /// Tables of a database that InnoDB does not keep.
 const ENGINES: &str = "SELECT table_name AS name, engine AS kept_by FROM information_schema.tables \
-    WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (engine IS NULL OR engine <> 'InnoDB') ORDER BY table_name";
+    WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (engine IS NULL OR engine <> 'InnoDB') ORDER BY \
+    table_name";
 
 /// Runs the workload's conditions one after the other.
 pub async fn check(

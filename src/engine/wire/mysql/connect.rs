@@ -314,7 +314,8 @@ impl Target {
     fn silent(&self) -> Error {
         let (place, seconds) = (self.place(), self.timeout.as_secs());
         Error::Database(format!(
-            "{place} does not answer within {seconds} s: is it a MySQL or MariaDB server? (connect_timeout=SECONDS waits longer)"
+            "{place} does not answer within {seconds} s: is it a MySQL or MariaDB server? (connect_timeout=SECONDS \
+             waits longer)"
         ))
     }
 
@@ -327,13 +328,15 @@ impl Target {
                 match refusal.code {
                     1045 | 1698 | 1862 if self.password.is_none() => {
                         format!(
-                            "{place} wants a password of user `{user}`: give it in MYSQL_PWD or ~/.my.cnf{} ({message})",
+                            "{place} wants a password of user `{user}`: give it in MYSQL_PWD or ~/.my.cnf{} \
+                             ({message})",
                             self.warned()
                         )
                     }
                     1045 | 1698 | 1862 => {
                         format!(
-                            "{place} refuses the password of user `{user}`: give the right one in MYSQL_PWD or ~/.my.cnf{} ({message})",
+                            "{place} refuses the password of user `{user}`: give the right one in MYSQL_PWD or \
+                             ~/.my.cnf{} ({message})",
                             self.warned()
                         )
                     }
@@ -343,7 +346,8 @@ impl Target {
                     UNKNOWN_DATABASE => {
                         let database = database.unwrap_or_default();
                         format!(
-                            "{place} has no database `{database}`: CREATE DATABASE {database}, or name another one in the URL"
+                            "{place} has no database `{database}`: CREATE DATABASE {database}, or name another one in \
+                             the URL"
                         )
                     }
                     1044 => format!("{place} does not let user `{user}` into the database: {message}"),
@@ -358,11 +362,13 @@ impl Target {
             }
             mysql_async::Error::Driver(DriverError::NoClientSslFlagFromServer) => {
                 format!(
-                    "{place} offers no TLS, which ssl-mode asks for: turn it on there, or trust the network with ssl-mode=DISABLED"
+                    "{place} offers no TLS, which ssl-mode asks for: turn it on there, or trust the network with \
+                     ssl-mode=DISABLED"
                 )
             }
             mysql_async::Error::Driver(DriverError::UnknownAuthPlugin { name }) => format!(
-                "{place} asks user `{user}` for an authentication that Graymark does not have ({name}): use a user with \
+                "{place} asks user `{user}` for an authentication that Graymark does not have ({name}): use a user \
+                 with \
                  mysql_native_password or caching_sha2_password"
             ),
             mysql_async::Error::Io(IoError::Tls(error)) => self.explain_tls(&one_line(&error.to_string())),
@@ -409,14 +415,16 @@ impl Target {
         let place = self.place();
         match error {
             rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => format!(
-                "the certificate of {place} is not of an authority that ssl-mode accepts: name its authority with ssl-ca=FILE, or go \
+                "the certificate of {place} is not of an authority that ssl-mode accepts: name its authority with \
+                 ssl-ca=FILE, or go \
                  without verification with ssl-mode=REQUIRED"
             ),
             rustls::Error::InvalidCertificate(
                 Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
             ) => {
                 format!(
-                    "the certificate of {place} names another host: connect by the name that it has, or go without verification with \
+                    "the certificate of {place} names another host: connect by the name that it has, or go without \
+                     verification with \
                      ssl-mode=REQUIRED"
                 )
             }

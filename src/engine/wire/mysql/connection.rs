@@ -80,7 +80,8 @@ impl Connection {
                 let statement = conn.prep(&*sql).await.map_err(|error| {
                     let what = match failure::code(&error) {
                         Some(1064) => {
-                            "cannot prepare the workload's statements, which use what only MariaDB has (RETURNING): run with --via \
+                            "cannot prepare the workload's statements, which use what only MariaDB has (RETURNING): \
+                             run with --via \
                              procedures, or with dialect=mysql-plain in the URL"
                         }
                         _ => "cannot prepare the workload's statements",
@@ -254,7 +255,8 @@ async fn has_procedure(conn: &mut Conn, sql: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Database(format!(
-        "there is no procedure {name} as it is called, for another version of Graymark loaded the database: make it anew with \
+        "there is no procedure {name} as it is called, for another version of Graymark loaded the database: make it \
+         anew with \
          graymark load --procedures-only, or run with --via statements"
     )))
 }
@@ -338,7 +340,8 @@ mod tests {
     #[test]
     fn numbered_arguments_become_the_protocols() {
         let parsed = parse(
-            "-- why? so\nUPDATE t SET a = ?2 WHERE b = ?1 AND c = '?3;';\nSELECT a FROM JSON_TABLE(?*, '$[*]') WHERE b = ?11\n",
+            "-- why? so\nUPDATE t SET a = ?2 WHERE b = ?1 AND c = '?3;';\nSELECT a FROM JSON_TABLE(?*, '$[*]') WHERE b \
+             = ?11\n",
         );
         let expected = [
             (

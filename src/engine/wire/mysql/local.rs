@@ -36,7 +36,8 @@ pub fn parse(url: &str) -> Result<Option<MysqlLocal>, Error> {
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in mysql:local is neither data=, cpus=, tcp=, memory=, buffers=, dialect= nor a system variable with a value"
+                    "`{name}` in mysql:local is neither data=, cpus=, tcp=, memory=, buffers=, dialect= nor a system \
+                     variable with a value"
                 )));
             }
         }

@@ -35,7 +35,8 @@ async fn checkpoint(conn: &mut Conn, sql: &WorkloadSql) -> Result<MaintenanceOut
         Ok(()) => {}
         Err(error) if failure::code(&error) == Some(UNKNOWN_VARIABLE) => {
             return Ok(MaintenanceOutcome::Absent(
-                "this server has no innodb_log_checkpoint_now; InnoDB writes changed pages all the time, as its log fills"
+                "this server has no innodb_log_checkpoint_now; InnoDB writes changed pages all the time, as its log \
+                 fills"
                     .to_owned(),
             ));
         }

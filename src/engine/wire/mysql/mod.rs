@@ -80,7 +80,9 @@ impl Mysql {
             None if options.settings.is_empty() => (None, None, options.url, None),
             None => {
                 return Err(Error::Usage(
-                    "settings can be given to a private server only (mysql:local): set them at the server that is there".to_owned(),
+                    "settings can be given to a private server only (mysql:local): set them at the server that is \
+                     there"
+                        .to_owned(),
                 ));
             }
         };

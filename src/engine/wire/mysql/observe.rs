@@ -119,9 +119,11 @@ impl Observer for Watch<'_> {
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         let mut conn = self.connect().await?;
         let failed = |error| of_command("cannot read the server's counters", &error);
-        let sql = "SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_buffer_pool_read_requests', 'Innodb_buffer_pool_reads')";
+        let sql = "SHOW GLOBAL STATUS WHERE variable_name IN ('Innodb_buffer_pool_read_requests', \
+            'Innodb_buffer_pool_reads')";
         let reads: HashMap<String, u64> = conn.rows(sql).await.map_err(failed)?.into_iter().collect();
-        let sql = "SELECT @@innodb_page_size, @@innodb_buffer_pool_size, (SELECT CAST(sum(data_length + index_length) AS UNSIGNED) \
+        let sql = "SELECT @@innodb_page_size, @@innodb_buffer_pool_size, (SELECT CAST(sum(data_length + index_length) \
+            AS UNSIGNED) \
                    FROM information_schema.tables WHERE table_schema = ? AND table_name NOT LIKE 'graymark%')";
         let sizes: Option<(u64, u64, Option<u64>)> = conn.first_of(sql, (self.database,)).await.map_err(failed)?;
         self.conn = Some(conn);

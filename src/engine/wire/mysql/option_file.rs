@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn the_clients_group_is_read_and_no_other() {
-        let text = "[mysqld]\npassword=no\n[client]\n# user = nobody\nuser = ann\npassword = 'a\\\\b #c'\nport=1\n[mysql]\nuser=bob\n";
+        let text = "[mysqld]\npassword=no\n[client]\n# user = nobody\nuser = ann\npassword = 'a\\\\b \
+            #c'\nport=1\n[mysql]\nuser=bob\n";
         let found = options(text);
         assert_eq!(
             (found.user.as_deref(), found.password.as_ref().map(Password::reveal)),

@@ -35,7 +35,8 @@ pub(super) async fn scan(conn: &mut Conn, table: &Table) -> Result<Scanned, Erro
 
 /// Bytes of each table with its primary key, as InnoDB reckons them.
 pub(super) async fn table_bytes(conn: &mut Conn, tables: &[Table]) -> Result<BTreeMap<String, u64>, Error> {
-    let sql = "SELECT CAST(table_name AS CHAR), CAST(data_length AS UNSIGNED) FROM information_schema.tables WHERE table_schema = DATABASE()";
+    let sql = "SELECT CAST(table_name AS CHAR), CAST(data_length AS UNSIGNED) FROM information_schema.tables WHERE \
+        table_schema = DATABASE()";
     let sizes: Vec<(String, u64)> =
         conn.rows(sql).await.map_err(|error| of_command("cannot tell the size of the tables", &error))?;
     Ok(sizes.into_iter().filter(|(name, _)| tables.iter().any(|table| table.name == name)).collect())

@@ -73,11 +73,13 @@ impl Questions {
         match (self.waits, self.threads) {
             (true, _) => "waits: the performance schema, states of the process list, and InnoDB's transactions",
             (false, true) => {
-                "waits: states of the process list and InnoDB's transactions, for the performance schema tells no waits: \
+                "waits: states of the process list and InnoDB's transactions, for the performance schema tells no \
+                 waits: \
                  what else a statement waits for (pages, other locks) is not attributed"
             }
             (false, false) => {
-                "waits: states of the process list and InnoDB's transactions; the server's threads are not to be seen on \
+                "waits: states of the process list and InnoDB's transactions; the server's threads are not to be seen \
+                 on \
                  this machine, so that what a statement does besides is not attributed"
             }
         }

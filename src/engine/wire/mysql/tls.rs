@@ -82,7 +82,8 @@ fn of_system() -> Result<Vec<CertificateDer<'static>>, Error> {
     let usable: Vec<_> = found.into_iter().filter(|root| RootCertStore::empty().add(root.clone()).is_ok()).collect();
     if usable.is_empty() {
         return Err(Error::Database(
-            "this system has no certificate authorities to verify the server by: `apt-get install ca-certificates`, or give \
+            "this system has no certificate authorities to verify the server by: `apt-get install ca-certificates`, or \
+             give \
              ssl-ca=FILE, or choose another ssl-mode"
                 .to_owned(),
         ));

@@ -28,7 +28,8 @@ fn statement(table: &Table) -> String {
     let given = columns().map(|(place, _)| format!("k{place} int PATH '$[{place}]'")).collect::<Vec<_>>().join(", ");
     let wanted = columns().map(|(place, column)| format!("t.{column} = k{place}")).collect::<Vec<_>>().join(" AND ");
     format!(
-        "SELECT count(*) FROM JSON_TABLE(?, '$[*]' COLUMNS ({given})) AS wanted STRAIGHT_JOIN {} AS t FORCE INDEX (PRIMARY) ON {wanted}",
+        "SELECT count(*) FROM JSON_TABLE(?, '$[*]' COLUMNS ({given})) AS wanted STRAIGHT_JOIN {} AS t FORCE INDEX \
+         (PRIMARY) ON {wanted}",
         table.name
     )
 }

@@ -138,6 +138,9 @@ pub(super) fn database_state(
         Ok(reply) => reply.unwrap_or_default(),
         Err(error) if is_missing(&error) => {
             let unproven = there(sql, connection)?;
+            if unproven.is_empty() {
+                may_see(connection, dialect)?;
+            }
             return if unproven.is_empty() {
                 Ok(DatabaseState::Nothing)
             } else {
@@ -188,6 +191,19 @@ pub(super) fn database_state(
         None if complete == "1" => DatabaseState::Complete(manifest),
         _ => DatabaseState::Unfinished(manifest),
     })
+}
+
+/// Whether a database that shows nothing may be believed: some hide what the user has no right to.
+fn may_see(connection: &Connection, dialect: Dialect) -> Result<(), Error> {
+    let reply = ask(connection, dialect, "hidden").map_err(|error| failed("cannot look at the database", &error))?;
+    match reply.unwrap_or_default().rows.first() {
+        Some(row) => Err(Error::Database(format!(
+            "this user may not see what the schema {0} holds: GRANT USAGE ON SCHEMA {0} to it, and rights to its \
+             tables",
+            row.text(0).unwrap_or_default()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The tables of the workload's and of Graymark's names that are there.

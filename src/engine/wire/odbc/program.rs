@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_text_is_taken_apart_at_its_semicolons() {
-        let text = "-- ?9 a comment; no more\n-- chosen: ?3 time\nSELECT ?1, 'it''s; ?2 not' FROM a WHERE b = ?12;\nUPDATE a SET b = $2::text, c = ?note\n;";
+        let text = "-- ?9 a comment; no more\n-- chosen: ?3 time\nSELECT ?1, 'it''s; ?2 not' FROM a WHERE b = \
+            ?12;\nUPDATE a SET b = $2::text, c = ?note\n;";
         let found = steps(text);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(found[0].sql, "SELECT ?, 'it''s; ?2 not' FROM a WHERE b = ?");

@@ -115,7 +115,8 @@ async fn relations(client: &Client, schema: &Schema) -> Result<HashMap<String, R
 
 /// The names of the functions and procedures in a schema.
 async fn routines(client: &Client, schema: &Schema) -> Result<HashSet<String>, tokio_postgres::Error> {
-    let sql = "SELECT proname::text FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = pronamespace \
+    let sql = "SELECT proname::text FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace ON pg_namespace.oid = \
+        pronamespace \
                WHERE nspname = $1";
     let rows = client.query_typed(sql, &[(&schema.name(), Type::TEXT)]).await?;
     rows.iter().map(|row| row.try_get(0)).collect()
@@ -190,7 +191,8 @@ pub async fn has_index(client: &Client, schema: &str, name: &str) -> Result<bool
 
 /// Whether a constraint of this name is in the schema.
 pub async fn has_constraint(client: &Client, schema: &str, name: &str) -> Result<bool, tokio_postgres::Error> {
-    let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint JOIN pg_catalog.pg_namespace ON pg_namespace.oid = connamespace \
+    let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_constraint JOIN pg_catalog.pg_namespace ON pg_namespace.oid = \
+        connamespace \
                WHERE nspname = $1 AND conname = $2)";
     exists(client, sql, schema, name).await
 }

@@ -25,7 +25,8 @@ const EXAMPLES: usize = 5;
 const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
     FROM pg_catalog.pg_settings \
     WHERE name IN ('shared_buffers', 'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', 'max_wal_size', \
-                   'checkpoint_timeout', 'default_transaction_isolation', 'effective_cache_size', 'max_connections', 'autovacuum', \
+                   'checkpoint_timeout', 'default_transaction_isolation', 'effective_cache_size', 'max_connections', \
+                   'autovacuum', \
                    'data_checksums', 'block_size', 'wal_compression', 'jit') \
        OR (source NOT IN ('default', 'override', 'client', 'session') \
            AND category NOT IN ('File Locations', 'Client Connection Defaults / Locale and Formatting') \
@@ -36,7 +37,8 @@ const SETTINGS: &str = "SELECT name, current_setting(name) AS value \
 /// Tables of a schema whose changes are not in the log: a crash empties them. Null if there are none.
 const UNLOGGED: &str = "SELECT string_agg(relname::text, ', ' ORDER BY relname) \
     FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace ON pg_namespace.oid = relnamespace \
-    WHERE nspname::text = $1::text AND relname::text = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relpersistence <> 'p'";
+    WHERE nspname::text = $1::text AND relname::text = ANY ($2::text[]) AND relkind IN ('r', 'p') AND relpersistence \
+    <> 'p'";
 
 /// Runs the workload's conditions one after the other.
 pub async fn check(

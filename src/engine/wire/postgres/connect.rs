@@ -453,7 +453,8 @@ impl Target {
                 ),
                 text if text.contains("server does not support TLS") => {
                     format!(
-                        "{place} offers no TLS, which sslmode asks for: turn it on there, or trust the network with sslmode=disable"
+                        "{place} offers no TLS, which sslmode asks for: turn it on there, or trust the network with \
+                         sslmode=disable"
                     )
                 }
                 text if text.contains("unexpected message")
@@ -475,7 +476,8 @@ impl Target {
             code if *code == SqlState::INVALID_PASSWORD => {
                 let warned = self.warned();
                 format!(
-                    "{place} refuses the password of user `{user}`: give the right one in PGPASSWORD or ~/.pgpass{warned}"
+                    "{place} refuses the password of user `{user}`: give the right one in PGPASSWORD or \
+                     ~/.pgpass{warned}"
                 )
             }
             code if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
@@ -501,14 +503,16 @@ impl Target {
         let place = self.place();
         match error {
             rustls::Error::InvalidCertificate(Certificate::UnknownIssuer) => format!(
-                "the certificate of {place} is not of an authority that sslmode accepts: name its authority with sslrootcert=FILE, or \
+                "the certificate of {place} is not of an authority that sslmode accepts: name its authority with \
+                 sslrootcert=FILE, or \
                  go without verification with sslmode=require and without ~/.postgresql/root.crt"
             ),
             rustls::Error::InvalidCertificate(
                 Certificate::NotValidForName | Certificate::NotValidForNameContext { .. },
             ) => {
                 format!(
-                    "the certificate of {place} names another host: connect by the name that it has, or leave the name out with \
+                    "the certificate of {place} names another host: connect by the name that it has, or leave the name \
+                     out with \
                  sslmode=verify-ca"
                 )
             }

@@ -89,7 +89,8 @@ impl Connection {
         let prepared = prepared.map_err(|error: tokio_postgres::Error| {
             let what = match error.code() {
                 Some(&SqlState::UNDEFINED_FUNCTION) => {
-                    "cannot prepare the workload's calls, for another version of Graymark loaded the database: make its procedures anew \
+                    "cannot prepare the workload's calls, for another version of Graymark loaded the database: make \
+                     its procedures anew \
                      with graymark load --procedures-only, or run with --via statements"
                 }
                 _ => "cannot prepare the workload's statements",

@@ -349,7 +349,8 @@ pub async fn renew_procedures(target: &Target, sql: &WorkloadSql) -> Result<(), 
     release(&guard).await?;
     match procedures::compare(&client, &schema, sql).await? {
         Procedures::Other(names) => Err(Error::Database(format!(
-            "Graymark's procedures are there, and others of the same names beside them ({}), which might be called instead: look at \
+            "Graymark's procedures are there, and others of the same names beside them ({}), which might be called \
+             instead: look at \
              `\\df {schema}.*` in psql, and remove or rename those",
             names.join(", ")
         ))),

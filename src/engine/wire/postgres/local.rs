@@ -44,7 +44,8 @@ pub fn parse(url: &str) -> Result<Option<PostgresLocal>, Error> {
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, schema=, dialect= nor a setting with a value"
+                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, schema=, \
+                     dialect= nor a setting with a value"
                 )));
             }
         }

@@ -33,7 +33,8 @@ async fn checkpoint(client: &Client, sql: &WorkloadSql) -> Result<MaintenanceOut
         Ok(()) => {}
         Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             return Ok(MaintenanceOutcome::Absent(
-                "this user may not ask for checkpoints: grant it pg_checkpoint, or rely on the server's checkpoint_timeout"
+                "this user may not ask for checkpoints: grant it pg_checkpoint, or rely on the server's \
+                 checkpoint_timeout"
                     .to_owned(),
             ));
         }

@@ -81,7 +81,8 @@ impl Postgres {
             None if options.settings.is_empty() => (None, None, options.url, None, None),
             None => {
                 return Err(Error::Usage(
-                    "settings can be given to a private server only (postgres:local): set them at the server that is there"
+                    "settings can be given to a private server only (postgres:local): set them at the server that is \
+                     there"
                         .to_owned(),
                 ));
             }

@@ -79,7 +79,8 @@ impl<'a> Watch<'a> {
         let query = fits.filter(|(from, _)| *from <= version).max_by_key(|(from, _)| *from).map(|(_, sql)| sql);
         if query.is_none() {
             self.note(format!(
-                "the server's counters: those of PostgreSQL {version} are not known to Graymark; it reads them from 14 on"
+                "the server's counters: those of PostgreSQL {version} are not known to Graymark; it reads them from 14 \
+                 on"
             ));
         }
         if fsync == "off" {

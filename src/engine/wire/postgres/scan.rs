@@ -14,7 +14,8 @@ use crate::result::scan::{CacheState, Scanned};
 use crate::workload::Table;
 
 /// One process reads the pages of the table in their order.
-const SERIAL: &str = "SET max_parallel_workers_per_gather = 0; SET enable_indexscan = off; SET enable_indexonlyscan = off; \
+const SERIAL: &str = "SET max_parallel_workers_per_gather = 0; SET enable_indexscan = off; SET enable_indexonlyscan = \
+    off; \
                       SET enable_bitmapscan = off; SET synchronize_seqscans = off";
 
 /// Empties the caches as far as they are in our hands: a private server's own by a restart, and the system's.

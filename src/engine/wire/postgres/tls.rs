@@ -99,7 +99,8 @@ fn authorities(roots: Option<&Path>, provider: &Arc<CryptoProvider>) -> Result<A
             store.add_parsable_certificates(found.certs);
             if store.is_empty() {
                 return Err(Error::Database(
-                    "this system has no certificate authorities to verify the server by: `apt-get install ca-certificates`, or give \
+                    "this system has no certificate authorities to verify the server by: `apt-get install \
+                     ca-certificates`, or give \
                      sslrootcert=FILE, or choose another sslmode"
                         .to_owned(),
                 ));

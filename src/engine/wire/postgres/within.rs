@@ -162,7 +162,8 @@ mod tests {
         let places = Places::of(sql.procedures());
         let found = |query: &str| places.find(query).map(|(_, found)| (found.routine, found.place));
         // As PostgreSQL 15 tells them: without INTO, constants as parameters.
-        let district = "UPDATE tpcc.district\n SET d_next_o_id = d_next_o_id + $4\n WHERE d_w_id = in_w_id AND d_id = in_d_id\n \
+        let district = "UPDATE tpcc.district\n SET d_next_o_id = d_next_o_id + $4\n WHERE d_w_id = in_w_id AND d_id = \
+            in_d_id\n \
                         RETURNING d_next_o_id - $5, d_tax";
         assert_eq!(found(district), Some(("new_order".to_owned(), 2)));
         let order = "INSERT INTO tpcc.new_order (no_w_id, no_d_id, no_o_id) VALUES (in_w_id, in_d_id, out_o_id)";

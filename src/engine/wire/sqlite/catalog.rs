@@ -14,7 +14,8 @@ use crate::result::Manifest;
 const FORMAT: u32 = 1;
 
 /// One row: how the population was made, as JSON, and whether all of it is there.
-const CREATE_MANIFEST: &str = "CREATE TABLE graymark_manifest (workload TEXT PRIMARY KEY, manifest TEXT NOT NULL, complete INTEGER NOT NULL) STRICT";
+const CREATE_MANIFEST: &str = "CREATE TABLE graymark_manifest (workload TEXT PRIMARY KEY, manifest TEXT NOT NULL, \
+    complete INTEGER NOT NULL) STRICT";
 
 /// The parts of the population that are loaded. A part's row is written in one transaction with its rows.
 const CREATE_PARTS: &str = "CREATE TABLE graymark_parts (

@@ -15,7 +15,8 @@ pub(super) fn error(file: &Path, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::ReadOnly) => read_only(file),
         Some(ErrorCode::DiskFull) => {
             format!(
-                "the disk that holds {shown} or SQLite's temporary files is full: free some space and run the same command again"
+                "the disk that holds {shown} or SQLite's temporary files is full: free some space and run the same \
+                 command again"
             )
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

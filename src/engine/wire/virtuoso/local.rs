@@ -38,7 +38,8 @@ pub(super) fn set(options: &mut VirtuosoServerOptions, name: &str, value: String
         name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
         name => {
             return Err(Error::Usage(format!(
-                "`{name}` in virtuoso:local is neither buffers=, dirty=, checkpoint=, stripes=, cpus=, memory=, data= nor a \
+                "`{name}` in virtuoso:local is neither buffers=, dirty=, checkpoint=, stripes=, cpus=, memory=, data= \
+                 nor a \
                  setting of the section [Parameters] with a value"
             )));
         }

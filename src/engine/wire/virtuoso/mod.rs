@@ -73,7 +73,8 @@ impl Virtuoso {
             }
             None => {
                 return Err(Error::Usage(
-                    "settings can be given to a private server only (virtuoso:local): set them in the ini file of the server that is there"
+                    "settings can be given to a private server only (virtuoso:local): set them in the ini file of the \
+                     server that is there"
                         .to_owned(),
                 ));
             }

@@ -99,7 +99,7 @@ fn place(table: usize, column: &str) -> usize {
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     /// A number in this range, which is used up to its ends.
-    LatencySummary(i64, i64),
+    Between(i64, i64),
     /// This number.
     Is(i64),
     /// Letters and digits, of these lengths.
@@ -119,20 +119,27 @@ const TIME: Rule = Is(DATE.0);
 
 #[rustfmt::skip]
 const RULES: [&[Rule]; 9] = [
-    &[LatencySummary(1, 400), AString(6, 10), AString(10, 20), AString(10, 20), AString(10, 20), Letters(2), Digits(9), LatencySummary(0, 2_000),
+    &[Between(1, 400), AString(6, 10), AString(10, 20), AString(10, 20), AString(10, 20), Letters(2), Digits(9),
+      Between(0, 2_000),
       Is(30_000_000)],
-    &[LatencySummary(1, 10), LatencySummary(1, 400), AString(6, 10), AString(10, 20), AString(10, 20), AString(10, 20), Letters(2), Digits(9),
-      LatencySummary(0, 2_000), Is(3_000_000), Is(3_001)],
-    &[LatencySummary(1, 3_000), LatencySummary(1, 10), LatencySummary(1, 2), AString(8, 16), OneOf(&["OE"]), Name, AString(10, 20), AString(10, 20),
-      AString(10, 20), Letters(2), Digits(9), Digits(16), TIME, OneOf(&["GC", "BC"]), Is(5_000_000), LatencySummary(0, 5_000), Is(-1_000),
+    &[Between(1, 10), Between(1, 400), AString(6, 10), AString(10, 20), AString(10, 20), AString(10, 20), Letters(2),
+      Digits(9),
+      Between(0, 2_000), Is(3_000_000), Is(3_001)],
+    &[Between(1, 3_000), Between(1, 10), Between(1, 2), AString(8, 16), OneOf(&["OE"]), Name, AString(10, 20),
+      AString(10, 20),
+      AString(10, 20), Letters(2), Digits(9), Digits(16), TIME, OneOf(&["GC", "BC"]), Is(5_000_000), Between(0,
+      5_000), Is(-1_000),
       Is(1_000), Is(1), Is(0), AString(300, 500)],
-    &[LatencySummary(1, 3_000), LatencySummary(1, 10), LatencySummary(1, 2), LatencySummary(1, 10), LatencySummary(1, 2), TIME, Is(1_000), AString(12, 24)],
-    &[LatencySummary(2_101, 3_000), LatencySummary(1, 10), LatencySummary(1, 2)],
-    &[LatencySummary(1, 3_000), LatencySummary(1, 10), LatencySummary(1, 2), LatencySummary(1, 3_000), TIME, LatencySummary(1, 10), LatencySummary(5, 15), Is(1)],
-    &[LatencySummary(1, 3_000), LatencySummary(1, 10), LatencySummary(1, 2), LatencySummary(1, 15), LatencySummary(1, 100_000), LatencySummary(1, 2), TIME, Is(5), LatencySummary(0, 999_999),
+    &[Between(1, 3_000), Between(1, 10), Between(1, 2), Between(1, 10), Between(1, 2), TIME, Is(1_000), AString(12,
+      24)],
+    &[Between(2_101, 3_000), Between(1, 10), Between(1, 2)],
+    &[Between(1, 3_000), Between(1, 10), Between(1, 2), Between(1, 3_000), TIME, Between(1, 10), Between(5, 15), Is(1)],
+    &[Between(1, 3_000), Between(1, 10), Between(1, 2), Between(1, 15), Between(1, 100_000), Between(1, 2), TIME,
+      Is(5), Between(0, 999_999),
       Letters(24)],
-    &[LatencySummary(1, 100_000), LatencySummary(1, 10_000), AString(14, 24), LatencySummary(100, 10_000), AString(26, 50)],
-    &[LatencySummary(1, 100_000), LatencySummary(1, 1), LatencySummary(10, 100), Letters(24), Letters(24), Letters(24), Letters(24), Letters(24), Letters(24),
+    &[Between(1, 100_000), Between(1, 10_000), AString(14, 24), Between(100, 10_000), AString(26, 50)],
+    &[Between(1, 100_000), Between(1, 1), Between(10, 100), Letters(24), Letters(24), Letters(24), Letters(24),
+      Letters(24), Letters(24),
       Letters(24), Letters(24), Letters(24), Letters(24), Is(0), Is(0), Is(0), AString(26, 50)],
 ];
 
@@ -143,7 +150,7 @@ fn check_cell(rule: Rule, cell: &Cell, seen: &mut Seen) {
     let all = |text: &str, of: fn(&u8) -> bool| text.as_bytes().iter().all(of);
     let (holds, extent) = match (rule, cell) {
         (_, Cell::Null) => return,
-        (LatencySummary(low, high), &Cell::Number(value)) => ((low..=high).contains(&value), value),
+        (Between(low, high), &Cell::Number(value)) => ((low..=high).contains(&value), value),
         (Is(only), &Cell::Number(value)) => (value == only, value),
         (AString(low, high), Cell::Text(value)) => {
             ((low..=high).contains(&value.len()) && all(value, u8::is_ascii_alphanumeric), value.len() as i64)
@@ -186,7 +193,7 @@ fn every_column_follows_its_rule_and_uses_its_range() {
         }
         for ((rule, seen), column) in rules.iter().zip(seen).zip(TABLES[table].columns) {
             let (low, high) = match *rule {
-                LatencySummary(low, high) => (low, high),
+                Between(low, high) => (low, high),
                 AString(low, high) => (low as i64, high as i64),
                 _ => continue,
             };
@@ -345,7 +352,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// Any unit is the same alone, after others, and in sequence; and no two rows are the same.
     #[test]
-    fn any_unit_can_be_made_alone(seed: u64, table in 0..9usize, w_id in 1..=3u32, unit: prop::sample::Index, before: prop::sample::Index) {
+    fn any_unit_can_be_made_alone(
+        seed: u64,
+        table in 0..9usize,
+        w_id in 1..=3u32,
+        unit: prop::sample::Index,
+        before: prop::sample::Index,
+    ) {
         let population = Population::new(3, seed, DATE);
         let part = part_of(&population, table, w_id);
         let unit = unit.index(part.units as usize) as u32;
