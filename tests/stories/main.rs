@@ -15,6 +15,7 @@ mod consistency;
 mod counters;
 mod deliveries;
 mod doctor;
+mod documented_errors;
 mod duet;
 mod durability;
 mod experiment;

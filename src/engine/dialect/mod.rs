@@ -91,6 +91,9 @@ pub struct Dialect {
     /// Errors by which the database asks for a transaction again, beyond those that its wire knows: an SQLSTATE, or the
     /// server's number, alone or with its SQLSTATE (`1644/25000`).
     pub retryable: &'static [(&'static str, RetryReason)],
+    /// Errors of a commit after which nobody knows whether the database has carried it out, beyond those that its wire
+    /// knows; said as in `retryable`. Of anything but a commit they are failures.
+    pub undetermined: &'static [&'static str],
     /// Sent before an index is made, in its transaction.
     pub before_index: &'static str,
     /// Has the database look at `{table}` for its plans.
@@ -128,6 +131,7 @@ pub const USUAL: Dialect = Dialect {
     isolation: None,
     guard: Guard::AdvisoryLock,
     retryable: &[],
+    undetermined: &[],
     before_index: "",
     statistics: "ANALYZE {table}",
     vacuum: None,
@@ -219,6 +223,11 @@ impl Dialect {
     /// Whether an error asks for its transaction again.
     pub fn retries(&self, code: &str) -> Option<RetryReason> {
         self.retryable.iter().find(|(known, _)| *known == code).map(|(_, reason)| *reason)
+    }
+
+    /// Whether an error of a commit leaves open what became of it.
+    pub fn leaves_open(&self, code: &str) -> bool {
+        self.undetermined.contains(&code)
     }
 }
 

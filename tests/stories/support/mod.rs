@@ -4,6 +4,7 @@ pub mod bank;
 pub mod command;
 pub mod dump;
 pub mod faults;
+pub mod forgetful;
 pub mod model;
 #[cfg(feature = "odbc")]
 pub mod odbc;

@@ -20,12 +20,17 @@ pub const DIALECT: Dialect = Dialect {
         // A row is locked by another transaction.
         ("6005", RetryReason::LockTimeout),
     ],
+    // A time-out; at a commit its text is "Transaction result is unknown".
+    undetermined: &["4012"],
     statistics: "ANALYZE TABLE {table}",
     counters: false,
     // Microseconds. A load's statements take longer than the usual 10 s, and its transactions than the usual 100 s.
     session: &[("ob_query_timeout", "3600000000"), ("ob_trx_timeout", "7200000000")],
     known_by: &["OceanBase"],
     run: "run by hand on 2026-11-22 with seekdb 1.4.0, in the dialect mariadb; in CI on a stand-in, MariaDB 10.11",
-    sources: &["https://www.oceanbase.ai/docs/error-code-6000-6999"],
+    sources: &[
+        "https://www.oceanbase.ai/docs/error-code-6000-6999",
+        "https://www.oceanbase.ai/docs/error-code-4000-4499",
+    ],
     ..USUAL
 };

@@ -44,6 +44,9 @@ pub fn of_transaction(error: &mysql_async::Error, ambiguous: bool, dialect: &Dia
     if let Some(reason) = dialect.retries(&refusal.code.to_string()).or_else(of_state) {
         return retry(reason);
     }
+    if ambiguous && dialect.leaves_open(&refusal.code.to_string()) {
+        return Failure::Disconnected { ambiguous, detail: told(error) };
+    }
     match refusal.code {
         DEADLOCK => retry(RetryReason::Deadlock),
         LOCK_WAIT_TIMEOUT => retry(RetryReason::LockTimeout),
@@ -133,6 +136,12 @@ mod tests {
             assert!(of("oceanbase", code, state) && !of("mariadb", code, state), "{code}");
         }
         assert!(!of("oceanbase", 1644, "45000") && of("tidb", 8028, "HY000") && of("tidb", 9007, "HY000"));
+        let oceanbase = Dialect::choose(Wire::Mysql, Some("oceanbase")).unwrap();
+        let open = of_transaction(&server(4012, "25000"), true, oceanbase);
+        assert!(matches!(open, Failure::Disconnected { ambiguous: true, .. }), "{open:?}");
+        for (ambiguous, dialect) in [(false, oceanbase), (true, usual)] {
+            assert!(matches!(of_transaction(&server(4012, "25000"), ambiguous, dialect), Failure::Invalid(_)));
+        }
         for (code, state) in [(1053, "08S01"), (1927, "70100"), (1158, "08S01")] {
             let failure = of_transaction(&server(code, state), true, usual);
             assert!(matches!(failure, Failure::Disconnected { ambiguous: true, .. }), "{code}: {failure:?}");

@@ -25,6 +25,9 @@ pub fn of_transaction(error: &tokio_postgres::Error, ambiguous: bool, dialect: &
     if let Some(reason) = dialect.retries(refusal.code().code()) {
         return retry(reason);
     }
+    if ambiguous && dialect.leaves_open(refusal.code().code()) {
+        return Failure::Disconnected { ambiguous, detail: told(refusal) };
+    }
     match refusal.code() {
         code if *code == SqlState::T_R_SERIALIZATION_FAILURE => retry(RetryReason::Serialization),
         code if *code == SqlState::T_R_DEADLOCK_DETECTED => retry(RetryReason::Deadlock),
