@@ -39,6 +39,7 @@ mod open_loop;
 mod options;
 mod outage;
 mod planted;
+mod pooler;
 mod postgres;
 mod powercut;
 mod predict;
