@@ -82,6 +82,12 @@ impl Breaker<'_> {
                 server.crash()?;
                 server.start_again()
             }
+            Action::KillNode(number) => {
+                let missing = || Error::Usage(format!("there is no node {number} that Graymark started"));
+                let node = self.server()?.member(*number).ok_or_else(missing)?;
+                node.crash()?;
+                node.start_again()
+            }
             Action::Restart => self.server()?.restart(),
             Action::Stop(length) => {
                 let server = self.server()?;
@@ -188,7 +194,7 @@ mod tests {
     fn what_is_not_there_is_not_broken() {
         let stop = Stop::new();
         let bare = breaker(&stop, Duration::from_secs(600));
-        for action in ["kill", "restart", "stop for 1s", "partition for 1s"] {
+        for action in ["kill", "kill node 1", "restart", "stop for 1s", "partition for 1s"] {
             assert!(bare.carry_out(&action.parse().unwrap()).is_err(), "{action}");
         }
     }

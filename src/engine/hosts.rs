@@ -106,6 +106,11 @@ impl Hosts {
         Ok(Hosts { first, others: places.collect(), wanted, spread })
     }
 
+    /// One host, whatever it is.
+    pub fn one(place: Place) -> Hosts {
+        Hosts { first: place, others: Vec::new(), wanted: Wanted::Any, spread: false }
+    }
+
     /// The hosts of a list with commas.
     pub fn split(list: &str) -> Vec<Host> {
         let host = |name: &str| match name.starts_with('/') {

@@ -15,7 +15,7 @@ const MOST_FAULTS: usize = 100;
 /// The longest delay of an answer.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// What is said of a text that is no fault.
-const USAGE: &str = "give AT: DO with DO one of kill, restart, stop for TIME, delay TIME for TIME, bandwidth SIZE for \
+const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, restart, stop for TIME, delay TIME for TIME, bandwidth SIZE for \
                      TIME, partition for TIME, script PATH, such as --fault '60s: stop for 5s'";
 
 /// Something that goes wrong at a time of a run.
@@ -33,6 +33,8 @@ pub struct Fault {
 pub enum Action {
     /// All processes of a private server are killed with SIGKILL, and it is started again.
     Kill,
+    /// The same with one node of a private cluster whose nodes all take writes; its number, from 1.
+    KillNode(usize),
     /// A private server is stopped in order and started again.
     Restart,
     /// All processes of a private server are stopped (SIGSTOP), and go on after this time.
@@ -61,7 +63,7 @@ impl Action {
     /// How long it lasts, where that is known before.
     pub fn length(&self) -> Option<Duration> {
         match self {
-            Action::Kill | Action::Restart | Action::Script(_) => None,
+            Action::Kill | Action::KillNode(_) | Action::Restart | Action::Script(_) => None,
             Action::Stop(length) | Action::Partition(length) => Some(*length),
             Action::Delay { length, .. } | Action::Bandwidth { length, .. } => Some(*length),
         }
@@ -69,7 +71,7 @@ impl Action {
 
     /// Whether only a server that Graymark started can be treated like that.
     pub fn needs_private_server(&self) -> bool {
-        matches!(self, Action::Kill | Action::Restart | Action::Stop(_))
+        matches!(self, Action::Kill | Action::KillNode(_) | Action::Restart | Action::Stop(_))
     }
 
     /// Whether it is of the network between sessions and server.
@@ -83,6 +85,7 @@ impl fmt::Display for Action {
         let time = |time: &Duration| humantime::format_duration(*time).to_string();
         match self {
             Action::Kill => write!(to, "kill"),
+            Action::KillNode(number) => write!(to, "kill node {number}"),
             Action::Restart => write!(to, "restart"),
             Action::Stop(length) => write!(to, "stop for {}", time(length)),
             Action::Delay { by, length } => write!(to, "delay {} for {}", time(by), time(length)),
@@ -106,6 +109,11 @@ impl FromStr for Action {
             rest.split_once(" for ").ok_or_else(|| format!("`{word}` needs a measure and a time: {word} {such}"))
         };
         match word {
+            "kill" if rest.split_whitespace().next() == Some("node") => {
+                let number = rest.strip_prefix("node").map(str::trim).and_then(|number| number.parse().ok());
+                let number = number.filter(|number| *number > 0);
+                number.map(Action::KillNode).ok_or_else(|| "a node has a number from 1: kill node 2".to_owned())
+            }
             "kill" | "restart" if !rest.is_empty() => Err(format!("`{word}` takes nothing more: leave out `{rest}`")),
             "kill" => Ok(Action::Kill),
             "restart" => Ok(Action::Restart),
@@ -231,6 +239,7 @@ mod tests {
     fn a_fault_is_read_as_it_is_written() {
         for text in [
             "1m: kill",
+            "1m: kill node 2",
             "0s: restart",
             "500ms: stop for 5s",
             "1s: delay 5ms for 30s",
@@ -257,6 +266,8 @@ mod tests {
             ("soon: kill", "`soon` is no time"),
             ("1s: burn", "there is no fault `burn`"),
             ("1s: kill -9", "leave out `-9`"),
+            ("1s: kill node", "kill node 2"),
+            ("1s: kill node 0", "kill node 2"),
             ("1s: stop", "stop for 5s"),
             ("1s: stop 5s", "stop for 5s"),
             ("1s: stop for 0s", "at least 1ms"),

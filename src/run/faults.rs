@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::measure::resilience::{self, AFTER_S, ErrorSeen, SecondSeen, Seen, Spell};
-use crate::plan::Fault;
+use crate::plan::{Action, Fault};
 use crate::result::faults::FaultSummary;
 use crate::result::summary::Lookup;
 use crate::result::{Event, Phase};
@@ -139,6 +139,25 @@ fn lost_commits(all: &mut [FaultSummary], lookup: Option<&Lookup>, lost: u64) {
     }
 }
 
+/// The first fault that private servers of this number cannot have, all of which take writes, and why; 0 are none.
+pub(super) fn against_members(faults: &[Fault], members: usize) -> Option<(&Fault, String)> {
+    faults.iter().find_map(|fault| {
+        let why = match fault.action {
+            Action::Kill if members > 1 => {
+                "would end the whole cluster: name one of its nodes, as in `kill node 2`".to_owned()
+            }
+            Action::KillNode(_) if members < 2 => {
+                "needs a cluster that Graymark starts: give --db 'mysql:local?nodes=3'".to_owned()
+            }
+            Action::KillNode(number) if number > members => {
+                format!("names a node that is not there: there are {members}")
+            }
+            _ => return None,
+        };
+        Some((fault, why))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,5 +229,17 @@ mod tests {
         }
         let kept: Vec<u32> = meter.seen.seconds.keys().copied().collect();
         assert_eq!((kept.first(), kept.len(), kept.last()), (Some(&85), 137 + 16, Some(&999)));
+    }
+
+    #[test]
+    fn a_cluster_loses_a_node_and_not_all_of_them() {
+        let refused = |fault: &str, members| {
+            let faults: [Fault; 1] = [fault.parse().unwrap()];
+            against_members(&faults, members).map(|(_, why)| why).unwrap_or_default()
+        };
+        assert!(refused("1s: kill", 3).contains("kill node 2"));
+        assert!(refused("1s: kill node 1", 1).contains("nodes=3") && refused("1s: kill node 4", 3).contains("are 3"));
+        assert!(refused("1s: kill", 1).is_empty() && refused("1s: kill node 3", 3).is_empty());
+        assert!(refused("1s: restart", 3).is_empty());
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::accumulate::Accumulated;
-use super::faults::FaultMeter;
+use super::faults::{FaultMeter, against_members};
 use super::open::Visitor;
 use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
@@ -19,6 +19,7 @@ use super::{Command, Outcome, Run, count, history, load, lookup, settle, steady}
 use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Timetable, Totals};
 use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
+use crate::engine::server::PrivateServer;
 use crate::engine::{DatabaseState, Engine, Error, ServerProcess};
 use crate::judge::{self, ahead::Planned};
 use crate::measure::process;
@@ -248,6 +249,10 @@ impl<W: Workload> Steps<'_, W> {
                 "needs a server that Graymark starts: give --db postgres:local, mysql:local or virtuoso:local, or have \
                  a program of yours do it (--fault '5s: script PATH')",
             );
+        }
+        let members = self.engine().private_server().map_or(0, PrivateServer::members);
+        if let Some((fault, why)) = against_members(faults, members) {
+            return cannot(fault, &why);
         }
         let led = self.run.relay.as_ref().is_some_and(Relay::leads);
         match faults.iter().find(|fault| fault.action.is_of_network()).filter(|_| !led) {

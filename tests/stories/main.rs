@@ -23,6 +23,7 @@ mod experiment_on_virtuoso;
 mod faults;
 mod first_result;
 mod foreign_tables;
+mod galera;
 mod grid;
 mod history;
 mod hosts;

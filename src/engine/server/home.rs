@@ -159,6 +159,16 @@ impl Home {
         Err(Error::Database(format!("{program} failed in {data}: {line}")))
     }
 
+    /// Runs a program of the server on the data directory, and returns what it says.
+    pub(super) fn answer(&self, mut command: Command) -> Result<String, Error> {
+        let program = name(command.get_program().as_ref());
+        owner::drop_root(&mut command, self.owner);
+        die_with_parent(&mut command, nix::sys::signal::Signal::SIGKILL);
+        let output = command.stdin(Stdio::null()).output();
+        let output = output.map_err(|error| failed(&format!("cannot run {program}"), &error))?;
+        Ok(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
+    }
+
     /// Empties the log and opens it twice.
     pub(super) fn new_log(&self) -> Result<(File, File), Error> {
         let log = self.directory()?.create(LOG)?;

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::process::Process;
+use super::galera::Member;
+use super::process::{Process, failed};
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
-use crate::engine::Error;
+use crate::engine::{Error, files};
 use crate::powercut::DiskOptions;
 use crate::result::engines::Found;
 use crate::url::Password;
@@ -38,6 +39,8 @@ pub struct MariadbServerOptions {
     pub settings: Vec<(String, String)>,
     /// The disk of its data directory, if its power is to be cut.
     pub disk: Option<DiskOptions>,
+    /// Servers that replicate each other as a Galera cluster; one alone if none.
+    pub nodes: Option<u32>,
 }
 
 /// What a private server of MariaDB has of its own.
@@ -46,6 +49,16 @@ pub struct MariaDb {
     programs: Programs,
     tcp: bool,
     settings: Vec<(String, String)>,
+    /// Its part in a cluster, if it is in one.
+    pub(super) member: Option<Member>,
+}
+
+/// A server that is to be started.
+pub(super) struct Prepared {
+    pub(super) home: Home,
+    pub(super) kind: MariaDb,
+    pub(super) process: Process,
+    pub(super) password: Password,
 }
 
 /// A running private MariaDB.
@@ -58,6 +71,11 @@ impl Server {
     /// # Errors
     /// If the options make no sense, there are no server programs, or the server does not start.
     pub fn start(options: &MariadbServerOptions) -> Result<Server, Error> {
+        Server::prepare(options)?.start()
+    }
+
+    /// Makes the data directory if need be.
+    pub(super) fn prepare(options: &MariadbServerOptions) -> Result<Prepared, Error> {
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs()?;
         let data = options.data.as_deref();
@@ -82,12 +100,8 @@ impl Server {
             password::keep(&home.directory()?, &password)?;
         }
         home.make_directory(FILES)?;
-        Server::start_at(
-            home,
-            MariaDb { programs, tcp: options.tcp, settings: options.settings.clone() },
-            process,
-            password,
-        )
+        let kind = MariaDb { programs, tcp: options.tcp, settings: options.settings.clone(), member: None };
+        Ok(Prepared { home, kind, process, password })
     }
 
     /// Where to connect: host (an address) or socket, port, user and password as a URL, which belongs into no command
@@ -113,6 +127,24 @@ impl Server {
     }
 }
 
+impl Prepared {
+    /// Starts it and waits until it takes connections.
+    pub(super) fn start(self) -> Result<Server, Error> {
+        Server::start_at(self.home, self.kind, self.process, self.password)
+    }
+
+    /// A server of the same options and password, whose data are a copy of those of one that was stopped.
+    pub(super) fn copy_of(server: &Server, options: &MariadbServerOptions) -> Result<Prepared, Error> {
+        let process = Process::new(options.cpus.as_deref(), options.memory)?;
+        let home = Home::new("mariadb", None, server.home.owner)?;
+        files::copy(&server.home.data, &home.data).map_err(|error| failed("cannot copy a data directory", &error))?;
+        home.make_directory(FILES)?;
+        let MariaDb { programs, tcp, settings, .. } = &server.kind;
+        let kind = MariaDb { programs: programs.clone(), tcp: *tcp, settings: settings.clone(), member: None };
+        Ok(Prepared { home, kind, process, password: server.password.clone() })
+    }
+}
+
 impl Kind for MariaDb {
     const NAME: &'static str = "MariaDB";
     /// It ends all sessions and writes down what is in memory.
@@ -127,6 +159,30 @@ impl Kind for MariaDb {
 
     fn arrange(&self, command: &mut Command, home: &Home, port: u16, password: &Password) -> Result<(), Error> {
         let close = home.write("close.sql", &CLOSE.replace("{password}", password.reveal()))?;
+        let configure = |command: &mut Command| self.configure(command, home, port, &close);
+        configure(command);
+        let Some(member) = &self.member else { return Ok(()) };
+        member.arrange(command, home, || {
+            let mut recovery = Command::new(self.program());
+            configure(&mut recovery);
+            recovery
+        })
+    }
+
+    fn is_ready(home: &Home, _: u32) -> bool {
+        let log = home.log();
+        if Member::is_in(home) { Member::is_ready(&log) } else { log.contains(READY) }
+    }
+
+    /// The last error only says that the server gives up.
+    fn reason(log: &str) -> Option<&str> {
+        log.lines().find(|line| line.contains("[ERROR]") && !line.ends_with("Aborting"))
+    }
+}
+
+impl MariaDb {
+    /// Gives a command its settings.
+    fn configure(&self, command: &mut Command, home: &Home, port: u16, close: &Path) {
         let socket = home.socket_directory().unwrap_or(&home.data).join(SOCKET).display().to_string();
         let defaults = [
             ("port", port.to_string()),
@@ -157,16 +213,6 @@ impl Kind for MariaDb {
         for (name, value) in overridden(defaults, &self.settings) {
             command.arg(format!("--{name}={value}"));
         }
-        Ok(())
-    }
-
-    fn is_ready(home: &Home, _: u32) -> bool {
-        home.log().contains(READY)
-    }
-
-    /// The last error only says that the server gives up.
-    fn reason(log: &str) -> Option<&str> {
-        log.lines().find(|line| line.contains("[ERROR]") && !line.ends_with("Aborting"))
     }
 }
 

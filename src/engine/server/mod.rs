@@ -5,6 +5,7 @@ pub mod affinity;
 pub mod cpu;
 mod directory;
 pub mod file;
+pub mod galera;
 mod home;
 pub mod io;
 pub mod mariadb;
@@ -109,6 +110,14 @@ pub trait PrivateServer: Send + Sync {
     }
     /// What can be lost of it and restored, if it keeps what that takes.
     fn media(&self) -> Option<&dyn Media> {
+        None
+    }
+    /// How many servers there are: more than one in a cluster whose nodes all take writes.
+    fn members(&self) -> usize {
+        1
+    }
+    /// One of the nodes of such a cluster, counted from 1.
+    fn member(&self, _number: usize) -> Option<&dyn PrivateServer> {
         None
     }
 }

@@ -57,20 +57,48 @@ const ENGINES: &str = "SELECT table_name AS name, engine AS kept_by FROM informa
     WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (engine IS NULL OR engine <> 'InnoDB') ORDER BY \
     table_name";
 
-/// Runs the workload's conditions one after the other.
+/// One of the databases that hold the same: there are several in a private cluster.
+pub struct Replica {
+    /// What it is called; nothing if there is one.
+    pub node: String,
+    /// A connection to it.
+    pub conn: Conn,
+}
+
+/// Runs the workload's conditions one after the other. Each has to hold in every copy.
 pub async fn check(
-    conn: &mut Conn,
+    copies: &mut [Replica],
     sql: &WorkloadSql,
     told: &mut dyn FnMut(CheckStep<'_>),
 ) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for condition in script::statements(sql.consistency()) {
         told(CheckStep::Began(condition.name));
-        let finding = condition_holds(conn, &condition).await?;
-        told(CheckStep::Ended(&finding));
-        findings.push(finding);
+        let mut whole: Option<Finding> = None;
+        for copy in copies.iter_mut() {
+            let mut finding = condition_holds(&mut copy.conn, &condition).await?;
+            if !copy.node.is_empty() {
+                finding.examples.iter_mut().for_each(|example| *example = format!("{}: {example}", copy.node));
+            }
+            match &mut whole {
+                None => whole = Some(finding),
+                Some(whole) => add(whole, finding),
+            }
+        }
+        if let Some(finding) = whole {
+            told(CheckStep::Ended(&finding));
+            findings.push(finding);
+        }
     }
     Ok(findings)
+}
+
+/// Adds what was found in another copy.
+fn add(whole: &mut Finding, other: Finding) {
+    whole.offending += other.offending;
+    whole.seconds += other.seconds;
+    whole.examples.extend(other.examples);
+    whole.examples.truncate(EXAMPLES);
 }
 
 /// Runs one condition: a statement is one snapshot.
@@ -109,8 +137,26 @@ fn show(row: &Row) -> String {
     pairs.collect::<Vec<_>>().join(" ")
 }
 
-/// The running totals of the workload's effects.
-pub async fn effects(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
+/// The running totals of the workload's effects, which have to be the same in every copy.
+pub async fn effects(copies: &mut [Replica], sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
+    let mut first: Option<(String, Vec<i64>)> = None;
+    for Replica { node, conn } in copies {
+        let totals = effects_of(conn, sql).await?;
+        match &first {
+            None => first = Some((node.clone(), totals)),
+            Some((other, before)) if *before != totals => {
+                let names = sql.effects.join(", ");
+                return Err(Error::Database(format!(
+                    "the nodes do not hold the same ({names}): {other} has {before:?}, {node} {totals:?}"
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(first.map(|(_, totals)| totals).unwrap_or_default())
+}
+
+async fn effects_of(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<i64>, Error> {
     let query = sql.effects_query()?;
     let row: Option<Row> = conn.first(query).await.map_err(|error| of_command("cannot count what was done", &error))?;
     let total = |name: &&str| {

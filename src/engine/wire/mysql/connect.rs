@@ -152,6 +152,11 @@ impl Target {
         if self.hosts.several() { self.hosts.places().map(name).collect() } else { Vec::new() }
     }
 
+    /// The same, at each of its hosts alone.
+    pub fn each(&self) -> impl Iterator<Item = Target> {
+        self.hosts.places().map(|place| Target { hosts: Hosts::one(place.clone()), ..self.at(place) })
+    }
+
     /// The same, at one of its hosts.
     fn at(&self, place: &Place) -> Target {
         Target { host: place.host.clone(), port: place.port, ..self.clone() }

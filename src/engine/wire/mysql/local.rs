@@ -1,10 +1,11 @@
 //! The URL of a private server:
-//! `mysql:local[?data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&dialect=NAME&NAME=VALUE…]`.
+//! `mysql:local[?nodes=3&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&dialect=NAME&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Wire};
+use crate::engine::server::galera::MOST_NODES;
 use crate::engine::server::mariadb::MariadbServerOptions;
 use crate::engine::server::url;
 
@@ -32,12 +33,17 @@ pub fn parse(url: &str) -> Result<Option<MysqlLocal>, Error> {
                     .push(("innodb_buffer_pool_size".to_owned(), url::bytes("buffers", &value)?.to_string()));
             }
             "dialect" => dialect = Some(value),
+            "nodes" => {
+                let nodes = value.parse().ok().filter(|nodes| (1..=MOST_NODES).contains(nodes));
+                let wrong = || Error::Usage(format!("nodes={value}: give 1 to {MOST_NODES} nodes of a Galera cluster"));
+                options.nodes = Some(nodes.ok_or_else(wrong)?).filter(|nodes| *nodes > 1);
+            }
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in mysql:local is neither data=, cpus=, tcp=, memory=, buffers=, dialect= nor a system \
-                     variable with a value"
+                    "`{name}` in mysql:local is neither nodes=, data=, cpus=, tcp=, memory=, buffers=, dialect= nor a \
+                     system variable with a value"
                 )));
             }
         }
@@ -49,10 +55,11 @@ pub fn parse(url: &str) -> Result<Option<MysqlLocal>, Error> {
 /// The URL that starts the same server again.
 pub fn url(wanted: &MysqlLocal) -> String {
     let MysqlLocal { options, dialect } = wanted;
+    let nodes = options.nodes.map(|nodes| ("nodes".to_owned(), nodes.to_string()));
     let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
     let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
     let dialect = dialect.in_url().map(|name| ("dialect".to_owned(), name.to_owned()));
-    url::of("mysql", tcp.into_iter().chain(common).chain(dialect))
+    url::of("mysql", nodes.into_iter().chain(tcp).chain(common).chain(dialect))
 }
 
 /// Where a private server listens, who may enter and which files it touches is Graymark's matter.
@@ -73,11 +80,16 @@ const CLOSED: [&str; 14] = [
     "user",
 ];
 
+/// Who is in a cluster, and what its nodes load and call, is Graymark's matter, too; not this.
+const OPEN_OF_CLUSTER: [&str; 3] = ["wsrep_slave_threads", "wsrep_sync_wait", "wsrep_retry_autocommit"];
+
 /// A system variable's name, as `SHOW VARIABLES` writes it; not one whose value could hold a password, for settings are
 /// recorded, nor one that opens the server to others.
 pub fn is_setting(name: &str) -> bool {
     let secret = name.contains("password") || name.contains("key") || name.contains("auth");
+    let of_cluster = name.starts_with("wsrep_") && !OPEN_OF_CLUSTER.contains(&name);
     !secret
+        && !of_cluster
         && !CLOSED.contains(&name)
         && !name.is_empty()
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
@@ -105,7 +117,13 @@ mod tests {
         assert_eq!(bounded.options.memory, Some(1 << 30));
         assert_eq!(bounded.options.settings, [("innodb_buffer_pool_size".to_owned(), (64 << 20).to_string())]);
         assert_eq!(parse(&url(&bounded)), Ok(Some(bounded)));
+        let cluster = parse("mysql:local?nodes=3&wsrep_slave_threads=2").unwrap().unwrap();
+        assert_eq!((cluster.options.nodes, parse(&url(&cluster))), (Some(3), Ok(Some(cluster.clone()))));
+        assert_eq!(parse("mysql:local?nodes=1").unwrap().unwrap().options.nodes, None);
         for wrong in [
+            "mysql:local?nodes=0",
+            "mysql:local?nodes=many",
+            "mysql:local?wsrep_provider=/tmp/mine.so",
             "mysql:local?buffers=many",
             "mysql:local:3306",
             "mysql:local?--port=1",

@@ -29,6 +29,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use check::Replica;
 pub use connection::Connection;
 use mysql_async::Conn;
 use query::Read;
@@ -38,6 +39,7 @@ use crate::engine::address;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::options::private_settings;
 use crate::engine::seed::Reading;
+use crate::engine::server::galera::Servers;
 use crate::engine::server::{self, cpu};
 use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
@@ -55,7 +57,8 @@ use crate::workload::{Table, Workload};
 #[derive(Debug)]
 pub struct Mysql {
     target: connect::Target,
-    server: Option<server::mariadb::Server>,
+    /// The private servers, if Graymark started any.
+    servers: Option<Servers>,
     /// The server's process and data directory, if it runs on this machine and is not ours.
     neighbour: Option<(u32, PathBuf)>,
     identity: Identity,
@@ -68,14 +71,14 @@ impl Mysql {
     /// Opens `mysql://…`, or starts a private server for `mysql:local[?data=DIR&NAME=VALUE…]`. Nothing is written to
     /// the database.
     pub async fn open(options: ConnectOptions) -> Result<Mysql, Error> {
-        let (server, shown, url, asked) = match local::parse(options.url.reveal())? {
+        let (servers, shown, url, asked) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
                 wanted.options.disk = options.disk;
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
-                let server = server::mariadb::Server::start(&wanted.options)?;
-                let url = DatabaseUrl::from(server.url());
-                (Some(server), Some(shown), url, Some(wanted.dialect))
+                let servers = Servers::start(&wanted.options)?;
+                let url = DatabaseUrl::from(servers.url());
+                (Some(servers), Some(shown), url, Some(wanted.dialect))
             }
             None if options.settings.is_empty() => (None, None, options.url, None),
             None => {
@@ -87,7 +90,7 @@ impl Mysql {
             }
         };
         // A private server is told nothing by the environment that is meant for others.
-        let mut target = match &server {
+        let mut target = match &servers {
             Some(_) => connect::Target::parse(url.reveal(), &|_| None)?,
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
@@ -102,7 +105,7 @@ impl Mysql {
             about(&mut conn).await.map_err(|error| failure::of_command("cannot ask for the server's version", &error))
         });
         let about = about.await?;
-        let neighbour = match &server {
+        let neighbour = match &servers {
             None if target.is_local() => neighbour(&about),
             _ => None,
         };
@@ -115,12 +118,17 @@ impl Mysql {
         let version = about.version.split_once("-MariaDB").map_or(about.version.as_str(), |(version, _)| version);
         let identity =
             Identity { name: name.to_owned(), version: version.to_owned(), url: shown.unwrap_or_else(|| target.url()) };
-        Ok(Mysql { target, server, neighbour, identity, dialect, via, isolation })
+        Ok(Mysql { target, servers, neighbour, identity, dialect, via, isolation })
     }
 
-    /// The private server, if this is one.
+    /// The private server, if this is one, and alone.
     pub fn server(&self) -> Option<&server::mariadb::Server> {
-        self.server.as_ref()
+        self.servers.as_ref()?.single()
+    }
+
+    /// The private servers, if Graymark started any.
+    pub fn servers(&self) -> &[server::mariadb::Server] {
+        self.servers.as_ref().map_or(&[], Servers::all)
     }
 
     fn target(&self) -> &connect::Target {
@@ -129,7 +137,7 @@ impl Mysql {
 
     /// The server's process, if it runs on this machine.
     fn main_process(&self) -> Option<u32> {
-        match &self.server {
+        match self.servers().first() {
             Some(server) => server.pid(),
             None => self.neighbour.as_ref().map(|(pid, _)| *pid),
         }
@@ -142,7 +150,25 @@ impl Mysql {
 
     /// A connection to the workload's database.
     async fn conn<W: Workload>(&self) -> Result<Conn, Error> {
-        self.target.connect(Some(self.target.database(W::NAME)), &[]).await
+        self.target.connect(Some(self.target.database(W::NAME)), self.current()).await
+    }
+
+    /// What has a question answered with all that was committed before it at any node.
+    fn current(&self) -> &'static [&'static str] {
+        if self.servers().len() > 1 { &["wsrep_sync_wait = 15"] } else { &[] }
+    }
+
+    /// A connection to each copy of the workload's database: one, but for a private cluster.
+    async fn copies<W: Workload>(&self) -> Result<Vec<Replica>, Error> {
+        if self.servers().len() < 2 {
+            return Ok(vec![Replica { node: String::new(), conn: self.conn::<W>().await? }]);
+        }
+        let mut copies = Vec::new();
+        for (number, target) in (1..).zip(self.target.each()) {
+            let conn = target.connect(Some(target.database(W::NAME)), self.current()).await?;
+            copies.push(Replica { node: format!("node {number}"), conn });
+        }
+        Ok(copies)
     }
 }
 
@@ -194,7 +220,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
     }
 
     fn data_directory(&self) -> Option<PathBuf> {
-        match &self.server {
+        match self.servers().first() {
             Some(server) => Some(server.data().to_owned()),
             None => self.neighbour.as_ref().map(|(_, data)| data.clone()),
         }
@@ -204,7 +230,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
         let level = format!("TRANSACTION ISOLATION LEVEL {}", self.isolation.words());
         let mut conn = self.target.connect(None, &[&level]).await?;
         let mut settings = check::settings(&mut conn, self.target.database(W::NAME), &self.sql::<W>()).await?;
-        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        settings.extend(self.servers().iter().flat_map(|server| server.bounds()));
         Ok(settings)
     }
 
@@ -213,14 +239,14 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {
-        match &self.server {
-            Some(server) => server.cpu_seconds(),
+        match &self.servers {
+            Some(servers) => servers.cpu_seconds(),
             None => self.main_process().and_then(cpu::seconds),
         }
     }
 
     fn server_ended(&self) -> Option<String> {
-        self.server.as_ref().and_then(|server| server.ended())
+        self.servers.as_ref().and_then(Servers::ended)
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {
@@ -269,7 +295,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
     }
 
     async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {
-        check::check(&mut self.conn::<W>().await?, &self.sql::<W>(), told).await
+        check::check(&mut self.copies::<W>().await?, &self.sql::<W>(), told).await
     }
 
     async fn rows(&self, table: &str) -> Result<Option<u64>, Error> {
@@ -277,7 +303,7 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
     }
 
     async fn effects(&self) -> Result<Vec<i64>, Error> {
-        check::effects(&mut self.conn::<W>().await?, &self.sql::<W>()).await
+        check::effects(&mut self.copies::<W>().await?, &self.sql::<W>()).await
     }
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
@@ -318,11 +344,11 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
     }
 
     fn abandon(&self) {
-        self.server.iter().for_each(server::Server::abandon);
+        self.servers.iter().for_each(Servers::abandon);
     }
 
     fn private_server(&self) -> Option<&dyn server::PrivateServer> {
-        self.server.as_ref().map(|server| server as &dyn server::PrivateServer)
+        self.servers.as_ref().map(|servers| servers as &dyn server::PrivateServer)
     }
 
     fn dialect(&self) -> Option<&'static Dialect> {

@@ -14,8 +14,9 @@ use super::failure::{of_command, of_transaction, refusal, told};
 use super::{bulk, check, load, local, procedures};
 use crate::engine::dialect::Dialect;
 use crate::engine::probe::{ProbeSession, ProbedServer, Refusal, TextRow};
+use crate::engine::server::galera::Servers;
 use crate::engine::sql::{WorkloadSql, script};
-use crate::engine::{Error, Failure, address, server};
+use crate::engine::{Error, Failure, address};
 use crate::result::{Isolation, Via};
 use crate::url::DatabaseUrl;
 
@@ -25,8 +26,8 @@ pub struct Server {
     url: DatabaseUrl,
     shown: String,
     dialect: &'static Dialect,
-    /// The private server, which ends with this.
-    _private: Option<server::mariadb::Server>,
+    /// The private servers, which end with this.
+    _private: Option<Servers>,
 }
 
 impl Server {
@@ -37,7 +38,7 @@ impl Server {
     pub async fn open(url: &DatabaseUrl) -> Result<Server, Error> {
         let (private, url, shown, asked) = match local::parse(url.reveal())? {
             Some(wanted) => {
-                let private = server::mariadb::Server::start(&wanted.options)?;
+                let private = Servers::start(&wanted.options)?;
                 let url = DatabaseUrl::from(private.url());
                 (Some(private), url, Some(local::url(&wanted)), Some(wanted.dialect))
             }
@@ -147,7 +148,9 @@ impl ProbedServer for Server {
         }
         procedures::create(&mut conn, sql).await?;
         Connection::open(&self.target, place, sql.dialect, &sql.commands(via)?, level.words()).await?;
-        check::check(&mut conn, sql, &mut |_| {}).await?;
+        let mut only = [check::Replica { node: String::new(), conn }];
+        check::check(&mut only, sql, &mut |_| {}).await?;
+        let [check::Replica { conn, .. }] = &mut only;
         let effects = conn.query_drop(sql.effects_query()?).await;
         effects.map_err(|error| of_command(&format!("cannot count the effects of {}", sql.name), &error))
     }

@@ -1,0 +1,383 @@
+//! A private Galera cluster: several private MariaDBs, each of which takes writes, and which agree on each commit.
+//!
+//! All nodes begin with copies of one's data. One that was killed says what it still has, joins, and gets what it has
+//! missed from the cache of another one; whole copies are never sent, so that none of the programs for that has
+//! to listen. The nodes' connections to each other are encrypted, and who has not the cluster's key cannot join.
+
+use std::fs::Permissions;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Home;
+use super::directory::Directory;
+use super::mariadb::{MariadbServerOptions, Prepared, Server, USER};
+use super::process::failed;
+use super::{Media, PrivateServer};
+use crate::engine::Error;
+use crate::powercut::Disk;
+
+/// The most nodes of a cluster: all are on this machine.
+pub const MOST_NODES: u32 = 7;
+/// What the server calls when a node joins.
+const TRANSFER: &str = include_str!("galera-sst.sh");
+const TRANSFER_NAME: &str = "wsrep_sst_graymark";
+const KEY: &str = "cluster.key";
+const CERTIFICATE: &str = "cluster.pem";
+/// What the log says when a node has what the others have, and when it takes connections, in either order.
+const READY: [&str; 2] = ["Synchronized with group", ": ready for connections"];
+/// Where the provider's library is.
+const PROVIDERS: [&str; 4] = [
+    "/usr/lib/galera/libgalera_smm.so",
+    "/usr/lib64/galera-4/libgalera_smm.so",
+    "/usr/lib64/galera/libgalera_smm.so",
+    "/opt/homebrew/lib/libgalera_smm.so",
+];
+/// How much each node keeps for others that were away.
+const KEPT: &str = "256M";
+/// In the data directory.
+const CACHE: &str = "galera.cache";
+
+/// A node's part in a cluster.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// From 1.
+    number: usize,
+    provider: PathBuf,
+    /// The ports at which the nodes speak with each other.
+    ports: Vec<u16>,
+    /// The port at which it gets what it has missed.
+    catch_up: u16,
+    /// The directory of the cluster's key.
+    keys: PathBuf,
+    /// Whether it has been in the cluster.
+    joined: AtomicBool,
+}
+
+impl Member {
+    /// Whether a server is in a cluster.
+    pub(super) fn is_in(home: &Home) -> bool {
+        home.place().join(TRANSFER_NAME).exists()
+    }
+
+    /// Whether a server's log says that it has what the others have and takes connections.
+    pub(super) fn is_ready(log: &str) -> bool {
+        READY.iter().all(|words| log.contains(words))
+    }
+
+    /// Gives the server's command what makes it a node. `recovery` is the same server's command, by which it says what
+    /// it still has after it was killed.
+    pub(super) fn arrange(
+        &self,
+        command: &mut Command,
+        home: &Home,
+        recovery: impl FnOnce() -> Command,
+    ) -> Result<(), Error> {
+        self.connect(command, home);
+        if self.joined.load(Ordering::Relaxed) {
+            let mut recovery = recovery();
+            self.connect(&mut recovery, home);
+            recovery.arg("--wsrep-recover");
+            let said = home.answer(recovery)?;
+            let found = said.lines().filter_map(|line| line.split_once("Recovered position:")).next_back();
+            let unknown = || Error::Database(format!("node {} does not say what it still has", self.number));
+            let (_, position) = found.ok_or_else(unknown)?;
+            command.arg(format!("--wsrep-start-position={}", position.trim()));
+        } else if self.number == 1 {
+            command.arg("--wsrep-new-cluster");
+        }
+        Ok(())
+    }
+
+    fn connect(&self, command: &mut Command, home: &Home) {
+        let at = |port: &u16| format!("127.0.0.1:{port}");
+        let own = self.ports.get(self.number - 1).map(at).unwrap_or_default();
+        let all = self.ports.iter().map(at).collect::<Vec<_>>().join(",");
+        let catch_up = at(&self.catch_up);
+        let (key, certificate) = (self.keys.join(KEY), self.keys.join(CERTIFICATE));
+        let provider = [
+            format!("gmcast.listen_addr=ssl://{own}"),
+            format!("ist.recv_addr={catch_up}"),
+            format!("ist.recv_bind={catch_up}"),
+            format!("gcache.size={KEPT}"),
+            "pc.recovery=false".to_owned(),
+            format!("socket.ssl_key={}", key.display()),
+            format!("socket.ssl_cert={}", certificate.display()),
+            format!("socket.ssl_ca={}", certificate.display()),
+        ];
+        let settings = [
+            ("wsrep_on", "ON".to_owned()),
+            ("wsrep_provider", self.provider.display().to_string()),
+            ("wsrep_provider_options", provider.join(";")),
+            ("wsrep_cluster_name", "graymark".to_owned()),
+            ("wsrep_cluster_address", format!("gcomm://{all}")),
+            ("wsrep_node_name", format!("node{}", self.number)),
+            ("wsrep_node_address", own),
+            ("wsrep_sst_method", "graymark".to_owned()),
+            ("binlog_format", "ROW".to_owned()),
+            ("innodb_autoinc_lock_mode", "2".to_owned()),
+        ];
+        for (name, value) in settings {
+            command.arg(format!("--{name}={value}"));
+        }
+        command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", home.place().display()));
+    }
+}
+
+/// A private MariaDB, or several that are a cluster.
+#[derive(Debug)]
+pub struct Servers(Vec<Server>);
+
+impl Servers {
+    /// Starts what is wanted and waits until it takes connections. Blocks for about two seconds a node.
+    ///
+    /// # Errors
+    /// If the options make no sense, programs or the library of Galera are missing, or a server does not start.
+    pub fn start(options: &MariadbServerOptions) -> Result<Servers, Error> {
+        match options.nodes {
+            None | Some(1) => Server::start(options).map(|server| Servers(vec![server])),
+            Some(count @ 2..=MOST_NODES) => cluster(options, count as usize).map(Servers),
+            Some(count) => Err(Error::Usage(format!("nodes={count}: give 1 to {MOST_NODES}"))),
+        }
+    }
+
+    /// The server, if it is alone.
+    pub fn single(&self) -> Option<&Server> {
+        match self.0.as_slice() {
+            [server] => Some(server),
+            _ => None,
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Server] {
+        &self.0
+    }
+
+    /// Where to connect, with user and password: belongs into no command line, log or record. Sessions are spread over
+    /// the nodes of a cluster.
+    pub fn url(&self) -> String {
+        if let Some(server) = self.single() {
+            return server.url();
+        }
+        let hosts: Vec<String> = self.0.iter().map(|node| format!("127.0.0.1:{}", node.port())).collect();
+        let password = self.0.first().map(Server::password).unwrap_or_default();
+        format!("mysql://{USER}:{password}@{}/?load_balance_hosts=random&ssl-mode=disabled", hosts.join(","))
+    }
+
+    /// CPU seconds of all; none where that cannot be known.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        self.0.iter().map(Server::cpu_seconds).sum()
+    }
+
+    /// Why one of them runs no more, if nobody here ended it.
+    pub fn ended(&self) -> Option<String> {
+        self.0.iter().find_map(Server::ended)
+    }
+
+    /// Stops all as their drop would.
+    pub fn abandon(&self) {
+        self.0.iter().for_each(Server::abandon);
+    }
+}
+
+impl PrivateServer for Servers {
+    fn crash(&self) -> Result<(), Error> {
+        match self.single() {
+            Some(server) => server.crash(),
+            None => Err(one_of_them()),
+        }
+    }
+
+    fn start_again(&self) -> Result<(), Error> {
+        match self.single() {
+            Some(server) => server.start_again(),
+            None => Err(one_of_them()),
+        }
+    }
+
+    /// One node after the other, so that the others go on.
+    fn restart(&self) -> Result<(), Error> {
+        self.0.iter().try_for_each(PrivateServer::restart)
+    }
+
+    fn pause(&self) -> Result<(), Error> {
+        self.0.iter().try_for_each(PrivateServer::pause)
+    }
+
+    fn resume(&self) {
+        self.0.iter().for_each(PrivateServer::resume);
+    }
+
+    fn disk(&self) -> Option<&Disk> {
+        self.single()?.disk()
+    }
+
+    fn media(&self) -> Option<&dyn Media> {
+        self.single()?.media()
+    }
+
+    fn members(&self) -> usize {
+        self.0.len()
+    }
+
+    fn member(&self, number: usize) -> Option<&dyn PrivateServer> {
+        let server = self.0.get(number.checked_sub(1)?)?;
+        (self.0.len() > 1).then_some(server as &dyn PrivateServer)
+    }
+}
+
+/// Where all nodes are killed at once, someone has to say which of them knows most: not Graymark.
+fn one_of_them() -> Error {
+    Error::Usage("a cluster of several nodes is not killed as a whole: name one of them, as in kill node 2".to_owned())
+}
+
+fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, Error> {
+    if options.data.is_some() || options.disk.is_some() {
+        return Err(Error::Usage(
+            "a private cluster has temporary data directories: leave data= out, or ask for one server (nodes=1)"
+                .to_owned(),
+        ));
+    }
+    let provider = PROVIDERS.iter().map(PathBuf::from).find(|path| path.is_file()).ok_or_else(|| {
+        Error::Database("no library of Galera found (libgalera_smm.so): `apt-get install galera-4`".to_owned())
+    })?;
+    let options = MariadbServerOptions { tcp: true, ..options.clone() };
+    let mut first = Server::prepare(&options)?;
+    let keys = first.home.make_directory("cluster")?;
+    plain(&keys)?;
+    make_key(&first.home, &keys)?;
+    let ports = free_ports(2 * count)?;
+    let (group, catch_up) = ports.split_at(count);
+    let member = |number: usize| Member {
+        number,
+        provider: provider.clone(),
+        ports: group.to_vec(),
+        catch_up: catch_up.get(number - 1).copied().unwrap_or_default(),
+        keys: keys.clone(),
+        joined: AtomicBool::new(false),
+    };
+    give_transfer(&first.home, &keys)?;
+    first.kind.member = Some(member(1));
+    let first = first.start()?;
+    // The others' copies hold the cluster's first state, so that all that happens later is what they have missed.
+    first.stop()?;
+    first.home.directory()?.remove(CACHE)?;
+    let others = (1..count).map(|_| Prepared::copy_of(&first, &options)).collect::<Result<Vec<_>, _>>()?;
+    first.restart()?;
+    let mut nodes = vec![joined(first)];
+    for (number, mut node) in (2..).zip(others) {
+        give_transfer(&node.home, &keys)?;
+        node.kind.member = Some(member(number));
+        nodes.push(joined(node.start()?));
+    }
+    Ok(nodes)
+}
+
+/// Refuses a path that would mean something else in the options of Galera, or to a shell.
+fn plain(path: &Path) -> Result<(), Error> {
+    let text = path.to_string_lossy();
+    if text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-')) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{text}: a private cluster wants a path of temporary files of plain letters, digits, `.`, `_` and `-`: set TMPDIR"
+    )))
+}
+
+fn joined(server: Server) -> Server {
+    server.kind.member.iter().for_each(|member| member.joined.store(true, Ordering::Relaxed));
+    server
+}
+
+/// Puts the program that a node calls when one joins into its directory; the cluster's directory is the same for all.
+fn give_transfer(home: &Home, keys: &Path) -> Result<(), Error> {
+    let text = TRANSFER.replace("DIRECTORY", &keys.display().to_string());
+    let written = Directory::open(home.place(), home.owner)?.create(TRANSFER_NAME).map(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.set_permissions(Permissions::from_mode(0o700))
+    });
+    written?.map_err(|error| failed("cannot make a program for the cluster", &error))
+}
+
+/// Makes the key without which nobody joins, and its certificate.
+fn make_key(home: &Home, keys: &Path) -> Result<(), Error> {
+    let mut command = Command::new("openssl");
+    command.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]);
+    command.args(["-subj", "/CN=graymark", "-days", "3650", "-keyout"]).arg(keys.join(KEY));
+    command.arg("-out").arg(keys.join(CERTIFICATE));
+    home.run(command, &["rror"])
+}
+
+/// Ports of the loopback that nobody has.
+fn free_ports(count: usize) -> Result<Vec<u16>, Error> {
+    // All are held until the last one is found, so that none comes twice.
+    let held = (0..count).map(|_| TcpListener::bind(("127.0.0.1", 0))).collect::<Result<Vec<_>, _>>();
+    let ports = held.and_then(|held| held.iter().map(|one| one.local_addr().map(|at| at.port())).collect());
+    ports.map_err(|error| failed("no free port on the loopback", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufRead;
+
+    use super::*;
+
+    #[test]
+    fn a_cluster_of_no_size_or_with_kept_data_is_refused() {
+        let refused = |options: &MariadbServerOptions| Servers::start(options).unwrap_err();
+        let asked = |nodes| MariadbServerOptions { nodes: Some(nodes), ..Default::default() };
+        for nodes in [0, MOST_NODES + 1] {
+            assert!(matches!(refused(&asked(nodes)), Error::Usage(why) if why.contains("give 1 to 7")));
+        }
+        let kept = MariadbServerOptions { data: Some("/nowhere".into()), ..asked(3) };
+        assert!(matches!(refused(&kept), Error::Usage(why) if why.contains("leave data= out")));
+    }
+
+    #[test]
+    fn a_path_that_means_something_else_is_refused() {
+        assert_eq!(plain(Path::new("/tmp/graymark-mariadb-a.B_1/run/cluster")), Ok(()));
+        for path in ["/tmp/a;b", "/tmp/a b", "/tmp/$HOME", "/tmp/a'b"] {
+            assert!(plain(Path::new(path)).unwrap_err().to_string().contains("set TMPDIR"), "{path}");
+        }
+    }
+
+    #[test]
+    fn ports_are_all_different() {
+        let mut ports = free_ports(20).unwrap();
+        ports.sort_unstable();
+        ports.dedup();
+        assert_eq!(ports.len(), 20);
+    }
+
+    /// What the two sides of the program say to their servers.
+    #[test]
+    fn who_joins_is_told_what_to_ask_for() {
+        let place = tempfile::tempdir().unwrap();
+        let program = place.path().join(TRANSFER_NAME);
+        std::fs::write(&program, TRANSFER.replace("DIRECTORY", &place.path().display().to_string())).unwrap();
+        let call = |arguments: &[&str]| {
+            let mut command = Command::new("/bin/sh");
+            command.arg(&program).args(arguments);
+            command
+        };
+        let parent = std::process::id().to_string();
+        let address = format!("127.0.0.1:{parent}");
+        let mut joiner = call(&["--role", "joiner", "--parent", &parent]);
+        let mut joiner = joiner.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        // The file of the one that joins is removed before it says that it is ready; what the donor writes comes after.
+        let mut said = std::io::BufReader::new(joiner.stdout.take().unwrap()).lines();
+        assert_eq!(said.next().unwrap().unwrap(), format!("ready {address}"));
+        let donor = call(&["--role", "donor", "--address", &address, "--gtid", "a-b:7", "--bypass"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&donor.stdout), "continue\ndone a-b:7\n");
+        assert_eq!(said.next().unwrap().unwrap(), "a-b:7");
+        assert!(joiner.wait().unwrap().success());
+        let late = call(&["--role", "donor", "--address", &address, "--gtid", "a-b:7"]).output().unwrap();
+        assert!(!late.status.success() && String::from_utf8_lossy(&late.stderr).contains("gcache.size"));
+        // One whose server is gone does not wait for ever.
+        assert!(!call(&["--role", "joiner", "--parent", "4194305"]).output().unwrap().status.success());
+    }
+}

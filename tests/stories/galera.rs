@@ -1,0 +1,41 @@
+//! A private Galera cluster: its nodes share the load, one of them is killed by plan and joins again, and all hold the
+//! same afterwards.
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::command::{run, succeed};
+use crate::support::{found, require_mariadb};
+
+fn galera() -> Result<(), String> {
+    let library = ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
+    let there = library.iter().any(|path| std::path::Path::new(path).is_file());
+    there.then_some(()).ok_or_else(|| "Galera is not installed: apt-get install galera-4".to_owned())
+}
+
+#[test]
+fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
+    let (Some(()), Some(())) = (require_mariadb(), found(galera())) else { return };
+    let place = TempDir::new().unwrap();
+    let load = ["bench", "debitcredit", "--db", "mysql:local?nodes=3&buffers=64MB", "-b", "1", "--seed", "5"];
+    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "20s", "--reconnect-for", "5m"];
+    let fault = ["--fault", "2s: kill node 2", "--check", "after", "--out", "record", "--json"];
+    let done = succeed(place.path(), &[&load[..], &times, &fault].concat());
+    let summary = done.json();
+    let [kill] = summary["faults"].as_array().unwrap().as_slice() else { panic!("{}", summary["faults"]) };
+    assert_eq!(kill["what"], "kill node 2");
+    let hosts = summary["hosts"].as_array().unwrap();
+    let number = |host: &Value, key: &str| host[key].as_u64().unwrap();
+    assert!(hosts.len() == 3 && hosts.iter().all(|host| number(host, "sessions_begin") == 1), "{hosts:?}");
+    assert_eq!(number(&hosts[1], "lost"), 1, "{hosts:?}");
+    // All three change the same branch, so that each conflicts with the others when it commits.
+    assert!(summary["retries"]["deadlock"].as_u64().unwrap() > 0, "{}", summary["retries"]);
+    assert_eq!(summary["database"]["agrees"], json!(true), "{}", summary["database"]);
+    assert_eq!(summary["consistency"]["failed"], json!([]));
+    assert_eq!(summary["connections"]["lookup"]["acknowledged"]["lost"], json!(0), "{}", summary["connections"]);
+    run(
+        place.path(),
+        &["bench", "debitcredit", "--db", "mysql:local?nodes=3&data=here", "-b", "1", "--duration", "1s"],
+    )
+    .refused(2, &["leave data= out"]);
+}
