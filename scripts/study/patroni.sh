@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# A real stack for high availability on this machine, whose leader is killed in the middle of a run: three PostgreSQLs under
-# Patroni, one etcd, and HAProxy in front of them. The run goes on, client and database count the same, and no acknowledged
-# commit is lost; the script fails otherwise. It takes about two minutes, on the loopback and in a temporary directory.
+# A real stack for high availability on this machine, whose leader is killed in the middle of a run: three PostgreSQLs
+# under Patroni, one etcd, and HAProxy in front of them. The run goes on, client and database count the same, and no
+# acknowledged commit is lost; the script fails otherwise. It takes about two minutes, on the loopback and in a temporary
+# directory.
 #   apt-get install patroni etcd-server haproxy   (start none of the services that come with them)
 #   scripts/study/patroni.sh [SECONDS]            of the run, 60 by default
 # GRAYMARK names the program, target/release/graymark by default.
@@ -9,7 +10,9 @@ set -euo pipefail
 . "$(dirname "$0")/../bench/lib.sh"
 seconds=${1:-60}
 for program in patroni etcd haproxy curl; do
-  command -v "$program" > /dev/null || { echo "no $program: apt-get install patroni etcd-server haproxy curl" >&2; exit 2; }
+  command -v "$program" > /dev/null && continue
+  echo "no $program: apt-get install patroni etcd-server haproxy curl" >&2
+  exit 2
 done
 chmod 755 "$WORK"
 pids=()
@@ -24,7 +27,9 @@ leave() {
   wait 2> /dev/null || true
   rm -rf "$WORK"
 }
-stop_node() { (cd / && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/run/data$1" -m immediate -w stop > /dev/null 2>&1) || true; }
+stop_node() {
+  (cd / && unprivileged "$PG_BIN/pg_ctl" -D "$WORK/run/data$1" -m immediate -w stop > /dev/null 2>&1) || true
+}
 trap leave EXIT
 
 # Ports that nobody has: PostgreSQL and Patroni of each node, etcd's two, HAProxy's.
@@ -37,7 +42,9 @@ print("\n".join(str(one.getsockname()[1]) for one in held))
 PYTHON
 )
 client=${ports[6]} peer=${ports[7]} entry=${ports[8]}
-install_for() { if [ "$(id -u)" = 0 ]; then install -d -o postgres -g postgres -m 700 "$1"; else install -d -m 700 "$1"; fi; }
+install_for() {
+  if [ "$(id -u)" = 0 ]; then install -d -o postgres -g postgres -m 700 "$1"; else install -d -m 700 "$1"; fi
+}
 install_for "$WORK/etcd"
 install_for "$WORK/run"
 
@@ -114,8 +121,8 @@ kill -KILL ${pids[$killed]} \$(head -n 1 "$WORK/run/data$killed/postmaster.pid")
 SH
 chmod 755 "$WORK/kill.sh"
 exit=0
-"$GRAYMARK" run debitcredit --db "$DB" --clients 4 --ramp-up 0s --duration "${seconds}s" --reconnect-for 5m --check after \
-  --fault "10s: script $WORK/kill.sh" --out "$WORK/record" || exit=$?
+"$GRAYMARK" run debitcredit --db "$DB" --clients 4 --ramp-up 0s --duration "${seconds}s" --reconnect-for 5m \
+  --check after --fault "10s: script $WORK/kill.sh" --out "$WORK/record" || exit=$?
 echo "leader: node$(leader)"
 "$GRAYMARK" report "$WORK/record" --full | sed -n '/^Disturbed on purpose/,/^$/p;/^Planned faults/,/^$/p'
 python3 - "$WORK/record/summary.json" << 'PYTHON'

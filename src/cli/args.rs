@@ -178,8 +178,8 @@ pub(super) struct Steady {
 #[command(next_help_heading = "Faults")]
 pub(super) struct Faults {
     /// Something that goes wrong at a time of the measurement interval, such as '60s: kill'; may be given several
-    /// times. DO is kill, restart, stop for 5s (private servers), delay 5ms for 30s, bandwidth 1MB for 10s, partition
-    /// for 20s, or script PATH
+    /// times. DO is kill, restart, stop for 5s (private servers), kill node 2 (mysql:local?nodes=3), delay 5ms for 30s,
+    /// bandwidth 1MB for 10s, partition for 20s, or script PATH
     #[arg(long = "fault", value_name = "AT: DO", hide_short_help = true)]
     pub(super) fault: Vec<Fault>,
 }

@@ -15,8 +15,8 @@ const MOST_FAULTS: usize = 100;
 /// The longest delay of an answer.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// What is said of a text that is no fault.
-const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, restart, stop for TIME, delay TIME for TIME, bandwidth SIZE for \
-                     TIME, partition for TIME, script PATH, such as --fault '60s: stop for 5s'";
+const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, restart, stop for TIME, delay TIME for TIME, \
+                     bandwidth SIZE for TIME, partition for TIME, script PATH, such as --fault '60s: stop for 5s'";
 
 /// Something that goes wrong at a time of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,7 +18,7 @@ fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
     let (Some(()), Some(())) = (require_mariadb(), found(galera())) else { return };
     let place = TempDir::new().unwrap();
     let load = ["bench", "debitcredit", "--db", "mysql:local?nodes=3&buffers=64MB", "-b", "1", "--seed", "5"];
-    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "20s", "--reconnect-for", "5m"];
+    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "12s", "--reconnect-for", "5m"];
     let fault = ["--fault", "2s: kill node 2", "--check", "after", "--out", "record", "--json"];
     let done = succeed(place.path(), &[&load[..], &times, &fault].concat());
     let summary = done.json();

@@ -16,7 +16,7 @@ use super::Home;
 use super::directory::Directory;
 use super::mariadb::{MariadbServerOptions, Prepared, Server, USER};
 use super::process::failed;
-use super::{Media, PrivateServer};
+use super::{Media, PrivateServer, memory};
 use crate::engine::Error;
 use crate::powercut::Disk;
 
@@ -38,6 +38,8 @@ const PROVIDERS: [&str; 4] = [
 ];
 /// How much each node keeps for others that were away.
 const KEPT: &str = "256M";
+const BUFFERS: &str = "innodb_buffer_pool_size";
+const LEAST_BUFFERS_MIB: u64 = 64;
 /// In the data directory.
 const CACHE: &str = "galera.cache";
 
@@ -53,6 +55,8 @@ pub(super) struct Member {
     catch_up: u16,
     /// The directory of the cluster's key.
     keys: PathBuf,
+    /// Whether its data hold the cluster's first state.
+    founded: AtomicBool,
     /// Whether it has been in the cluster.
     joined: AtomicBool,
 }
@@ -88,6 +92,10 @@ impl Member {
             command.arg(format!("--wsrep-start-position={}", position.trim()));
         } else if self.number == 1 {
             command.arg("--wsrep-new-cluster");
+        }
+        if !self.founded.load(Ordering::Relaxed) {
+            // All others copy it.
+            command.arg("--innodb-log-file-size=16M");
         }
         Ok(())
     }
@@ -245,7 +253,12 @@ fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, 
     let provider = PROVIDERS.iter().map(PathBuf::from).find(|path| path.is_file()).ok_or_else(|| {
         Error::Database("no library of Galera found (libgalera_smm.so): `apt-get install galera-4`".to_owned())
     })?;
-    let options = MariadbServerOptions { tcp: true, ..options.clone() };
+    let mut options = MariadbServerOptions { tcp: true, ..options.clone() };
+    if !options.settings.iter().any(|(name, _)| name == BUFFERS) {
+        // All together have what one has.
+        let each = memory::usual_buffers_mib() / count as u64;
+        options.settings.push((BUFFERS.to_owned(), format!("{}M", each.max(LEAST_BUFFERS_MIB))));
+    }
     let mut first = Server::prepare(&options)?;
     let keys = first.home.make_directory("cluster")?;
     plain(&keys)?;
@@ -258,6 +271,7 @@ fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, 
         ports: group.to_vec(),
         catch_up: catch_up.get(number - 1).copied().unwrap_or_default(),
         keys: keys.clone(),
+        founded: AtomicBool::new(number > 1),
         joined: AtomicBool::new(false),
     };
     give_transfer(&first.home, &keys)?;
@@ -266,6 +280,7 @@ fn cluster(options: &MariadbServerOptions, count: usize) -> Result<Vec<Server>, 
     // The others' copies hold the cluster's first state, so that all that happens later is what they have missed.
     first.stop()?;
     first.home.directory()?.remove(CACHE)?;
+    first.kind.member.iter().for_each(|member| member.founded.store(true, Ordering::Relaxed));
     let others = (1..count).map(|_| Prepared::copy_of(&first, &options)).collect::<Result<Vec<_>, _>>()?;
     first.restart()?;
     let mut nodes = vec![joined(first)];
@@ -284,7 +299,8 @@ fn plain(path: &Path) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Usage(format!(
-        "{text}: a private cluster wants a path of temporary files of plain letters, digits, `.`, `_` and `-`: set TMPDIR"
+        "{text}: a private cluster wants a path of temporary files of plain letters, digits, `.`, `_` and `-`: set \
+         TMPDIR"
     )))
 }
 

@@ -16,8 +16,8 @@ pub struct Forgetful {
 }
 
 impl Forgetful {
-    /// To the port of a server on this machine, for connections without TLS. What is said in place of a commit's answer:
-    /// an SQLSTATE and a text.
+    /// To the port of a server on this machine, for connections without TLS. What is said in place of a commit's
+    /// answer: an SQLSTATE and a text.
     pub fn to(server: u16, code: &'static str, text: &'static str) -> Forgetful {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
