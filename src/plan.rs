@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::registry::WorkloadName;
-use crate::result::{Arrivals, Isolation, Via};
+use crate::result::{Arrivals, Isolation, ReadOnlyOn, Via};
 use crate::url::DatabaseUrl;
 pub use chaos::{SHORTEST_CHAOS, chaos};
 use defaults::STAGE_SECONDS;
@@ -115,6 +115,9 @@ pub struct Plan {
     /// Isolation level of the sessions, where the engine has a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
+    /// Send transactions that change nothing to standbys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_on: Option<ReadOnlyOn>,
     /// Seed of all random numbers.
     #[serde(default, with = "seed", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -246,6 +249,7 @@ impl Plan {
             stage_duration: self.stage_duration.or(other.stage_duration),
             via: self.via.or(other.via),
             isolation: self.isolation.or(other.isolation),
+            read_only_on: self.read_only_on.or(other.read_only_on),
             seed: self.seed.or(other.seed),
             check: self.check.or(other.check),
             checkpoint: self.checkpoint.or(other.checkpoint),

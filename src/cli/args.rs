@@ -11,7 +11,7 @@ use crate::plan::{
     parse_scale, parse_setting, parse_time,
 };
 use crate::result::format::Label;
-use crate::result::{Arrivals, Isolation, Via};
+use crate::result::{Arrivals, Isolation, ReadOnlyOn, Via};
 use crate::url::DatabaseUrl;
 
 /// What the record of a run is called.
@@ -178,8 +178,9 @@ pub(super) struct Steady {
 #[command(next_help_heading = "Faults")]
 pub(super) struct Faults {
     /// Something that goes wrong at a time of the measurement interval, such as '60s: kill'; may be given several
-    /// times. DO is kill, restart, stop for 5s (private servers), kill node 2 (mysql:local?nodes=3), delay 5ms for 30s,
-    /// bandwidth 1MB for 10s, partition for 20s, or script PATH
+    /// times. DO is kill, restart, stop for 5s (private servers), kill primary, kill standby
+    /// (postgres:local?standbys=2), kill node 2 (mysql:local?nodes=3), delay 5ms for 30s, bandwidth 1MB for 10s,
+    /// partition for 20s, or script PATH
     #[arg(long = "fault", value_name = "AT: DO", hide_short_help = true)]
     pub(super) fault: Vec<Fault>,
 }
@@ -208,6 +209,10 @@ pub(super) struct Sessions {
     /// Isolation level of the sessions, where the engine has a choice
     #[arg(long, hide_short_help = true)]
     isolation: Option<Isolation>,
+    /// Send transactions that change nothing (Order-Status, Stock-Level) to standbys, over a second connection of each
+    /// session; PostgreSQL with several hosts
+    #[arg(long, value_name = "WHERE", hide_short_help = true)]
+    read_only_on: Option<ReadOnlyOn>,
 }
 
 /// What is checked, and what is waited for.
@@ -283,7 +288,7 @@ group! {
     Steady { steady }
     Faults { fault }
     Stages { stages, stage_duration }
-    Sessions { via, isolation }
+    Sessions { via, isolation, read_only_on }
     Checks { check, allow_errors, history, timeout, reconnect_for, measure_recovery }
     Maintenance { checkpoint, vacuum, vacuums }
 }

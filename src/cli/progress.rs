@@ -425,8 +425,9 @@ impl RunProgress {
             Event::FaultBegan { at, fault, what } => {
                 self.say(&format!("run: fault {} at {at:.1} s: {what}", fault + 1));
             }
-            Event::FaultEnded { at, fault, error } => {
-                let how = error.as_ref().map_or("is over".to_owned(), |why| format!("FAILED: {why}"));
+            Event::FaultEnded { at, fault, error, done } => {
+                let over = || done.as_deref().unwrap_or("is over").to_owned();
+                let how = error.as_ref().map_or_else(over, |why| format!("FAILED: {why}"));
                 self.say(&format!("run: fault {} at {at:.1} s: {how}", fault + 1));
             }
             Event::NotMaintained { kind, why } => self.say(&format!("run: no {}: {why}", kind.name())),

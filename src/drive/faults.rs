@@ -8,7 +8,7 @@ use super::script::{self, ScriptError};
 use super::shared::Run;
 use super::{Report, Stop};
 use crate::engine::relay::{Network, Relay};
-use crate::engine::server::PrivateServer;
+use crate::engine::server::{Nodes, PrivateServer};
 use crate::engine::{Engine, Error};
 use crate::plan::{Action, Fault};
 use crate::result::Event;
@@ -59,8 +59,11 @@ impl Timetable {
             }
             let what = one_line(&fault.action.to_string());
             tell(Event::FaultBegan { at: begin.elapsed().as_secs_f64(), fault: number, what });
-            let error = breaker.carry_out(&fault.action).err().map(|error| error.to_string());
-            tell(Event::FaultEnded { at: begin.elapsed().as_secs_f64(), fault: number, error });
+            let (done, error) = match breaker.carry_out(&fault.action) {
+                Ok(done) => (done, None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            tell(Event::FaultEnded { at: begin.elapsed().as_secs_f64(), fault: number, error, done });
         }
     }
 }
@@ -75,8 +78,11 @@ struct Breaker<'a> {
 }
 
 impl Breaker<'_> {
-    fn carry_out(&self, action: &Action) -> Result<(), Error> {
+    /// Does it, and mends it where that belongs to it. Says in words what the plan does not.
+    fn carry_out(&self, action: &Action) -> Result<Option<String>, Error> {
         match action {
+            Action::KillPrimary => return self.nodes()?.kill_primary().map(Some),
+            Action::KillStandby(length) => return self.kill_standby(*length).map(Some),
             Action::Kill => {
                 let server = self.server()?;
                 server.crash()?;
@@ -106,6 +112,21 @@ impl Breaker<'_> {
             Action::Partition(length) => self.network(Network { parted: true, ..Network::default() }, *length),
             Action::Script(path) => self.script(path),
         }
+        .map(|()| None)
+    }
+
+    /// Kills a standby, and starts it again after a time if one is given.
+    fn kill_standby(&self, length: Option<Duration>) -> Result<String, Error> {
+        let nodes = self.nodes()?;
+        let number = nodes.kill_standby()?;
+        let Some(length) = length else { return Ok(format!("node {} was killed", number + 1)) };
+        self.wait(length);
+        nodes.start_standby(number)
+    }
+
+    fn nodes(&self) -> Result<&dyn Nodes, Error> {
+        let nodes = self.server.and_then(PrivateServer::nodes);
+        nodes.ok_or_else(|| Error::Usage("there are no standbys that Graymark started".to_owned()))
     }
 
     fn server(&self) -> Result<&dyn PrivateServer, Error> {
@@ -194,7 +215,9 @@ mod tests {
     fn what_is_not_there_is_not_broken() {
         let stop = Stop::new();
         let bare = breaker(&stop, Duration::from_secs(600));
-        for action in ["kill", "kill node 1", "restart", "stop for 1s", "partition for 1s"] {
+        for action in
+            ["kill", "kill node 1", "kill primary", "kill standby", "restart", "stop for 1s", "partition for 1s"]
+        {
             assert!(bare.carry_out(&action.parse().unwrap()).is_err(), "{action}");
         }
     }

@@ -115,6 +115,16 @@ async fn samples<W: Workload>(
                 }
             }
         }
+        let standbys = tokio::select! {
+            biased;
+            standbys = guarded(observer.standbys()) => standbys,
+            () = tokio::time::sleep_until(next.into()) => Ok(Vec::new()),
+        };
+        match standbys {
+            Ok(standbys) if !standbys.is_empty() => tell(Report::Happened(Event::StandbysSeen { at, standbys })),
+            Ok(_) => {}
+            Err(error) => tracing::info!(second, "standbys: {error}"),
+        }
         let now = begin.elapsed().as_secs_f64();
         let end = [course.ramp_up(), course.seconds()].into_iter().nth(asked);
         if end.is_some_and(|end| f64::from(end) <= now) {

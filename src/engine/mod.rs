@@ -35,6 +35,7 @@ pub use observe::{Observer, Unobserved};
 pub use options::ConnectOptions;
 
 use crate::result::maintenance::MaintenanceKind;
+use crate::result::nodes::NodeCheck;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::within::StatementTotals;
 use crate::result::{
@@ -138,6 +139,10 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     fn via(&self) -> Via;
     /// The isolation level of its sessions, in the standard's words: `read committed`, `serializable`.
     fn isolation(&self) -> &str;
+    /// Whether its sessions send transactions that change nothing to standbys.
+    fn reads_on_standbys(&self) -> bool {
+        false
+    }
     /// Whether a session's calls block their thread (an engine in process): each session then gets a thread of its own.
     fn blocking(&self) -> bool;
     /// Where it keeps its files, if that is on this machine and can be known.
@@ -211,6 +216,16 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     /// How many rows of the workload's tables there are for each trace; none if they cannot be looked up here.
     async fn rows_of(&self, _traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
         Ok(None)
+    }
+    /// The nodes of a cluster that Graymark started: the name of each, and what it is now, `primary`, `standby` or
+    /// `down`. Empty where there are not several.
+    fn nodes(&self) -> Vec<(String, &'static str)> {
+        Vec::new()
+    }
+    /// What the standbys of such a cluster say when they have caught up with the one that takes writes: its conditions
+    /// and its count of effects. `told` hears of each condition, and as long as one catches up.
+    async fn check_nodes(&self, _told: &mut dyn FnMut(String)) -> Result<Vec<(String, NodeCheck)>, Error> {
+        Ok(Vec::new())
     }
     /// Does some upkeep now.
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error>;

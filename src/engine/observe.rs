@@ -8,6 +8,7 @@ use super::Error;
 use crate::measure::counters::Counters;
 use crate::measure::pages::PageReads;
 use crate::measure::waits::{BesideLook, SessionLook};
+use crate::result::nodes::StandbyLag;
 
 /// Looks at a database's counters, on a connection of its own where it needs one. It is asked about once a second.
 #[async_trait(?Send)]
@@ -21,6 +22,12 @@ pub trait Observer {
     /// Dropped before its end, it leaves the observer usable.
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
         Ok(None)
+    }
+
+    /// How far standbys are behind; none where there are none, or that is not known. It is asked about once a second.
+    /// Dropped before its end, it leaves the observer usable.
+    async fn standbys(&mut self) -> Result<Vec<StandbyLag>, Error> {
+        Ok(Vec::new())
     }
 
     /// What the server's sessions are at right now; none where it cannot be asked. It is asked many times a second, so

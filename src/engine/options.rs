@@ -6,7 +6,7 @@ use super::Error;
 use super::relay::Relay;
 use super::server::MediaOptions;
 use crate::powercut::DiskOptions;
-use crate::result::{Isolation, Via};
+use crate::result::{Isolation, ReadOnlyOn, Via};
 use crate::url::DatabaseUrl;
 
 /// What an engine is opened with.
@@ -22,6 +22,9 @@ pub struct ConnectOptions {
     pub profile: Option<String>,
     /// Isolation level of the sessions.
     pub isolation: Isolation,
+    /// Where sessions send transactions that change nothing; none sends them where all others go. Engines without
+    /// standbys have no use for it, and say so by [`super::Engine::reads_on_standbys`].
+    pub read_only_on: Option<ReadOnlyOn>,
     /// Settings of a private server.
     pub settings: BTreeMap<String, String>,
     /// The disk of a private server or of a database in a file, if its power is to be cut. Other engines have no use

@@ -275,6 +275,7 @@ mod tests {
             scale: None,
             profile: None,
             isolation: Isolation::ReadCommitted,
+            read_only_on: None,
             settings: BTreeMap::new(),
         };
         Simulated::open(options)

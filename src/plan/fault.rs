@@ -15,8 +15,9 @@ const MOST_FAULTS: usize = 100;
 /// The longest delay of an answer.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// What is said of a text that is no fault.
-const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, restart, stop for TIME, delay TIME for TIME, \
-                     bandwidth SIZE for TIME, partition for TIME, script PATH, such as --fault '60s: stop for 5s'";
+const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, kill primary, kill standby [for TIME], restart, \
+                     stop for TIME, delay TIME for TIME, bandwidth SIZE for TIME, partition for TIME, script PATH, \
+                     such as --fault '60s: stop for 5s'";
 
 /// Something that goes wrong at a time of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,12 @@ pub enum Action {
     Kill,
     /// The same with one node of a private cluster whose nodes all take writes; its number, from 1.
     KillNode(usize),
+    /// All processes of the server of a private cluster that takes writes are killed with SIGKILL, and a standby takes
+    /// its place.
+    KillPrimary,
+    /// All processes of a standby of a private cluster are killed with SIGKILL; after this time, if there is one, it is
+    /// started again.
+    KillStandby(Option<Duration>),
     /// A private server is stopped in order and started again.
     Restart,
     /// All processes of a private server are stopped (SIGSTOP), and go on after this time.
@@ -63,7 +70,8 @@ impl Action {
     /// How long it lasts, where that is known before.
     pub fn length(&self) -> Option<Duration> {
         match self {
-            Action::Kill | Action::KillNode(_) | Action::Restart | Action::Script(_) => None,
+            Action::Kill | Action::KillNode(_) | Action::KillPrimary | Action::Restart | Action::Script(_) => None,
+            Action::KillStandby(length) => *length,
             Action::Stop(length) | Action::Partition(length) => Some(*length),
             Action::Delay { length, .. } | Action::Bandwidth { length, .. } => Some(*length),
         }
@@ -71,7 +79,12 @@ impl Action {
 
     /// Whether only a server that Graymark started can be treated like that.
     pub fn needs_private_server(&self) -> bool {
-        matches!(self, Action::Kill | Action::KillNode(_) | Action::Restart | Action::Stop(_))
+        self.needs_standbys() || matches!(self, Action::Kill | Action::KillNode(_) | Action::Restart | Action::Stop(_))
+    }
+
+    /// Whether only a server with standbys that Graymark started can be treated like that.
+    pub fn needs_standbys(&self) -> bool {
+        matches!(self, Action::KillPrimary | Action::KillStandby(_))
     }
 
     /// Whether it is of the network between sessions and server.
@@ -86,6 +99,9 @@ impl fmt::Display for Action {
         match self {
             Action::Kill => write!(to, "kill"),
             Action::KillNode(number) => write!(to, "kill node {number}"),
+            Action::KillPrimary => write!(to, "kill primary"),
+            Action::KillStandby(None) => write!(to, "kill standby"),
+            Action::KillStandby(Some(length)) => write!(to, "kill standby for {}", time(length)),
             Action::Restart => write!(to, "restart"),
             Action::Stop(length) => write!(to, "stop for {}", time(length)),
             Action::Delay { by, length } => write!(to, "delay {} for {}", time(by), time(length)),
@@ -113,6 +129,12 @@ impl FromStr for Action {
                 let number = rest.strip_prefix("node").map(str::trim).and_then(|number| number.parse().ok());
                 let number = number.filter(|number| *number > 0);
                 number.map(Action::KillNode).ok_or_else(|| "a node has a number from 1: kill node 2".to_owned())
+            }
+            "kill" if rest == "primary" => Ok(Action::KillPrimary),
+            "kill" if rest == "standby" => Ok(Action::KillStandby(None)),
+            "kill" if rest.starts_with("standby for ") => {
+                let length = rest.strip_prefix("standby for ").unwrap_or_default();
+                Ok(Action::KillStandby(Some(duration(length)?)))
             }
             "kill" | "restart" if !rest.is_empty() => Err(format!("`{word}` takes nothing more: leave out `{rest}`")),
             "kill" => Ok(Action::Kill),
@@ -240,6 +262,9 @@ mod tests {
         for text in [
             "1m: kill",
             "1m: kill node 2",
+            "2s: kill primary",
+            "3s: kill standby",
+            "4s: kill standby for 1s 500ms",
             "0s: restart",
             "500ms: stop for 5s",
             "1s: delay 5ms for 30s",
@@ -268,6 +293,8 @@ mod tests {
             ("1s: kill -9", "leave out `-9`"),
             ("1s: kill node", "kill node 2"),
             ("1s: kill node 0", "kill node 2"),
+            ("1s: kill primary for 5s", "leave out `primary for 5s`"),
+            ("1s: kill standby for 0s", "at least 1ms"),
             ("1s: stop", "stop for 5s"),
             ("1s: stop 5s", "stop for 5s"),
             ("1s: stop for 0s", "at least 1ms"),

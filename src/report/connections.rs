@@ -3,7 +3,8 @@
 use super::counts::Check;
 use super::durability;
 use super::format::{count, plain, plural, seconds};
-use crate::result::summary::{Connections, HostSummary};
+use super::nodes;
+use crate::result::summary::{Connections, HostSummary, Summary};
 
 /// What became of the connections.
 pub(super) fn check(connections: &Connections) -> Check {
@@ -31,8 +32,13 @@ pub(super) fn check(connections: &Connections) -> Check {
     Check { name: "Connections", held: Some(false), sentence, details }
 }
 
+/// What each host and each node did, where there are several.
+pub(super) fn places(summary: &Summary) -> impl Iterator<Item = Check> {
+    hosts(&summary.hosts).into_iter().chain(nodes::check(&summary.nodes))
+}
+
 /// A line for each host; none where there are not several.
-pub(super) fn hosts(hosts: &[HostSummary]) -> Option<Check> {
+fn hosts(hosts: &[HostSummary]) -> Option<Check> {
     if hosts.is_empty() {
         return None;
     }

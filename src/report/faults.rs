@@ -100,6 +100,7 @@ fn responses_of(fault: &FaultSummary) -> Vec<String> {
 /// What else is to be said of a fault; none if nothing is.
 fn note(number: usize, fault: &FaultSummary) -> Option<(String, String)> {
     let mut parts: Vec<String> = fault.error.iter().map(|why| format!("FAILED: {}", plain(why))).collect();
+    parts.extend(fault.done.iter().map(|done| plain(done)));
     if let Some(found) = &fault.resilience {
         let some = |number: u64, one: &str, many: &str| (number > 0).then(|| plural(number, one, many));
         parts.extend(some(found.connections_lost, "connection lost", "connections lost"));
@@ -155,6 +156,7 @@ mod tests {
             began_s: Some(7.0),
             seconds: Some(1.25),
             error: None,
+            done: None,
             resilience: Some(found),
         };
         let never = FaultSummary {

@@ -23,6 +23,7 @@ mod html;
 pub mod list;
 pub mod model;
 mod moments;
+mod nodes;
 pub(crate) mod open_loop;
 pub mod paper;
 mod price;

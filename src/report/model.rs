@@ -454,7 +454,7 @@ fn checks(summary: &Summary) -> Vec<Check> {
         connections::check(&summary.connections),
     ];
     let history = summary.history.as_ref().map(history::check);
-    usual.into_iter().chain(connections::hosts(&summary.hosts)).chain(history).collect()
+    usual.into_iter().chain(connections::places(summary)).chain(history).collect()
 }
 
 fn consistency(consistency: &Consistency) -> Check {

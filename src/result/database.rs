@@ -61,6 +61,15 @@ pub enum Isolation {
     Serializable,
 }
 
+/// Where transactions go that change nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ReadOnlyOn {
+    /// To standbys, over a second connection of each session.
+    Standby,
+}
+
 impl Isolation {
     /// All levels, from the weakest to the strictest.
     pub const ALL: [Isolation; 4] =

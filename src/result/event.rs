@@ -13,6 +13,7 @@ use crate::measure::strangers::ForeignProcess;
 use crate::measure::waits::{Blocker, WaitsSeen};
 use crate::measure::{Deferred, Interval};
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
+use crate::result::nodes::StandbyLag;
 
 /// Something that happens in a run, and a line of `events.jsonl`. Times are seconds since the run's start. What
 /// `events.jsonl` leaves out stands in other files of the record.
@@ -79,6 +80,16 @@ pub enum Event {
         /// Why it could not be carried out; none if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
+        /// What was done, where the plan does not say that: which node was promoted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        done: Option<String>,
+    },
+    /// Standbys follow: how far each is behind, as the primary tells about once a second.
+    StandbysSeen {
+        /// When.
+        at: f64,
+        /// The standbys.
+        standbys: Vec<StandbyLag>,
     },
     /// Something that is not counted in this run.
     NotCounted {

@@ -22,6 +22,9 @@ pub struct FaultSummary {
     /// Why it could not be carried out; none if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What was done, where the plan does not say that: which node was promoted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<String>,
     /// How the run stood it; none if it did not begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resilience: Option<Resilience>,

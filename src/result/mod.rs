@@ -20,6 +20,7 @@ pub mod format;
 pub mod history;
 pub mod load;
 pub mod maintenance;
+pub mod nodes;
 pub mod phase;
 pub mod procedures;
 pub mod recorded;
@@ -33,7 +34,7 @@ pub mod verdict;
 pub mod within;
 
 pub use arrivals::Arrivals;
-pub use database::{Identity, Isolation, Manifest, Via};
+pub use database::{Identity, Isolation, Manifest, ReadOnlyOn, Via};
 pub use environment::Environment;
 pub use event::Event;
 pub use finding::{CheckStep, Finding};

@@ -19,10 +19,11 @@ pub use crate::result::connections::{Acknowledged, Connections, HostSummary, Loo
 use crate::result::faults::FaultSummary;
 use crate::result::history::HistorySummary;
 use crate::result::maintenance::Maintenance;
+use crate::result::nodes::NodeSummary;
 use crate::result::scan::CacheState;
 pub use crate::result::verdict::{Clause, Consistency, Durability, DurabilityClass, State, Verdict};
 use crate::result::within::StatementWithin;
-use crate::result::{Arrivals, Identity, Manifest, Recorded, Via};
+use crate::result::{Arrivals, Identity, Manifest, ReadOnlyOn, Recorded, Via};
 
 /// The summary of a run, as `summary.json` in the record and as `--json` on standard output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +40,9 @@ pub struct Summary {
     pub procedures: Option<Recorded<Procedures>>,
     /// Isolation level that the sessions asked for.
     pub isolation: String,
+    /// Where transactions went that change nothing, if not where all others went: `standby`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_on: Option<Recorded<ReadOnlyOn>>,
     /// Which of its profiles, where it has several: `gray`, `tpc-b`, `tpc-a`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -189,6 +193,10 @@ pub struct Summary {
     /// What each host did, where the URL names several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostSummary>,
+    /// What each node of a cluster was, and how far standbys were behind; in an earlier record of one, and where there
+    /// are none, empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeSummary>,
     /// Where the record is.
     pub record: String,
 }

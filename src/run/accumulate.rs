@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::faults::FaultMeter;
+use super::nodes::LagMeter;
 use super::stages::StageMeter;
 use super::timeline::Timeline;
 use crate::drive::{Schedule, Stages};
@@ -22,6 +23,7 @@ pub(super) struct Accumulated {
     pub(super) timeline: Timeline,
     pub(super) stages: StageMeter,
     pub(super) faults: FaultMeter,
+    pub(super) lag: LagMeter,
     /// What became of the caches before the run, if they were to be emptied.
     pub(super) cold: Option<CacheState>,
     /// What was asked of the database beside the transactions, and was done.
@@ -41,6 +43,7 @@ impl Accumulated {
             timeline: Timeline::default(),
             stages: StageMeter::new(stages, schedule),
             faults: FaultMeter::default(),
+            lag: LagMeter::default(),
             cold: None,
             maintenance: Vec::new(),
             maintenance_notes: Vec::new(),
@@ -74,6 +77,7 @@ impl Accumulated {
         }
         self.timeline.event::<W>(event);
         self.faults.event(event);
+        self.lag.event(event);
         self.stages.event::<W>(event, server_cpu);
     }
 }

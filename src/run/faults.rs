@@ -18,6 +18,7 @@ pub(super) struct FaultMeter {
     /// What each came to, as far as it has begun.
     spells: Vec<Option<Spell>>,
     failures: Vec<Option<String>>,
+    done: Vec<Option<String>>,
     seen: Seen,
     interval: Option<Range<f64>>,
 }
@@ -30,6 +31,7 @@ impl FaultMeter {
             planned: planned.to_vec(),
             spells: vec![None; none],
             failures: vec![None; none],
+            done: vec![None; none],
             ..FaultMeter::default()
         }
     }
@@ -45,12 +47,15 @@ impl FaultMeter {
                     *spell = Some(Spell { began: *at, ended: None });
                 }
             }
-            Event::FaultEnded { at, fault, error } => {
+            Event::FaultEnded { at, fault, error, done } => {
                 if let Some(Some(spell)) = self.spells.get_mut(*fault) {
                     spell.ended = Some(*at);
                 }
                 if let Some(failure) = self.failures.get_mut(*fault) {
                     failure.clone_from(error);
+                }
+                if let Some(told) = self.done.get_mut(*fault) {
+                    told.clone_from(done);
                 }
             }
             Event::SessionLost { at, why, ambiguous, .. } => {
@@ -95,8 +100,8 @@ impl FaultMeter {
         let spells: Vec<Spell> = self.spells.iter().flatten().copied().collect();
         let interval = self.interval.clone().unwrap_or_default();
         let mut found = resilience::of(&self.seen, &interval, &spells).into_iter();
-        let mut all: Vec<FaultSummary> = (self.planned.iter().zip(&self.spells).zip(&self.failures))
-            .map(|((fault, spell), failure)| FaultSummary {
+        let mut all: Vec<FaultSummary> = (self.planned.iter().zip(&self.spells).zip(&self.failures).zip(&self.done))
+            .map(|(((fault, spell), failure), done)| FaultSummary {
                 what: fault.action.to_string(),
                 planned_s: fault.at.as_secs_f64(),
                 began_s: spell.map(|spell| spell.began),
@@ -104,6 +109,7 @@ impl FaultMeter {
                 error: failure.clone().or_else(|| {
                     spell.is_none().then(|| "it did not begin: the run ended first, or was stopped".to_owned())
                 }),
+                done: done.clone(),
                 resilience: spell.and_then(|_| found.next()),
             })
             .collect();
@@ -182,7 +188,8 @@ mod tests {
                 if both || fault == 0 {
                     meter.event(&lost(at + 0.5));
                 }
-                meter.event(&Event::FaultEnded { at: at + 1.0, fault, error: None });
+                let done = Some("node 2 was promoted".to_owned());
+                meter.event(&Event::FaultEnded { at: at + 1.0, fault, error: None, done });
             }
             meter.event(&Event::Second { second, phase, interval });
         }
@@ -194,6 +201,7 @@ mod tests {
         let found = meter(true).summaries(Some(&lookup(0)), 2);
         let first = found[0].resilience.as_ref().unwrap();
         assert_eq!((found[0].what.as_str(), found[0].planned_s, found[0].began_s), ("kill", 10.0, Some(12.0)));
+        assert_eq!(found[0].done.as_deref(), Some("node 2 was promoted"));
         assert_eq!((first.level_before, first.back_s, first.doubtful_commits), (Some(50.0), Some(2.0), 1));
         assert_eq!((first.lost_commits, found[1].resilience.as_ref().unwrap().lost_commits), (Some(0), Some(0)));
     }
@@ -222,7 +230,7 @@ mod tests {
     fn seconds_far_from_faults_are_forgotten() {
         let mut meter = FaultMeter::new(&["1s: kill".parse().unwrap()]);
         meter.event(&Event::FaultBegan { at: 100.0, fault: 0, what: "kill".to_owned() });
-        meter.event(&Event::FaultEnded { at: 101.0, fault: 0, error: None });
+        meter.event(&Event::FaultEnded { at: 101.0, fault: 0, error: None, done: None });
         for second in 0..1_000 {
             let interval = Box::new(Interval::new(1, 0));
             meter.event(&Event::Second { second, phase: Phase::Measurement, interval });

@@ -16,12 +16,14 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod accumulate;
+mod afterwards;
 mod count;
 pub mod duet;
 mod faults;
 mod history;
 pub(crate) mod load;
 mod lookup;
+mod nodes;
 pub(crate) mod open;
 pub(crate) mod population;
 mod price;

@@ -24,6 +24,7 @@ pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
         scale: plan.scale,
         profile: plan.profile.clone(),
         isolation: plan.isolation.unwrap_or(ISOLATION),
+        read_only_on: plan.read_only_on,
         settings: plan.settings(),
         disk: None,
         media: None,

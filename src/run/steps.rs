@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use tokio::runtime::Runtime;
@@ -15,8 +14,8 @@ use super::population::{agree, complete, own, within};
 use super::requests::{Requests, Timeouts};
 use super::summary::{After, Before, Measured, summarise};
 use super::warm::{self, WarmUpOutcome};
-use super::{Command, Outcome, Run, count, history, load, lookup, settle, steady};
-use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Timetable, Totals};
+use super::{Command, Outcome, Run, history, load, settle, steady};
+use crate::drive::{self, Controllers, Load, LoadTarget, Schedule, Stages, Timetable};
 use crate::engine::relay::Relay;
 use crate::engine::seed::Depth;
 use crate::engine::server::PrivateServer;
@@ -81,9 +80,9 @@ struct WarmUps {
 }
 
 /// A run on an open database.
-struct Steps<'a, W: Workload> {
-    run: Run<'a>,
-    requests: Requests<W>,
+pub(super) struct Steps<'a, W: Workload> {
+    pub(super) run: Run<'a>,
+    pub(super) requests: Requests<W>,
 }
 
 impl Visitor for Run<'_> {
@@ -129,7 +128,7 @@ fn finished(summary: Summary, record: RecordWriter) -> Outcome {
     Outcome { summary, record: directory, report }
 }
 
-fn no_private_server() -> Error {
+pub(super) fn no_private_server() -> Error {
     let which = "give a private one that Graymark starts, postgres:local or mysql:local";
     Error::Usage(format!("--measure-recovery kills the server: {which}"))
 }
@@ -161,6 +160,7 @@ impl<W: Workload> Steps<'_, W> {
             procedures,
             findings,
             initial_rows,
+            nodes: self.engine().nodes(),
         };
         // From here on the record is kept, whatever comes.
         if self.run.out.is_none()
@@ -176,6 +176,7 @@ impl<W: Workload> Steps<'_, W> {
             unchecked: String::new(),
             lookup: None,
             recovered_s: None,
+            nodes: (self.engine().nodes(), Vec::new()),
         };
         // A result that took hours is kept before a count and a check that take minutes and may be interrupted.
         self.keep(&plan, &before, &measured, &after, record);
@@ -190,11 +191,14 @@ impl<W: Workload> Steps<'_, W> {
         if self.look_up(&plan, &measured, &mut after) {
             summary = self.keep(&plan, &before, &measured, &after, record);
         }
+        if self.check_nodes(&plan, &mut after) {
+            summary = self.keep(&plan, &before, &measured, &after, record);
+        }
         self.run.tell(Step::DatabaseDone);
         Ok(summary)
     }
 
-    fn engine(&self) -> &Arc<dyn LoadTarget<W>> {
+    pub(super) fn engine(&self) -> &Arc<dyn LoadTarget<W>> {
         self.requests.engine()
     }
 
@@ -211,6 +215,7 @@ impl<W: Workload> Steps<'_, W> {
             return Err(no_private_server().into());
         }
         self.can_fail()?;
+        self.can_read_elsewhere()?;
         let there = self.requests.database_state()?.ok_or(End::Stopped)?;
         let loaded = match &there {
             DatabaseState::Complete(manifest) | DatabaseState::Unfinished(manifest) => Some(manifest),
@@ -237,6 +242,17 @@ impl<W: Workload> Steps<'_, W> {
         Ok(Some(manifest))
     }
 
+    /// Whether transactions that change nothing can go where the plan wants them.
+    fn can_read_elsewhere(&self) -> Result<(), Error> {
+        let refused = |why: String| Err(Error::Usage(format!("--read-only-on {why}: leave it out")));
+        match self.run.plan.read_only_on {
+            None => Ok(()),
+            Some(_) if W::ABOUT.read_only.is_empty() => refused(format!("is for reads, and {} has none", W::NAME)),
+            Some(_) if self.engine().reads_on_standbys() => Ok(()),
+            Some(_) => refused(format!("is for PostgreSQL, and this is {}", self.engine().identity().name)),
+        }
+    }
+
     /// Whether all that is planned to go wrong can.
     fn can_fail(&self) -> Result<(), Error> {
         let name = &self.engine().identity().name;
@@ -253,6 +269,10 @@ impl<W: Workload> Steps<'_, W> {
         let members = self.engine().private_server().map_or(0, PrivateServer::members);
         if let Some((fault, why)) = against_members(faults, members) {
             return cannot(fault, &why);
+        }
+        let nodes = self.engine().private_server().and_then(PrivateServer::nodes);
+        if let Some(fault) = faults.iter().find(|fault| fault.action.needs_standbys()).filter(|_| nodes.is_none()) {
+            return cannot(fault, "needs standbys that Graymark starts: give --db 'postgres:local?standbys=2'");
         }
         let led = self.run.relay.as_ref().is_some_and(Relay::leads);
         match faults.iter().find(|fault| fault.action.is_of_network()).filter(|_| !led) {
@@ -364,7 +384,7 @@ impl<W: Workload> Steps<'_, W> {
         Ok((findings, rows))
     }
 
-    fn check(&mut self, manifest: &Manifest, after: bool) -> Result<Option<Vec<Finding>>, Error> {
+    pub(super) fn check(&mut self, manifest: &Manifest, after: bool) -> Result<Option<Vec<Finding>>, Error> {
         self.run.tell(Step::CheckBegan { after });
         let checked = self.requests.check(manifest, Depth::Usual, &mut self.run.consumer);
         self.run.tell(Step::CheckEnded);
@@ -525,63 +545,5 @@ impl<W: Workload> Steps<'_, W> {
         );
         record.keep_json(file::SUMMARY, &summary);
         summary
-    }
-
-    /// Kills the private server and starts it again: seconds until it took connections.
-    fn recover(&mut self) -> Result<f64, Error> {
-        self.run.tell(Step::RecoveryBegan);
-        let began = Instant::now();
-        let server = self.engine().private_server().ok_or_else(no_private_server)?;
-        server.crash()?;
-        server.start_again()?;
-        Ok(began.elapsed().as_secs_f64())
-    }
-
-    /// The database's own count.
-    fn count(&mut self, plan: &Resolved, totals: &Totals, after: &mut After) {
-        let reconnect_for = Duration::from_secs(plan.reconnect_for.into());
-        let count = if totals.ambiguous > 0 { count::settled } else { count::after };
-        after.effects = count(&self.requests, plan.asked.timeout, reconnect_for, &mut self.run.consumer);
-    }
-
-    /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
-    /// asked.
-    fn check_after(&mut self, plan: &Resolved, manifest: &Manifest, after: &mut After) -> bool {
-        let asked = matches!(plan.check, Check::After | Check::Both);
-        if !asked || after.effects.is_err() || after.interrupted {
-            return false;
-        }
-        match self.check(manifest, true) {
-            Ok(Some(findings)) => after.findings = findings,
-            Ok(None) => after.interrupted = true,
-            Err(error) => after.unchecked = error.to_string(),
-        }
-        true
-    }
-
-    /// Looks for the commits that lost connections make doubtful; whether there could be any.
-    fn look_up(&mut self, plan: &Resolved, measured: &Measured, after: &mut After) -> bool {
-        let totals = &measured.totals;
-        if totals.lost == 0 {
-            return false;
-        }
-        if let Err(why) = &after.effects {
-            after.lookup = Some(lookup::unasked(totals, why));
-            return true;
-        }
-        match lookup::after(&self.requests, plan.asked.timeout, totals) {
-            Ok((lookup, finding)) => {
-                if let Some(finding) = &finding {
-                    self.run.tell(Step::Checked(finding.clone()));
-                }
-                after.lookup = Some(lookup);
-                after.findings.extend(finding);
-            }
-            Err(error) => {
-                after.lookup = Some(lookup::unasked(totals, error.to_string()));
-                after.unchecked = error.to_string();
-            }
-        }
-        true
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::accumulate::Accumulated;
+use super::nodes::Roles;
 use crate::drive::{HostTotals, Load, Schedule, Totals};
 use crate::judge;
 use crate::measure::counters::{Counter, CountersSummary};
@@ -17,12 +18,13 @@ use crate::plan::resolved::{Cards, Resolved};
 use crate::result::Procedures;
 use crate::result::acid::AcidProof;
 use crate::result::history::HistorySummary;
+use crate::result::nodes::NodeCheck;
 use crate::result::summary::{
     ClientCost, Connections, Consistency, DatabaseCount, Durability, EffectCount, HostSummary, LatencySummary, Lookup,
     OpenLoopSummary, PacingSummary, Range, Recovery, ServerCost, Storage, Summary, TransactionSummary, Verdict,
 };
 use crate::result::within::StatementWithin;
-use crate::result::{Finding, Identity, Manifest, Via};
+use crate::result::{Finding, Identity, Manifest, Recorded, Via};
 use crate::study::bounds;
 use crate::workload::{self, Headline, Workload};
 
@@ -42,6 +44,8 @@ pub(super) struct Before {
     /// Rows of the workload's tables, where they were counted.
     pub(super) initial_rows: BTreeMap<String, u64>,
     pub(super) effects: Vec<i64>,
+    /// The nodes of a cluster, if it is one.
+    pub(super) nodes: Roles,
 }
 
 /// What was measured while the load was offered.
@@ -75,6 +79,8 @@ pub(super) struct After {
     /// Why the conditions could not be checked; empty if they were, or should not be.
     pub(super) unchecked: String,
     pub(super) lookup: Option<Lookup>,
+    /// The nodes of a cluster, if it is one, and what its standbys said.
+    pub(super) nodes: (Roles, Vec<(String, NodeCheck)>),
     /// Seconds in which a killed server recovered.
     pub(super) recovered_s: Option<f64>,
 }
@@ -106,6 +112,7 @@ pub(super) fn summarise<W: Workload>(
         via: before.via.into(),
         procedures: Some(before.procedures.clone().into()),
         isolation: before.isolation.clone(),
+        read_only_on: plan.asked.read_only_on.map(Recorded::from),
         profile: (!plan.profile_name.is_empty()).then(|| plan.profile_name.clone()),
         pace: plan.pace.to_string(),
         scale: manifest.scale,
@@ -179,6 +186,7 @@ pub(super) fn summarise<W: Workload>(
             lookup: after.lookup.clone(),
         },
         hosts: totals.hosts.iter().map(host::<W>).collect(),
+        nodes: accumulated.lag.summaries(&before.nodes, &after.nodes.0, &after.nodes.1),
         record: record.display().to_string(),
     };
     summary.acid = judge::acid::choose(&before.acid, &summary);

@@ -207,6 +207,7 @@ fn ask(runtime: &Runtime, url: &str, asked: &str) -> bool {
         scale: None,
         profile: None,
         isolation: Isolation::ReadCommitted,
+        read_only_on: None,
         settings: Default::default(),
     };
     match workload.visit(Ask { runtime, options, what: words.next().unwrap_or_default() }) {

@@ -9,6 +9,7 @@ mod bank;
 mod bank_conditions;
 mod bank_verdict;
 mod bottlenecks;
+mod cluster;
 mod compare;
 mod conformance;
 mod consistency;

@@ -29,7 +29,7 @@ const COMMANDS: [(&[&str], &[&str]); 15] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 78] = [
+const VALUES: [(&str, &[&str], &str); 79] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("fault", &["--fault", "1s: kill"], "do = \"kill\""),
@@ -58,6 +58,7 @@ const VALUES: [(&str, &[&str], &str); 78] = [
     ("stage_duration", &["--stage-duration", "7s", "--stages", "3,5"], "stage_duration = \"7s\""),
     ("via", &["--via", "statements"], "via = \"statements\""),
     ("isolation", &["--isolation", "serializable"], "isolation = \"serializable\""),
+    ("read_only_on", &["--read-only-on", "standby"], "read_only_on = \"standby\""),
     ("check", &["--check", "none"], "check = \"none\""),
     ("check", &["--check", "after"], "check = \"after\""),
     ("allow_errors", &["--allow-errors", "50%"], "allow_errors = \"0.5\""),

@@ -164,8 +164,9 @@ impl Model {
                 format!("{} ramp-up: {}", time(*at), settled.found)
             }
             Event::FaultBegan { at, what, .. } => format!("{} fault: {what}", time(*at)),
-            Event::FaultEnded { at, error, .. } => {
-                format!("{} fault: {}", time(*at), error.as_deref().unwrap_or("is over"))
+            Event::FaultEnded { at, error, done, .. } => {
+                let how = error.as_deref().or(done.as_deref());
+                format!("{} fault: {}", time(*at), how.unwrap_or("is over"))
             }
             Event::NotMaintained { why, .. } | Event::NotCounted { why } => format!("      {why}"),
             Event::RunEnded { interrupted, .. } => {

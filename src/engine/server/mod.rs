@@ -16,6 +16,7 @@ pub mod password;
 mod place;
 pub mod postgres;
 mod postgres_media;
+pub mod postgres_nodes;
 mod process;
 pub mod url;
 #[cfg(feature = "odbc")]
@@ -120,6 +121,30 @@ pub trait PrivateServer: Send + Sync {
     fn member(&self, _number: usize) -> Option<&dyn PrivateServer> {
         None
     }
+    /// The servers of a cluster, if it is one.
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        None
+    }
+}
+
+/// A cluster of servers of which one takes writes and the others copy it.
+pub trait Nodes: Send + Sync {
+    /// Kills all processes of the server that takes writes with SIGKILL, and has another one take its place. It stays
+    /// dead. Says in words what was done.
+    ///
+    /// # Errors
+    /// If there is none that could take its place, before anything is killed; or if none does.
+    fn kill_primary(&self) -> Result<String, Error>;
+    /// Kills all processes of one that copies with SIGKILL; which one.
+    ///
+    /// # Errors
+    /// If none is up, or the system refuses.
+    fn kill_standby(&self) -> Result<usize, Error>;
+    /// Starts one again that was killed as a standby. Says in words what was done.
+    ///
+    /// # Errors
+    /// If it does not start.
+    fn start_standby(&self, number: usize) -> Result<String, Error>;
 }
 
 impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
@@ -289,13 +314,7 @@ impl<K: Kind> Server<K> {
     }
 
     fn launch_once(&self) -> Result<(), Error> {
-        let (log, log_again) = self.home.new_log()?;
-        let mut command = Command::new(self.kind.program());
-        command.stdin(Stdio::null()).stdout(log).stderr(log_again);
-        owner::drop_root(&mut command, self.home.owner);
-        self.kind.arrange(&mut command, &self.home, self.port, &self.password)?;
-        tracing::info!(data = %self.home.data.display(), port = self.port, "starting a private {}", K::NAME);
-        self.process.start(command, self.ending().orphaned)?;
+        self.begin()?;
         let ready = self.process.wait_until(|pid| K::is_ready(&self.home, pid));
         tracing::info!(pid = self.pid(), ready = ready.is_ok(), "the private {} was waited for", K::NAME);
         ready.map_err(|why| {
@@ -303,6 +322,17 @@ impl<K: Kind> Server<K> {
             let line = K::reason(&log).or_else(|| home::last_line(&log)).unwrap_or("its log is empty").trim();
             Error::Database(format!("the private {} did not start ({why}): {line}", K::NAME))
         })
+    }
+
+    /// Starts its process, and does not wait until it takes connections.
+    fn begin(&self) -> Result<(), Error> {
+        let (log, log_again) = self.home.new_log()?;
+        let mut command = Command::new(self.kind.program());
+        command.stdin(Stdio::null()).stdout(log).stderr(log_again);
+        owner::drop_root(&mut command, self.home.owner);
+        self.kind.arrange(&mut command, &self.home, self.port, &self.password)?;
+        tracing::info!(data = %self.home.data.display(), port = self.port, "starting a private {}", K::NAME);
+        self.process.start(command, self.ending().orphaned)
     }
 
     /// Data that is thrown away need not be written down.

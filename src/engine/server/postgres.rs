@@ -8,6 +8,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::media::Copies;
+use super::postgres_nodes::{self, StandbySync};
 use super::process::Process;
 use super::{Ending, Home, Kind, Media, MediaOptions, memory, overridden, owner, password};
 use crate::engine::Error;
@@ -24,6 +25,9 @@ const RULES: &str =
     "local all all scram-sha-256\nhost all all 127.0.0.1/32 scram-sha-256\nhost all all ::1/128 scram-sha-256\n";
 /// How passwords are kept; older versions have another default.
 const ENCRYPTION: &str = "password_encryption=scram-sha-256";
+
+/// The buffers of each of several servers, at least.
+const LEAST_BUFFERS_MIB: u64 = 128;
 
 /// What server is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,16 +48,30 @@ pub struct PostgresServerOptions {
     pub disk: Option<DiskOptions>,
     /// What it keeps against the loss of a medium, if one is to be lost.
     pub media: Option<MediaOptions>,
+    /// Standbys beside it, which Graymark starts, too.
+    pub standbys: u32,
+    /// What a commit waits for at them.
+    pub sync: StandbySync,
 }
 
 /// What a private server of PostgreSQL has of its own.
 #[derive(Debug)]
 pub struct Postgres {
     pub(super) programs: PathBuf,
-    tcp: bool,
-    settings: Vec<(String, String)>,
+    pub(super) tcp: bool,
+    pub(super) settings: Vec<(String, String)>,
     /// What it keeps against the loss of a medium.
     pub(super) copies: Option<Box<Copies>>,
+    /// Servers of the cluster that it is a node of; one if it is alone.
+    pub(super) nodes: u32,
+}
+
+/// A server that is to be started.
+pub(super) struct Prepared {
+    pub(super) home: Home,
+    pub(super) kind: Postgres,
+    pub(super) process: Process,
+    pub(super) password: Password,
 }
 
 /// A running private PostgreSQL.
@@ -66,6 +84,12 @@ impl Server {
     /// # Errors
     /// If the options make no sense, there are no server programs, or the server does not start.
     pub fn start(options: &PostgresServerOptions) -> Result<Server, Error> {
+        let Prepared { home, kind, process, password } = Server::prepare(options)?;
+        Server::start_at(home, kind, process, password)
+    }
+
+    /// Makes the data directory if need be. The server of the data has to be alone in it.
+    pub(super) fn prepare(options: &PostgresServerOptions) -> Result<Prepared, Error> {
         let kept_version = options.data.as_deref().and_then(cluster_version);
         if let (Some(kept), Some(asked)) = (&kept_version, &options.version)
             && kept != asked
@@ -120,25 +144,29 @@ impl Server {
             password::keep(&home.directory()?, &password)?;
         }
         let copies = options.media.map(Copies::new).transpose()?.map(Box::new);
-        let kind = Postgres { programs, tcp: options.tcp, settings: options.settings.clone(), copies };
-        Server::start_at(home, kind, process, password)
+        let nodes = options.standbys.saturating_add(1);
+        let kind = Postgres { programs, tcp: options.tcp, settings: options.settings.clone(), copies, nodes };
+        Ok(Prepared { home, kind, process, password })
     }
 
     /// Where to connect: host (a socket directory or an address), port, user, password and database as a URL, which
     /// belongs into no command line, log or record.
     pub fn url(&self) -> String {
-        let port = self.port;
         match self.home.socket_directory() {
-            Some(directory) => {
-                let host = percent_encoding::utf8_percent_encode(
-                    &directory.to_string_lossy(),
-                    percent_encoding::NON_ALPHANUMERIC,
-                )
-                .to_string();
-                format!("postgres://{USER}:{}@/{DATABASE}?host={host}&port={port}", self.password())
-            }
+            Some(_) => self.url_at(&self.host(), &self.port.to_string()),
             None => self.tcp_url(),
         }
+    }
+
+    /// A URL with this server's user and password, and other hosts and ports.
+    pub fn url_at(&self, hosts: &str, ports: &str) -> String {
+        format!("postgres://{USER}:{}@/{DATABASE}?host={hosts}&port={ports}", self.password())
+    }
+
+    /// Where it listens, as it stands in the query of a URL: the directory of its socket, or an address.
+    pub fn host(&self) -> String {
+        let directory = self.home.socket_directory().map_or_else(|| "127.0.0.1".into(), Path::to_string_lossy);
+        percent_encoding::utf8_percent_encode(&directory, percent_encoding::NON_ALPHANUMERIC).to_string()
     }
 
     /// The same over TCP on the loopback, where it listens if it was asked to.
@@ -165,7 +193,7 @@ impl Kind for Postgres {
     }
 
     fn arrange(&self, command: &mut Command, home: &Home, port: u16, _: &Password) -> Result<(), Error> {
-        let more = if self.copies.is_some() { Copies::RULES } else { "" };
+        let more = if self.copies.is_some() || self.nodes > 1 { Copies::RULES } else { "" };
         let rules = home.write("pg_hba.conf", &format!("{RULES}{more}"))?;
         let sockets = home.socket_directory().map(|path| path.display().to_string()).unwrap_or_default();
         let defaults = [
@@ -174,7 +202,10 @@ impl Kind for Postgres {
             ("unix_socket_permissions", "0700".to_owned()),
             ("listen_addresses", if self.tcp { "127.0.0.1" } else { "" }.to_owned()),
             ("hba_file", rules.display().to_string()),
-            ("shared_buffers", format!("{}MB", memory::usual_buffers_mib())),
+            (
+                "shared_buffers",
+                format!("{}MB", (memory::usual_buffers_mib() / u64::from(self.nodes)).max(LEAST_BUFFERS_MIB)),
+            ),
             ("max_connections", "300".to_owned()),
             ("max_wal_size", "8GB".to_owned()),
             ("checkpoint_timeout", "30min".to_owned()),
@@ -189,16 +220,15 @@ impl Kind for Postgres {
         if self.copies.is_some() {
             command.arg("-c").arg(Copies::SETTING);
         }
+        if self.nodes > 1 {
+            postgres_nodes::arrange(command, home);
+        }
         command.arg("-c").arg(ENCRYPTION);
         Ok(())
     }
 
-    /// The postmaster writes its state into the eighth line of its PID file.
     fn is_ready(home: &Home, pid: u32) -> bool {
-        let state = home.text("postmaster.pid");
-        let mut lines = state.lines();
-        let ours = lines.next().and_then(|line| line.trim().parse().ok()) == Some(pid);
-        ours && lines.nth(6).map(str::trim) == Some("ready")
+        state(home, pid).as_deref() == Some("ready")
     }
 
     fn reason(log: &str) -> Option<&str> {
@@ -210,7 +240,17 @@ impl Kind for Postgres {
     }
 }
 
-fn cluster_version(data: &Path) -> Option<String> {
+/// What a server's process says of its state, as soon as it does: the postmaster writes it into the eighth line of its
+/// PID file.
+pub(super) fn state(home: &Home, pid: u32) -> Option<String> {
+    let text = home.text("postmaster.pid");
+    let mut lines = text.lines();
+    let ours = lines.next().and_then(|line| line.trim().parse().ok()) == Some(pid);
+    lines.nth(6).map(|line| line.trim().to_owned()).filter(|state| ours && !state.is_empty())
+}
+
+/// The major version that made a data directory; none if it is none.
+pub(super) fn cluster_version(data: &Path) -> Option<String> {
     let file = data.join("PG_VERSION");
     if !fs::symlink_metadata(&file).is_ok_and(|there| there.is_file()) {
         return None;

@@ -59,6 +59,7 @@ pub fn options(url: &str, via: Via) -> ConnectOptions {
         url: url.into(),
         via: Some(via),
         isolation: Isolation::ReadCommitted,
+        read_only_on: None,
         settings: Default::default(),
         scale: None,
         profile: None,

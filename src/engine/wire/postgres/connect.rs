@@ -17,6 +17,7 @@ use crate::engine::address::{self, Environment, Host, own_name};
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::hosts::{Hosts, Place, Wanted, none_took_it};
 use crate::engine::relay::Relay;
+use crate::result::Isolation;
 use crate::url::{DatabaseUrl, POSTGRES, Parts, Password, encoded, encoded_path};
 use crate::visible::one_line;
 
@@ -34,6 +35,8 @@ const SOCKET_DIRECTORIES: [&str; 2] = ["/var/run/postgresql", "/tmp"];
 pub struct Target {
     /// The hosts of the URL.
     hosts: Hosts,
+    /// What they are called, if not by their addresses.
+    names: Vec<String>,
     /// The one that is meant now: before a choice, the first.
     host: Host,
     port: u16,
@@ -106,6 +109,7 @@ impl Target {
         };
         let mut target = Target {
             hosts,
+            names: Vec::new(),
             host,
             port,
             led: None,
@@ -213,6 +217,35 @@ impl Target {
         Target { schema, ..self }
     }
 
+    /// The standbys among its hosts, whose turn it is one after the other.
+    ///
+    /// # Errors
+    /// If there is one host only, or standbys do not take transactions at this level.
+    pub fn standbys(&self, isolation: Isolation) -> Result<Target, Error> {
+        if !self.hosts.several() {
+            return Err(Error::Usage(
+                "--read-only-on standby needs several hosts: give \
+                 postgres://USER@h1,h2/DB?target_session_attrs=primary, or postgres:local?standbys=2"
+                    .to_owned(),
+            ));
+        }
+        if isolation == Isolation::Serializable {
+            return Err(Error::Usage(
+                "--read-only-on standby: standbys do not know SERIALIZABLE: leave --isolation out, or give \
+                 repeatable-read"
+                    .to_owned(),
+            ));
+        }
+        let mut hosts = self.hosts.clone();
+        (hosts.wanted, hosts.spread) = (Wanted::Standby, true);
+        Ok(Target { hosts, ..self.clone() })
+    }
+
+    /// The same servers, by these names.
+    pub fn named(self, names: Vec<String>) -> Target {
+        Target { names, ..self }
+    }
+
     /// Whether the server is on this machine, as far as the address tells.
     pub fn is_local(&self) -> bool {
         self.hosts.are_local() && !self.hosts.several()
@@ -220,7 +253,7 @@ impl Target {
 
     /// The names of several hosts; none if there is one.
     pub fn several(&self) -> Vec<String> {
-        let name = |(number, _)| self.at(number).place();
+        let name = |(number, _)| self.names.get(number).cloned().unwrap_or_else(|| self.at(number).place());
         if self.hosts.several() { self.hosts.places().enumerate().map(name).collect() } else { Vec::new() }
     }
 

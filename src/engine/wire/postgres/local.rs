@@ -1,5 +1,5 @@
 //! The URL of a private server:
-//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&dialect=NAME&NAME=VALUE…]`.
+//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&standbys=2&sync=quorum&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,7 @@ use super::schema;
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::server::postgres::PostgresServerOptions;
+use crate::engine::server::postgres_nodes::{MOST_STANDBYS, StandbySync};
 use crate::engine::server::url;
 
 /// A private server, the schema of the workload's tables in it, and what is said there.
@@ -24,6 +25,7 @@ pub struct PostgresLocal {
 pub fn parse(url: &str) -> Result<Option<PostgresLocal>, Error> {
     let Some(values) = url::values(url, &["postgres", "postgresql"])? else { return Ok(None) };
     let (mut options, mut schema, mut dialect) = (PostgresServerOptions::default(), None, None);
+    let mut sync = None;
     for (name, value) in values {
         match &*name {
             "version" if value.chars().all(|c| c.is_ascii_digit()) && !value.is_empty() => {
@@ -38,18 +40,26 @@ pub fn parse(url: &str) -> Result<Option<PostgresLocal>, Error> {
                     .settings
                     .push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
             }
+            "standbys" => options.standbys = standbys(&value)?,
+            "sync" => sync = Some(StandbySync::named(&value)?),
             "schema" if !value.is_empty() => schema = Some(schema::checked(&value)?),
             "dialect" => dialect = Some(value),
             "data" if !value.is_empty() => options.data = Some(PathBuf::from(value)),
             name if is_setting(name) && !value.is_empty() => options.settings.push((name.to_owned(), value)),
             name => {
                 return Err(Error::Usage(format!(
-                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, schema=, \
-                     dialect= nor a setting with a value"
+                    "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, standbys=, \
+                     sync=, schema=, dialect= nor a setting with a value"
                 )));
             }
         }
     }
+    if sync.is_some() && options.standbys == 0 {
+        return Err(Error::Usage(
+            "sync= says which standbys a commit waits for: add standbys=2, or leave it out".to_owned(),
+        ));
+    }
+    options.sync = sync.unwrap_or_default();
     let dialect = Dialect::choose(Wire::Postgres, dialect.as_deref())?;
     Ok(Some(PostgresLocal { options, schema, dialect }))
 }
@@ -60,9 +70,16 @@ pub fn url(wanted: &PostgresLocal) -> String {
     let version = options.version.iter().map(|version| ("version".to_owned(), version.clone()));
     let common = url::common(options.data.as_deref(), options.cpus.as_deref(), options.memory, &options.settings);
     let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
+    let standbys = (options.standbys > 0).then(|| ("standbys".to_owned(), options.standbys.to_string()));
+    let sync = (options.sync != StandbySync::default()).then(|| ("sync".to_owned(), options.sync.name().to_owned()));
     let schema = schema.iter().map(|schema| ("schema".to_owned(), schema.clone()));
     let dialect = dialect.in_url().map(|name| ("dialect".to_owned(), name.to_owned()));
-    url::of("postgres", version.chain(tcp).chain(common).chain(schema).chain(dialect))
+    url::of("postgres", version.chain(tcp).chain(standbys).chain(sync).chain(common).chain(schema).chain(dialect))
+}
+
+fn standbys(value: &str) -> Result<u32, Error> {
+    let number = value.parse().ok().filter(|number| (1..=MOST_STANDBYS).contains(number));
+    number.ok_or_else(|| Error::Usage(format!("standbys={value} is no number from 1 to {MOST_STANDBYS}")))
 }
 
 /// Where a private server listens and who may enter is Graymark's matter.
@@ -120,7 +137,15 @@ mod tests {
         let open = parse("postgres:local?tcp=on").unwrap().unwrap();
         assert!(open.options.tcp && url(&open) == "postgres:local?tcp=on");
         assert!(!parse("postgres:local?tcp=off").unwrap().unwrap().options.tcp);
+        let cluster = parse("postgres:local?standbys=2&sync=all").unwrap().unwrap();
+        assert_eq!((cluster.options.standbys, cluster.options.sync), (2, StandbySync::All));
+        assert_eq!(parse(&url(&cluster)), Ok(Some(cluster)));
+        assert_eq!(url(&parse("postgres:local?standbys=1").unwrap().unwrap()), "postgres:local?standbys=1");
         for wrong in [
+            "postgres:local?standbys=0",
+            "postgres:local?standbys=9",
+            "postgres:local?standbys=1&sync=some",
+            "postgres:local?sync=off",
             "postgres:local:5432",
             "postgres:local?version=new",
             "postgres:local?-c=1",

@@ -3,12 +3,14 @@
 pub mod bulk;
 mod catalog;
 mod check;
+mod cluster;
 pub mod connect;
 mod connection;
 mod failure;
 mod load;
 pub mod local;
 mod maintain;
+mod nodes;
 mod numeric;
 mod observe;
 mod pgpass;
@@ -20,6 +22,7 @@ mod reply;
 mod restore;
 mod scan;
 pub mod schema;
+mod split;
 mod tls;
 mod warm;
 mod within;
@@ -28,8 +31,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use cluster::Cluster;
 pub use connection::Connection;
 use schema::Schema;
+use split::Split;
 use tokio_postgres::Client;
 
 use crate::engine::ConnectOptions;
@@ -42,7 +47,9 @@ use crate::engine::sql::{AnyConnection, Command, SqlWorkload, WorkloadSql};
 use crate::engine::{DatabaseState, Engine, Error, MaintenanceOutcome, Observer, ServerProcess, Sessions};
 use crate::result::Isolation;
 use crate::result::Procedures;
+use crate::result::ReadOnlyOn;
 use crate::result::maintenance::MaintenanceKind;
+use crate::result::nodes::NodeCheck;
 use crate::result::scan::{CacheState, Scanned};
 use crate::result::within::StatementTotals;
 use crate::result::{CheckStep, Finding, Identity, LoadReport, LoadStep, Manifest, RestoreReport, Via};
@@ -55,28 +62,31 @@ use crate::workload::{Table, Workload};
 #[derive(Debug)]
 pub struct Postgres {
     target: connect::Target,
-    server: Option<server::postgres::Server>,
+    /// The private server, with its standbys, if this is one.
+    cluster: Option<Cluster>,
     /// The server's main process, if it runs on this machine and is not ours.
     postmaster: Option<u32>,
     identity: Identity,
     dialect: &'static Dialect,
     via: Via,
     isolation: Isolation,
+    /// Where sessions send what changes nothing, if not where all else goes.
+    standbys: Option<connect::Target>,
 }
 
 impl Postgres {
     /// Opens `postgres://…`, or starts a private server for `postgres:local[?version=…&data=DIR&NAME=VALUE…]`. Nothing
     /// is written to the database.
     pub async fn open(options: ConnectOptions) -> Result<Postgres, Error> {
-        let (server, shown, url, schema, asked) = match local::parse(options.url.reveal())? {
+        let (cluster, shown, url, schema, asked) = match local::parse(options.url.reveal())? {
             Some(mut wanted) => {
                 let shown = local::url(&wanted);
                 wanted.options.disk = options.disk;
                 wanted.options.media = options.media;
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
-                let server = server::postgres::Server::start(&wanted.options)?;
-                let url = DatabaseUrl::from(server.url());
-                (Some(server), Some(shown), url, wanted.schema, Some(wanted.dialect))
+                let cluster = Cluster::start(&wanted.options).await?;
+                let url = DatabaseUrl::from(cluster.url());
+                (Some(cluster), Some(shown), url, wanted.schema, Some(wanted.dialect))
             }
             None if options.settings.is_empty() => (None, None, options.url, None, None),
             None => {
@@ -88,8 +98,11 @@ impl Postgres {
             }
         };
         // A private server is told nothing by the environment that is meant for others.
-        let mut target = match &server {
-            Some(_) => connect::Target::parse(url.reveal(), &|_| None)?.in_schema(schema),
+        let mut target = match &cluster {
+            Some(cluster) => {
+                let names = cluster.roles().into_iter().map(|(name, _)| name).collect();
+                connect::Target::parse(url.reveal(), &|_| None)?.in_schema(schema).named(names)
+            }
             None => connect::Target::parse(url.reveal(), &address::environment)?,
         };
         if let Some(relay) = &options.relay {
@@ -105,10 +118,11 @@ impl Postgres {
                     .to_owned(),
             ));
         }
+        let standbys = options.read_only_on.map(|ReadOnlyOn::Standby| target.standbys(isolation)).transpose()?;
         let client = target.connect(&[]).await?;
         let (version, backend, whole) = target.in_time(about(&client)).await?;
         target.warnings.extend(dialect.advice(&whole));
-        let postmaster = match &server {
+        let postmaster = match &cluster {
             None if target.is_local() => {
                 u32::try_from(backend).ok().and_then(|backend| cpu::parent_of(backend, "postgres"))
             }
@@ -116,17 +130,22 @@ impl Postgres {
         };
         let name = Dialect::made_for(Wire::Postgres, &whole).map_or("PostgreSQL", |made| made.of).to_owned();
         let identity = Identity { name, version, url: shown.unwrap_or_else(|| target.url()) };
-        Ok(Postgres { target, server, postmaster, identity, dialect, via, isolation })
+        Ok(Postgres { target, cluster, postmaster, identity, dialect, via, isolation, standbys })
     }
 
-    /// The private server, if this is one.
+    /// The private server, if this is one; of several, the one that takes writes.
     pub fn server(&self) -> Option<&server::postgres::Server> {
-        self.server.as_ref()
+        self.cluster.as_ref().map(Cluster::writer)
+    }
+
+    /// The private servers, if there are several.
+    fn nodes(&self) -> Option<&Cluster> {
+        self.cluster.as_ref().filter(|cluster| cluster.several())
     }
 
     /// The server's main process, if it runs on this machine.
     fn main_process(&self) -> Option<u32> {
-        match &self.server {
+        match self.server() {
             Some(server) => server.pid(),
             None => self.postmaster,
         }
@@ -178,12 +197,16 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         self.isolation.words()
     }
 
+    fn reads_on_standbys(&self) -> bool {
+        self.standbys.is_some()
+    }
+
     fn blocking(&self) -> bool {
         false
     }
 
     fn data_directory(&self) -> Option<PathBuf> {
-        match &self.server {
+        match self.server() {
             Some(server) => Some(server.data().to_owned()),
             // A postmaster works in its data directory.
             None => std::fs::read_link(format!("/proc/{}/cwd", self.postmaster?)).ok(),
@@ -197,7 +220,7 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     async fn settings(&self) -> Result<BTreeMap<String, String>, Error> {
         let client = self.target.connect(&[("default_transaction_isolation", self.isolation.words())]).await?;
         let mut settings = check::settings(&client, &self.schema::<W>(), &self.sql::<W>()).await?;
-        settings.extend(self.server.iter().flat_map(|server| server.bounds()));
+        settings.extend(self.server().iter().flat_map(|server| server.bounds()));
         Ok(settings)
     }
 
@@ -206,14 +229,14 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     }
 
     fn server_cpu_seconds(&self) -> Option<f64> {
-        match &self.server {
-            Some(server) => server.cpu_seconds(),
+        match &self.cluster {
+            Some(cluster) => cluster.cpu_seconds(),
             None => self.postmaster.and_then(cpu::seconds),
         }
     }
 
     fn server_ended(&self) -> Option<String> {
-        self.server.as_ref().and_then(|server| server.ended())
+        self.cluster.as_ref().and_then(Cluster::ended)
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {
@@ -245,7 +268,7 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         let file = self.dialect.own_text(within::FILE).filter(|_| self.dialect.counters);
         match (self.via, file) {
             (Via::Procedures, Some(file)) => {
-                within::read(&self.client().await?, file, &self.sql::<W>(), self.server.is_some()).await
+                within::read(&self.client().await?, file, &self.sql::<W>(), self.cluster.is_some()).await
             }
             _ => Ok(None),
         }
@@ -284,6 +307,17 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         check::rows_of(&self.client().await?, &self.schema::<W>(), traces).await
     }
 
+    fn nodes(&self) -> Vec<(String, &'static str)> {
+        Postgres::nodes(self).map(Cluster::roles).unwrap_or_default()
+    }
+
+    async fn check_nodes(&self, told: &mut dyn FnMut(String)) -> Result<Vec<(String, NodeCheck)>, Error> {
+        match Postgres::nodes(self) {
+            Some(cluster) => nodes::check(cluster, &self.schema::<W>(), &self.sql::<W>(), told).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
         maintain::maintain(&self.client().await?, &self.schema::<W>(), &self.sql::<W>(), kind).await
     }
@@ -318,11 +352,11 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     }
 
     fn abandon(&self) {
-        self.server.iter().for_each(server::Server::abandon);
+        self.cluster.iter().for_each(Cluster::abandon);
     }
 
     fn private_server(&self) -> Option<&dyn server::PrivateServer> {
-        self.server.as_ref().map(|server| server as &dyn server::PrivateServer)
+        self.cluster.as_ref().map(|cluster| cluster as &dyn server::PrivateServer)
     }
 
     fn dialect(&self) -> Option<&'static Dialect> {
@@ -341,12 +375,19 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
 }
 
 impl<W: SqlWorkload> Sessions<W> for Postgres {
-    type Session = W::Session<Connection>;
+    type Session = Split<W::Session<Connection>>;
 
     async fn open_session(&self) -> Result<Self::Session, Error> {
         let commands = self.sql::<W>().commands(self.via)?;
         let (schema, isolation) = (self.schema::<W>(), self.isolation.words());
-        let connection = Connection::open(&self.target, &schema, self.dialect, &commands, isolation).await?;
-        Ok(W::session(connection, self.via))
+        let open = async |target| {
+            let connection = Connection::open(target, &schema, self.dialect, &commands, isolation).await?;
+            Ok(W::session(connection, self.via))
+        };
+        let main = open(&self.target).await?;
+        let Some(standbys) = &self.standbys else { return Ok(Split::new(main, None)) };
+        // Where there is no standby left, all goes to the primary; which host served what is told.
+        let reads = open(standbys).await.inspect_err(|error: &Error| tracing::info!("no standby: {error}")).ok();
+        Ok(Split::new(main, reads))
     }
 }

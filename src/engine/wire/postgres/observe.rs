@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow, Statement};
 
 use super::Postgres;
+use super::cluster::{self, Cluster};
 use super::failure::of_command;
 use super::schema::Schema;
 use crate::engine::server::io;
@@ -14,6 +15,7 @@ use crate::engine::{Error, Observer};
 use crate::measure::counters::{Counter, Counters};
 use crate::measure::pages::{PageReads, Reads, TableReads};
 use crate::measure::waits::{BesideLook, Blocker, SessionLook, Wait};
+use crate::result::nodes::StandbyLag;
 
 /// The queries of counters, in the dialect's folder.
 const COUNTERS: &str = "counters.sql";
@@ -153,6 +155,24 @@ impl Observer for Watch<'_> {
         let reads = PageReads::of_tables(page_bytes, by_table);
         let memory = self.postgres.server().and_then(|server| server.memory());
         Ok(Some(PageReads { buffer_bytes, database_bytes: Some(database_bytes), memory, ..reads }))
+    }
+
+    async fn standbys(&mut self) -> Result<Vec<StandbyLag>, Error> {
+        if self.postgres.dialect.own_text(cluster::QUESTIONS).is_none() || !self.postgres.dialect.counters {
+            return Ok(Vec::new());
+        }
+        self.connect().await?;
+        // Only of a server whose counters are known, which shows that it is one.
+        let Some(Session { client, query: Some(_), .. }) = &self.session else { return Ok(Vec::new()) };
+        let ours = self.postgres.nodes().is_some();
+        let lag = |row: SimpleQueryRow| {
+            let text = |name: &str| row.try_get(name).ok().flatten();
+            let node = text("node").unwrap_or_default();
+            let name = if ours { Cluster::shown_as(node) } else { node.to_owned() };
+            let seconds = text("seconds").and_then(|seconds| seconds.parse::<f64>().ok());
+            StandbyLag { node: name, bytes: number(&row, "bytes"), seconds: seconds.filter(|time| time.is_finite()) }
+        };
+        Ok(rows(client, cluster::question("standbys")?).await?.into_iter().map(lag).collect())
     }
 
     async fn sessions(&mut self) -> Result<Option<Vec<SessionLook>>, Error> {

@@ -1,0 +1,357 @@
+//! Private PostgreSQL servers as nodes of a cluster: one that takes writes, and physical standbys that copy it. Each
+//! begins as a copy of the first one's files, follows its log by streaming, and is told whom to follow by a file of
+//! settings that it reads again while it runs.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::directory::Directory;
+use super::home::LOG;
+use super::postgres::{self, Postgres, PostgresServerOptions, Prepared, Server, USER};
+use super::process::{Process, failed};
+use super::{Home, Kind, password};
+use crate::engine::Error;
+
+/// Settings of a node, in its own directory.
+const SETTINGS: &str = "node.conf";
+/// The password by which it follows another one, there too.
+const PASSWORDS: &str = "node.pgpass";
+/// Says in a data directory that it is a standby's.
+const SIGNAL: &str = "standby.signal";
+/// Says in the directory of all data which node takes writes.
+const WRITER: &str = "graymark.writer";
+/// What belongs to one server alone.
+const NOT_COPIED: [&str; 4] = [password::FILE, LOG, "postmaster.pid", "postmaster.opts"];
+/// The oldest major version whose standbys can be told to follow another one while they run.
+const OLDEST: u32 = 13;
+/// The most standbys: a server sends its log to ten at most.
+pub const MOST_STANDBYS: u32 = 8;
+
+/// At which standbys a commit is on disk before the client is told of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StandbySync {
+    /// At so many that, with the server that takes writes, they are more than half of the nodes.
+    #[default]
+    Quorum,
+    /// At all of them.
+    All,
+    /// At none: they follow as fast as they can.
+    Off,
+}
+
+impl StandbySync {
+    const ALL: [(&'static str, StandbySync); 3] =
+        [("quorum", StandbySync::Quorum), ("all", StandbySync::All), ("off", StandbySync::Off)];
+
+    /// Its name in a URL.
+    pub fn name(self) -> &'static str {
+        StandbySync::ALL.iter().find(|(_, sync)| *sync == self).map_or("", |(name, _)| name)
+    }
+
+    /// What a URL asks for.
+    ///
+    /// # Errors
+    /// If it is none of them.
+    pub fn named(name: &str) -> Result<StandbySync, Error> {
+        let found = StandbySync::ALL.iter().find(|(known, _)| *known == name).map(|(_, sync)| *sync);
+        found.ok_or_else(|| Error::Usage(format!("sync={name} is none of quorum, all and off")))
+    }
+
+    /// The setting `synchronous_standby_names` of a server with these standbys.
+    fn setting(self, standbys: &[usize]) -> String {
+        let names = standbys.iter().map(|number| name(*number)).collect::<Vec<_>>().join(", ");
+        match self {
+            _ if standbys.is_empty() => String::new(),
+            StandbySync::Off => String::new(),
+            StandbySync::All => format!("FIRST {} ({names})", standbys.len()),
+            // More than half of the nodes, of which the server itself is one.
+            StandbySync::Quorum => format!("ANY {} ({names})", standbys.len().div_ceil(2)),
+        }
+    }
+}
+
+/// The name of a node, which are numbered from 0, as its server and others know it.
+pub fn name(number: usize) -> String {
+    format!("node_{}", number + 1)
+}
+
+/// What a node is told.
+#[derive(Clone, Copy, Debug)]
+pub struct Role<'a> {
+    /// Its number, from 0.
+    pub number: usize,
+    /// Whom it follows; nobody if it takes writes.
+    pub follows: Option<&'a Server>,
+    /// The standbys for which its commits may have to wait.
+    pub standbys: &'a [usize],
+    /// For which of them they do.
+    pub sync: StandbySync,
+}
+
+/// Gives the command of a node what it needs beside that of a server which is alone.
+pub(super) fn arrange(command: &mut Command, home: &Home) {
+    // What the environment says is meant for other servers than the one that it follows.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"PG")) {
+        command.env_remove(name);
+    }
+    command.arg("-c").arg(format!("config_file={}", home.place().join(SETTINGS).display()));
+}
+
+/// Starts the servers of a cluster, each when the one that it follows takes connections, and says which of them takes
+/// writes. Blocks for some seconds, and longer where there are data to copy.
+///
+/// # Errors
+/// If the options make no sense, or a server does not start.
+pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize), Error> {
+    refuse(options)?;
+    let count = options.standbys as usize + 1;
+    let writer = options.data.as_deref().map_or(Ok(0), |data| writer_of(data, count))?;
+    let others: Vec<usize> = (0..count).filter(|number| *number != writer).collect();
+    let place = |number| options.data.as_ref().map(|data| data.join(format!("node{}", number + 1)));
+    let prepared = Server::prepare(&PostgresServerOptions { data: place(writer), ..options.clone() })?;
+    let version = postgres::cluster_version(&prepared.home.data).unwrap_or_default();
+    if version.parse::<u32>().is_ok_and(|version| version < OLDEST) {
+        return Err(Error::Usage(format!("standbys need PostgreSQL {OLDEST} or later, and this is {version}")));
+    }
+    // Alone at first: where it was not stopped in order, it recovers, and nobody copies what it still writes.
+    let alone = Role { number: writer, follows: None, standbys: &[], sync: StandbySync::Off };
+    let Prepared { home, kind, process, password } = prepared;
+    home.write(SETTINGS, &settings(&home, alone))?;
+    let first = Server::start_at(home, kind, process, password)?;
+    first.stop()?;
+    let homes = others.iter().map(|number| standby_home(&first, place(*number).as_deref()));
+    let homes = homes.collect::<Result<Vec<_>, Error>>()?;
+    first.tell(Role { standbys: &others, sync: options.sync, ..alone })?;
+    first.restart()?;
+    if let Some(data) = &options.data {
+        note_writer(data, writer)?;
+    }
+    let mut nodes = Vec::new();
+    for (number, home) in others.iter().copied().zip(homes) {
+        nodes.push(start_standby(options, number, home, &first)?);
+    }
+    nodes.insert(writer.min(nodes.len()), first);
+    Ok((nodes, writer))
+}
+
+fn refuse(options: &PostgresServerOptions) -> Result<(), Error> {
+    let usage = |why: &str| Err(Error::Usage(format!("postgres:local?standbys=: {why}")));
+    if options.disk.is_some() || options.media.is_some() {
+        return usage("a power cut or a lost medium is for a server without standbys: leave standbys= out");
+    }
+    if options.settings.iter().any(|(name, _)| name == "synchronous_standby_names") {
+        return usage("what commits wait for is said by sync=quorum, all or off: leave synchronous_standby_names out");
+    }
+    Ok(())
+}
+
+/// The data directory of a standby: one that it had before, or a copy of that of a server which was stopped in order.
+fn standby_home(of: &Server, place: Option<&Path>) -> Result<Home, Error> {
+    let home = Home::new("postgres", place, of.home.owner)?;
+    home.reachable(of.kind.tcp)?;
+    let version = postgres::cluster_version(&home.data);
+    if version.is_some() && home.data.join(SIGNAL).exists() {
+        home.close_data()?;
+    } else {
+        if version.is_some() {
+            // It took writes once, and may have some that no other has.
+            fs::remove_dir_all(&home.data)
+                .map_err(|error| failed(&format!("cannot remove {}", home.data.display()), &error))?;
+        }
+        home.make_data("a PostgreSQL data directory")?;
+        copy(&of.home, &home)?;
+        home.directory()?.create(SIGNAL)?;
+    }
+    password::keep(&home.directory()?, &of.password)?;
+    Ok(home)
+}
+
+/// Copies the files of a server that does not run.
+fn copy(from: &Home, to: &Home) -> Result<(), Error> {
+    let entries = fs::read_dir(&from.data).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entries = entries.map_err(|error| failed(&format!("cannot read {}", from.data.display()), &error))?;
+    let copied = entries.iter().filter(|entry| !NOT_COPIED.iter().any(|name| entry.file_name() == *name));
+    let mut command = Command::new("cp");
+    command.arg("-a").args(copied.map(fs::DirEntry::path)).arg(&to.data);
+    to.run(command, &["cp:"])
+}
+
+fn start_standby(options: &PostgresServerOptions, number: usize, home: Home, of: &Server) -> Result<Server, Error> {
+    let kind = Postgres {
+        programs: of.kind.programs.clone(),
+        tcp: of.kind.tcp,
+        settings: of.kind.settings.clone(),
+        copies: None,
+        nodes: of.kind.nodes,
+    };
+    let others: Vec<usize> = (0..=options.standbys as usize).filter(|other| *other != number).collect();
+    write_role(&home, Role { number, follows: Some(of), standbys: &others, sync: options.sync })?;
+    let process = Process::new(options.cpus.as_deref(), options.memory)?;
+    Server::start_at(home, kind, process, of.password.clone())
+}
+
+fn write_role(home: &Home, role: Role<'_>) -> Result<(), Error> {
+    if let Some(of) = role.follows {
+        home.write(PASSWORDS, &format!("*:*:*:{USER}:{}\n", of.password()))?;
+    }
+    home.write(SETTINGS, &settings(home, role)).map(|_| ())
+}
+
+impl Server {
+    /// Tells a node its role. If it runs, it reads it now.
+    ///
+    /// # Errors
+    /// If its file cannot be written, or its process not be told.
+    pub fn tell(&self, role: Role<'_>) -> Result<(), Error> {
+        write_role(&self.home, role)?;
+        match self.pid().and_then(|pid| i32::try_from(pid).ok()) {
+            Some(pid) => kill(Pid::from_raw(pid), Signal::SIGHUP)
+                .map_err(|error| failed("cannot give a node its settings", &error.into())),
+            None => Ok(()),
+        }
+    }
+
+    /// The last line of its log that complains of something; nothing if there is none.
+    pub fn complaint(&self) -> String {
+        let log = self.home.log();
+        Postgres::reason(&log).map(|line| line.trim().to_owned()).unwrap_or_default()
+    }
+
+    /// Frees the shared memory of a server whose processes were killed and that is not started again: a server that
+    /// starts does that first.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn free_memory(&self) -> Result<(), Error> {
+        if self.pid().is_some() {
+            return Ok(());
+        }
+        self.begin()?;
+        let begun = self.process.wait_until(|pid| postgres::state(&self.home, pid).is_some());
+        let ended = self.process.end(Postgres::DISCARD.steps, "cannot end a node that was killed before");
+        begun.map_err(Error::Database).and(ended)
+    }
+}
+
+/// The settings of a node, over those of its data directory.
+fn settings(home: &Home, role: Role<'_>) -> String {
+    let conninfo = role.follows.map(|of| {
+        let host = of.home.socket_directory().map_or_else(|| "127.0.0.1".into(), Path::to_string_lossy);
+        let passwords = home.place().join(PASSWORDS);
+        let pairs = [
+            ("host", host.into_owned()),
+            ("port", of.port.to_string()),
+            ("user", USER.to_owned()),
+            ("application_name", name(role.number)),
+            ("passfile", passwords.to_string_lossy().into_owned()),
+        ];
+        pairs.map(|(name, value)| format!("{name}={}", in_conninfo(&value))).join(" ")
+    });
+    let lines = [
+        ("include_if_exists", home.data.join("postgresql.conf").to_string_lossy().into_owned()),
+        ("synchronous_standby_names", role.sync.setting(role.standbys)),
+        ("primary_conninfo", conninfo.unwrap_or_default()),
+        // A standby that was away for a while finds the log that it has missed.
+        ("wal_keep_size", "2GB".to_owned()),
+        ("wal_retrieve_retry_interval", "200ms".to_owned()),
+        // Conditions read for a while, and are not to be cut off by the log that arrives.
+        ("max_standby_streaming_delay", "-1".to_owned()),
+    ];
+    lines.map(|(name, value)| format!("{name} = {}\n", in_settings(&value))).concat()
+}
+
+/// A value in a connection string of libpq.
+fn in_conninfo(value: &str) -> String {
+    format!("'{}'", value.replace('\\', r"\\").replace('\'', r"\'"))
+}
+
+/// A value in a file of settings.
+fn in_settings(value: &str) -> String {
+    format!("'{}'", value.replace('\\', r"\\").replace('\'', "''"))
+}
+
+/// Which node of a directory of kept data takes writes; the first if there are none yet.
+fn writer_of(data: &Path, count: usize) -> Result<usize, Error> {
+    let shown = data.display();
+    let entries = fs::read_dir(data).into_iter().flatten().flatten();
+    let strange = |name: &str| name != WRITER && !name.starts_with("node");
+    if let Some(other) = entries.map(|entry| entry.file_name()).find(|name| name.to_str().is_none_or(strange)) {
+        let other = PathBuf::from(other);
+        return Err(Error::Usage(format!(
+            "{shown} is neither empty nor of a cluster, for it has {}: give another directory to a cluster (standbys=)",
+            other.display()
+        )));
+    }
+    if !data.is_dir() {
+        return Ok(0);
+    }
+    let Some(text) = Directory::open(data, None)?.read(WRITER)? else { return Ok(0) };
+    let number = String::from_utf8_lossy(&text).trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let number =
+        number.ok_or_else(|| Error::Usage(format!("{WRITER} in {shown} names no node: remove the directory")))?;
+    if number >= count {
+        let node = number + 1;
+        return Err(Error::Usage(format!(
+            "node {node} of {shown} took the last writes: give standbys={number} or more"
+        )));
+    }
+    Ok(number)
+}
+
+/// Notes which node of kept data takes writes.
+///
+/// # Errors
+/// If that cannot be written.
+pub fn note_writer(data: &Path, number: usize) -> Result<(), Error> {
+    let written = Directory::open(data, None)?.create_own(WRITER)?.write_all(format!("{}\n", number + 1).as_bytes());
+    written.map_err(|error| failed("cannot note which node takes writes", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_wait_for_as_many_standbys_as_there_can_be() {
+        use StandbySync::{All, Off, Quorum};
+        for (sync, standbys, setting) in [
+            (Quorum, &[1][..], "ANY 1 (node_2)"),
+            (Quorum, &[1, 2], "ANY 1 (node_2, node_3)"),
+            (Quorum, &[0, 2, 3], "ANY 2 (node_1, node_3, node_4)"),
+            (Quorum, &[1, 2, 3, 4], "ANY 2 (node_2, node_3, node_4, node_5)"),
+            // After the last failover there are none.
+            (Quorum, &[], ""),
+            (All, &[0, 2], "FIRST 2 (node_1, node_3)"),
+            (All, &[], ""),
+            (Off, &[1, 2], ""),
+        ] {
+            assert_eq!(sync.setting(standbys), setting, "{sync:?} {standbys:?}");
+        }
+        let same = |(name, sync): &(&str, StandbySync)| StandbySync::named(name) == Ok(*sync) && sync.name() == *name;
+        assert!(StandbySync::ALL.iter().all(same) && StandbySync::named("some").is_err());
+    }
+
+    #[test]
+    fn values_are_quoted_twice_where_they_stand_in_a_connection_string() {
+        assert_eq!(in_settings(&in_conninfo(r"/tmp/it's\here")), r"'''/tmp/it\\''s\\\\here'''");
+    }
+
+    #[test]
+    fn kept_data_name_the_node_that_takes_writes_and_nothing_else_is_taken_for_them() {
+        let place = tempfile::tempdir().unwrap();
+        let data = place.path();
+        assert_eq!((writer_of(data, 3), writer_of(&data.join("new"), 3)), (Ok(0), Ok(0)));
+        note_writer(data, 2).unwrap();
+        assert_eq!(writer_of(data, 3), Ok(2));
+        assert!(writer_of(data, 2).unwrap_err().to_string().contains("give standbys=2"));
+        fs::write(data.join(WRITER), "0").unwrap();
+        assert!(writer_of(data, 3).unwrap_err().to_string().contains("names no node"));
+        fs::write(data.join("PG_VERSION"), "15").unwrap();
+        assert!(writer_of(data, 3).unwrap_err().to_string().contains("it has PG_VERSION"));
+    }
+}

@@ -1,0 +1,328 @@
+//! A private PostgreSQL, alone or with standbys: which of its servers takes writes, and what happens when that one is
+//! killed.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+
+use super::connect::Target;
+use super::failure;
+use crate::engine::Error;
+use crate::engine::dialect::{Dialect, Wire};
+use crate::engine::server::postgres::{PostgresServerOptions, Server};
+use crate::engine::server::postgres_nodes::{self, Role, StandbySync};
+use crate::engine::server::{Media, Nodes, PrivateServer};
+use crate::engine::sql::script;
+use crate::powercut::Disk;
+
+/// What servers of a cluster are asked, in the dialect's folder.
+pub(super) const QUESTIONS: &str = "nodes.sql";
+/// How long a standby may take to find the server that it follows.
+const FOLLOWED: Duration = Duration::from_secs(60);
+/// How long the log that a killed server has sent may be on its way.
+const REST: Duration = Duration::from_secs(2);
+/// How long a node may take for an answer; a promotion takes longer.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// From one look at a standby to the next.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The servers, at least one.
+#[derive(Debug)]
+pub struct Cluster {
+    first: Server,
+    standbys: Vec<Server>,
+    /// The number of the one that takes writes.
+    writer: AtomicUsize,
+    sync: StandbySync,
+    /// Where all data are kept, if they are.
+    data: Option<PathBuf>,
+}
+
+impl Cluster {
+    /// Starts what was asked for, and waits until all standbys follow.
+    ///
+    /// # Errors
+    /// If the options make no sense, or one does not start or follow.
+    pub async fn start(options: &PostgresServerOptions) -> Result<Cluster, Error> {
+        let (sync, data) = (options.sync, options.data.clone().filter(|_| options.standbys > 0));
+        let (nodes, writer) = match options.standbys {
+            0 => (vec![Server::start(options)?], 0),
+            _ => postgres_nodes::start(options)?,
+        };
+        let mut nodes = nodes.into_iter();
+        let first = nodes.next().ok_or_else(|| Error::Database("no server was started".to_owned()))?;
+        let cluster = Cluster { first, standbys: nodes.collect(), writer: writer.into(), sync, data };
+        if cluster.several() {
+            cluster.wait_until_followed().await?;
+        }
+        Ok(cluster)
+    }
+
+    /// Whether it has standbys.
+    pub fn several(&self) -> bool {
+        !self.standbys.is_empty()
+    }
+
+    /// All servers, in the order of their numbers.
+    pub fn nodes(&self) -> impl Iterator<Item = &Server> {
+        std::iter::once(&self.first).chain(&self.standbys)
+    }
+
+    fn node(&self, number: usize) -> &Server {
+        self.nodes().nth(number).unwrap_or(&self.first)
+    }
+
+    fn writer_number(&self) -> usize {
+        self.writer.load(Ordering::Acquire)
+    }
+
+    /// The server that takes writes.
+    pub fn writer(&self) -> &Server {
+        self.node(self.writer_number())
+    }
+
+    /// The numbers of the standbys that run.
+    pub fn standbys_up(&self) -> Vec<usize> {
+        let writer = self.writer_number();
+        let up = self.nodes().enumerate().filter(|(number, node)| *number != writer && node.pid().is_some());
+        up.map(|(number, _)| number).collect()
+    }
+
+    /// The name of a node for people.
+    pub fn shown(number: usize) -> String {
+        postgres_nodes::name(number).replace('_', " ")
+    }
+
+    /// The same of the name by which its primary knows it: `node_2 at 127.0.0.1`.
+    pub fn shown_as(name: &str) -> String {
+        name.split(" at ").next().unwrap_or(name).replace('_', " ")
+    }
+
+    /// The name of each node, and what it is: `primary`, `standby` or `down`.
+    pub fn roles(&self) -> Vec<(String, &'static str)> {
+        let writer = self.writer_number();
+        let role = |(number, node): (usize, &Server)| {
+            let role = match node.pid() {
+                None => "down",
+                Some(_) if number == writer => "primary",
+                Some(_) => "standby",
+            };
+            (Cluster::shown(number), role)
+        };
+        self.nodes().enumerate().map(role).collect()
+    }
+
+    /// A URL by which sessions find the server that takes writes; it belongs into no command line, log or record.
+    pub fn url(&self) -> String {
+        if !self.several() {
+            return self.first.url();
+        }
+        let hosts = self.nodes().map(Server::host).collect::<Vec<_>>().join(",");
+        let ports = self.nodes().map(|node| node.port().to_string()).collect::<Vec<_>>().join(",");
+        format!("{}&target_session_attrs=primary", self.first.url_at(&hosts, &ports))
+    }
+
+    /// CPU seconds of all servers since they were started; none where that cannot be known.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        self.nodes().map(Server::cpu_seconds).sum()
+    }
+
+    /// Why one of them runs no more that nobody here ended.
+    pub fn ended(&self) -> Option<String> {
+        let ended = |(number, node): (usize, &Server)| {
+            let why = node.ended()?;
+            Some(if self.several() { format!("{}: {why}", Cluster::shown(number)) } else { why })
+        };
+        self.nodes().enumerate().find_map(ended)
+    }
+
+    /// Stops them as the drop would, when it is not going to be dropped.
+    pub fn abandon(&self) {
+        self.nodes().for_each(Server::abandon);
+    }
+
+    /// A connection to one of them.
+    pub async fn client(&self, number: usize) -> Result<Client, Error> {
+        Target::parse(&self.node(number).url(), &|_| None)?.connect(&[]).await
+    }
+
+    /// A connection to the one that takes writes.
+    pub async fn writer_client(&self) -> Result<Client, Error> {
+        self.client(self.writer_number()).await
+    }
+
+    async fn wait_until_followed(&self) -> Result<(), Error> {
+        let client = self.writer_client().await?;
+        let end = Instant::now() + FOLLOWED;
+        loop {
+            let following = number(&ask(&client, "following").await?, 0)?;
+            if following >= self.standbys.len() as u64 {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                let complaints = self.standbys_up().into_iter();
+                let complaints =
+                    complaints.map(|number| format!("{}: {}", Cluster::shown(number), self.node(number).complaint()));
+                let complaints = complaints.collect::<Vec<_>>().join("; ");
+                return Err(Error::Database(format!(
+                    "{following} of {} standbys follow the server that takes writes ({complaints}): remove the \
+                     directory of one that cannot, below data=, and it is made again",
+                    self.standbys.len()
+                )));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// How much of the log a standby has when no more arrives.
+    async fn received(&self, standby: usize) -> Result<(u64, Client), Error> {
+        let client = self.client(standby).await?;
+        let end = Instant::now() + REST;
+        loop {
+            let row = ask(&client, "received").await?;
+            if number(&row, 1)? == 0 || Instant::now() > end {
+                return Ok((number(&row, 0)?, client));
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Has the standby that received most take writes, and the others follow it. Says which one.
+    async fn promote(&self, standbys: &[usize]) -> Result<String, Error> {
+        let (mut best, mut reasons) = (None, Vec::new());
+        for standby in standbys {
+            match self.received(*standby).await {
+                Ok((bytes, client)) if best.as_ref().is_none_or(|(most, _, _)| bytes > *most) => {
+                    best = Some((bytes, *standby, client));
+                }
+                Ok(_) => {}
+                Err(error) => reasons.push(format!("{}: {error}", Cluster::shown(*standby))),
+            }
+        }
+        let (bytes, new, client) = best.ok_or_else(|| {
+            Error::Database(format!("no standby answers that could take the place: {}", reasons.join("; ")))
+        })?;
+        let others: Vec<usize> = standbys.iter().copied().filter(|standby| *standby != new).collect();
+        if let Some(data) = &self.data {
+            postgres_nodes::note_writer(data, new)?;
+        }
+        let role = Role { number: new, follows: None, standbys: &others, sync: self.sync };
+        self.node(new).tell(role)?;
+        self.writer.store(new, Ordering::Release);
+        let done = ask(&client, "promote").await?;
+        if done.try_get(0).ok().flatten() != Some("true") {
+            return Err(Error::Database(format!("{} was not promoted in time", Cluster::shown(new))));
+        }
+        for number in &others {
+            let standbys: Vec<usize> = standbys.iter().copied().filter(|other| other != number).collect();
+            let follows = Some(self.node(new));
+            self.node(*number).tell(Role { number: *number, follows, standbys: &standbys, sync: self.sync })?;
+        }
+        Ok(format!("{} was promoted, which had received {bytes} bytes of the log, the most", Cluster::shown(new)))
+    }
+}
+
+impl Nodes for Cluster {
+    fn kill_primary(&self) -> Result<String, Error> {
+        let standbys = self.standbys_up();
+        if standbys.is_empty() {
+            return Err(Error::Usage("no standby is up that could take the place of the primary".to_owned()));
+        }
+        let old = self.writer_number();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::Database(format!("cannot lead a failover: {error}")))?;
+        self.node(old).crash()?;
+        let promoted = runtime.block_on(self.promote(&standbys))?;
+        Ok(format!("{} was killed; {promoted}", Cluster::shown(old)))
+    }
+
+    fn kill_standby(&self) -> Result<usize, Error> {
+        let last = self.standbys_up().last().copied();
+        let number = last.ok_or_else(|| Error::Usage("no standby is up that could be killed".to_owned()))?;
+        self.node(number).crash()?;
+        Ok(number)
+    }
+
+    fn start_standby(&self, number: usize) -> Result<String, Error> {
+        self.node(number).restart()?;
+        Ok(format!("{} was killed, and started again", Cluster::shown(number)))
+    }
+}
+
+impl PrivateServer for Cluster {
+    fn crash(&self) -> Result<(), Error> {
+        self.writer().crash()
+    }
+
+    fn start_again(&self) -> Result<(), Error> {
+        self.writer().start_again()
+    }
+
+    fn restart(&self) -> Result<(), Error> {
+        self.writer().restart()
+    }
+
+    fn pause(&self) -> Result<(), Error> {
+        self.writer().pause()
+    }
+
+    fn resume(&self) {
+        self.writer().resume();
+    }
+
+    fn disk(&self) -> Option<&Disk> {
+        self.first.disk()
+    }
+
+    fn media(&self) -> Option<&dyn Media> {
+        self.first.media()
+    }
+
+    fn nodes(&self) -> Option<&dyn Nodes> {
+        self.several().then_some(self)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if !self.several() {
+            return;
+        }
+        let dead: Vec<&Server> = self.nodes().filter(|node| node.pid().is_none()).collect();
+        // Its standbys get what it has still to send; they are stopped after it.
+        self.writer().abandon();
+        for node in dead {
+            if let Err(error) = node.free_memory() {
+                tracing::info!("what the system keeps for a killed node was not freed: {error}");
+            }
+        }
+    }
+}
+
+/// A question's text.
+pub(super) fn question(name: &str) -> Result<&'static str, Error> {
+    let text = Dialect::choose(Wire::Postgres, None)?.own_text(QUESTIONS).unwrap_or_default();
+    let found = script::statements(text).into_iter().find(|question| question.name == name);
+    found.map(|question| question.sql).ok_or_else(|| Error::Database(format!("{QUESTIONS} has no question {name}")))
+}
+
+/// The first row of the answer to a question.
+pub(super) async fn ask(client: &Client, name: &str) -> Result<SimpleQueryRow, Error> {
+    let failed = |error| failure::of_command("cannot ask a node of the cluster", &error);
+    let answer = tokio::time::timeout(PATIENCE, client.simple_query(question(name)?)).await;
+    let answer = answer.map_err(|_| Error::Database("a node of the cluster does not answer".to_owned()))?;
+    let rows = answer.map_err(failed)?;
+    let row = rows.into_iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    row.ok_or_else(|| Error::Database("a node of the cluster gives no answer".to_owned()))
+}
+
+/// A whole number of a row.
+pub(super) fn number(row: &SimpleQueryRow, column: usize) -> Result<u64, Error> {
+    let value = row.try_get(column).ok().flatten().and_then(|text| text.parse().ok());
+    value.ok_or_else(|| Error::Database("a node of the cluster does not tell its position in the log".to_owned()))
+}

@@ -1,0 +1,91 @@
+//! What a run asks of the database when the load is over.
+
+use std::time::{Duration, Instant};
+
+use super::steps::{Steps, no_private_server};
+use super::summary::{After, Measured};
+use super::{count, lookup, nodes};
+use crate::drive::Totals;
+use crate::engine::Error;
+use crate::plan::Check;
+use crate::plan::resolved::Resolved;
+use crate::result::{Manifest, Step};
+use crate::workload::Workload;
+
+impl<W: Workload> Steps<'_, W> {
+    /// Kills the private server and starts it again: seconds until it took connections.
+    pub(super) fn recover(&mut self) -> Result<f64, Error> {
+        self.run.tell(Step::RecoveryBegan);
+        let began = Instant::now();
+        let server = self.engine().private_server().ok_or_else(no_private_server)?;
+        server.crash()?;
+        server.start_again()?;
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    /// The database's own count.
+    pub(super) fn count(&mut self, plan: &Resolved, totals: &Totals, after: &mut After) {
+        let reconnect_for = Duration::from_secs(plan.reconnect_for.into());
+        let count = if totals.ambiguous > 0 { count::settled } else { count::after };
+        after.effects = count(&self.requests, plan.asked.timeout, reconnect_for, &mut self.run.consumer);
+    }
+
+    /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
+    /// asked.
+    pub(super) fn check_after(&mut self, plan: &Resolved, manifest: &Manifest, after: &mut After) -> bool {
+        let asked = matches!(plan.check, Check::After | Check::Both);
+        if !asked || after.effects.is_err() || after.interrupted {
+            return false;
+        }
+        match self.check(manifest, true) {
+            Ok(Some(findings)) => after.findings = findings,
+            Ok(None) => after.interrupted = true,
+            Err(error) => after.unchecked = error.to_string(),
+        }
+        true
+    }
+
+    /// What the standbys of a cluster say after the run, if its conditions were to be checked; whether there are any.
+    pub(super) fn check_nodes(&mut self, plan: &Resolved, after: &mut After) -> bool {
+        if plan.check == Check::None || after.effects.is_err() || after.interrupted || after.nodes.0.is_empty() {
+            return false;
+        }
+        match nodes::check(&self.requests, plan.asked.timeout, &mut self.run.consumer) {
+            Ok(None) => after.interrupted = true,
+            Ok(Some(checks)) => {
+                let finding = nodes::finding(&checks);
+                finding.iter().for_each(|finding| self.run.tell(Step::Checked(finding.clone())));
+                after.nodes.1 = checks;
+                after.findings.extend(finding);
+            }
+            Err(error) => after.unchecked = error.to_string(),
+        }
+        true
+    }
+
+    /// Looks for the commits that lost connections make doubtful; whether there could be any.
+    pub(super) fn look_up(&mut self, plan: &Resolved, measured: &Measured, after: &mut After) -> bool {
+        let totals = &measured.totals;
+        if totals.lost == 0 {
+            return false;
+        }
+        if let Err(why) = &after.effects {
+            after.lookup = Some(lookup::unasked(totals, why));
+            return true;
+        }
+        match lookup::after(&self.requests, plan.asked.timeout, totals) {
+            Ok((lookup, finding)) => {
+                if let Some(finding) = &finding {
+                    self.run.tell(Step::Checked(finding.clone()));
+                }
+                after.lookup = Some(lookup);
+                after.findings.extend(finding);
+            }
+            Err(error) => {
+                after.lookup = Some(lookup::unasked(totals, error.to_string()));
+                after.unchecked = error.to_string();
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,147 @@
+//! The nodes of a cluster in a run: how far standbys were behind, and what they say afterwards.
+
+use std::collections::BTreeMap;
+
+use super::requests::{Requests, Timeouts};
+use crate::engine::{Engine, Error};
+use crate::result::nodes::{NodeCheck, NodeLag, NodeSummary, StandbyLag};
+use crate::result::{Event, Finding, Step};
+use crate::workload::Workload;
+
+/// The name of each node, and what it is: `primary`, `standby` or `down`.
+pub(super) type Roles = Vec<(String, &'static str)>;
+
+/// How far standbys were behind, by their names.
+#[derive(Debug, Default)]
+pub(super) struct LagMeter(BTreeMap<String, Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    looks: u64,
+    bytes: f64,
+    most: u64,
+    last: u64,
+    timed: u64,
+    seconds: f64,
+    longest: f64,
+}
+
+impl LagMeter {
+    /// Takes up what the driver says.
+    pub(super) fn event(&mut self, event: &Event) {
+        let Event::StandbysSeen { standbys, .. } = event else { return };
+        for StandbyLag { node, bytes, seconds } in standbys {
+            let seen = self.0.entry(node.clone()).or_default();
+            seen.looks += 1;
+            seen.bytes += *bytes as f64;
+            seen.most = seen.most.max(*bytes);
+            seen.last = *bytes;
+            if let Some(seconds) = seconds {
+                seen.timed += 1;
+                seen.seconds += seconds;
+                seen.longest = seen.longest.max(*seconds);
+            }
+        }
+    }
+
+    fn of(&self, node: &str) -> Option<NodeLag> {
+        let seen = self.0.get(node)?;
+        let timed = seen.timed > 0;
+        Some(NodeLag {
+            looks: seen.looks,
+            bytes_mean: seen.bytes / seen.looks.max(1) as f64,
+            bytes_max: seen.most,
+            bytes_last: seen.last,
+            seconds_mean: timed.then(|| seen.seconds / seen.timed as f64),
+            seconds_max: timed.then_some(seen.longest),
+        })
+    }
+
+    /// A row for each node of a cluster, or for each standby that was seen.
+    pub(super) fn summaries(&self, begin: &Roles, end: &Roles, checks: &[(String, NodeCheck)]) -> Vec<NodeSummary> {
+        let seen: Roles = self.0.keys().map(|node| (node.clone(), "standby")).collect();
+        let begin = if begin.is_empty() { &seen } else { begin };
+        let row = |(node, role): &(String, &'static str)| NodeSummary {
+            node: node.clone(),
+            role_begin: (*role).to_owned(),
+            role_end: end.iter().find(|(other, _)| other == node).map_or(*role, |(_, role)| role).to_owned(),
+            lag: self.of(node),
+            check: checks.iter().find(|(other, _)| other == node).map(|(_, check)| check.clone()),
+        };
+        begin.iter().map(row).collect()
+    }
+}
+
+/// What the standbys say; none when someone asks to stop first.
+///
+/// # Errors
+/// If the primary cannot be asked.
+pub(super) fn check<W: Workload>(
+    requests: &Requests<W>,
+    timeout: Option<u32>,
+    tell: &mut dyn FnMut(&Event),
+) -> Result<Option<Vec<(String, NodeCheck)>>, Error> {
+    requests.with(Timeouts::of(timeout)).follow(tell, async |engine: &dyn Engine<W>, progress| {
+        engine.check_nodes(&mut |what| progress.tell(Step::Checking(what))).await
+    })
+}
+
+/// A finding that is held if all standbys have what the primary has; none where there are none.
+pub(super) fn finding(checks: &[(String, NodeCheck)]) -> Option<Finding> {
+    let faults: Vec<String> =
+        checks.iter().filter_map(|(node, check)| Some(format!("{node}: {}", check.fault()?))).collect();
+    (!checks.is_empty()).then(|| Finding {
+        id: "standbys".to_owned(),
+        title: format!(
+            "Each of {} standbys replays all that the primary wrote, holds the conditions and counts the same",
+            checks.len()
+        ),
+        offending: faults.len() as u64,
+        examples: faults,
+        seconds: checks.iter().map(|(_, check)| check.caught_up_s).sum(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(bytes: u64, seconds: Option<f64>) -> Event {
+        Event::StandbysSeen { at: 1.0, standbys: vec![StandbyLag { node: "node 2".to_owned(), bytes, seconds }] }
+    }
+
+    #[test]
+    fn a_node_has_a_row_with_its_lag_and_roles() {
+        let mut meter = LagMeter::default();
+        [seen(100, Some(0.5)), seen(300, None), seen(200, Some(1.5))].iter().for_each(|event| meter.event(event));
+        let roles = |one, two| vec![("node 1".to_owned(), one), ("node 2".to_owned(), two)];
+        let checks = [("node 2".to_owned(), NodeCheck { held: 21, counts_agree: true, ..NodeCheck::default() })];
+        let rows = meter.summaries(&roles("primary", "standby"), &roles("down", "primary"), &checks);
+        let [one, two] = &rows[..] else { panic!("{rows:?}") };
+        assert_eq!((one.role_begin.as_str(), one.role_end.as_str(), one.lag), ("primary", "down", None));
+        let lag = two.lag.unwrap();
+        assert_eq!((lag.looks, lag.bytes_mean, lag.bytes_max, lag.bytes_last), (3, 200.0, 300, 200));
+        assert_eq!((lag.seconds_mean, lag.seconds_max), (Some(1.0), Some(1.5)));
+        assert_eq!(two.check.as_ref().map(|check| check.held), Some(21));
+        // A server that Graymark did not start names its standbys.
+        let rows = meter.summaries(&Vec::new(), &Vec::new(), &[]);
+        assert!(rows.len() == 1 && rows[0].role_end == "standby");
+        assert!(LagMeter::default().summaries(&Vec::new(), &Vec::new(), &[]).is_empty());
+    }
+
+    #[test]
+    fn every_fault_of_a_standby_fails_the_finding() {
+        let sound = NodeCheck { held: 21, counts_agree: true, ..NodeCheck::default() };
+        let of = |check: NodeCheck| finding(&[("node 3".to_owned(), check)]).unwrap();
+        assert!(of(sound.clone()).held() && finding(&[]).is_none());
+        for (check, says) in [
+            (NodeCheck { unasked: "gone".to_owned(), ..sound.clone() }, "node 3: could not be asked: gone"),
+            (NodeCheck { behind_bytes: 7, ..sound.clone() }, "node 3: did not catch up: 7 bytes"),
+            (NodeCheck { failed: vec!["3.3.2.1".to_owned()], ..sound.clone() }, "do not hold: 3.3.2.1"),
+            (NodeCheck { counts_agree: false, ..sound }, "counts otherwise"),
+        ] {
+            let finding = of(check);
+            assert!(!finding.held() && finding.examples[0].contains(says), "{finding:?}");
+        }
+    }
+}
