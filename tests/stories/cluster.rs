@@ -72,12 +72,12 @@ fn commits_that_no_standby_had_are_found_lost() {
     let place = open_directory();
     let (script, go) = (place.path().join("wait.sh"), place.path().join("go"));
     // From the moment at which nothing is sent any more, transactions have a while to commit.
-    let wait = format!("#!/bin/sh\nwhile [ ! -e {} ]; do sleep 0.05; done\nsleep 1.5\n", go.display());
+    let wait = format!("#!/bin/sh\nwhile [ ! -e {} ]; do sleep 0.05; done\nsleep 1.1\n", go.display());
     fs::write(&script, wait).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let url = format!("postgres:local?standbys=1&sync=off&{SMALL}");
     let load = ["bench", "debitcredit", "--db", &url, "-b", "1", "--clients", "2", "--seed", "5"];
-    let times = ["--ramp-up", "0s", "--duration", "8s", "--reconnect-for", "5m", "--out", "record", "--json"];
+    let times = ["--ramp-up", "0s", "--duration", "6s", "--reconnect-for", "5m", "--out", "record", "--json"];
     let first = format!("200ms: script {}", script.display());
     let faults = ["--fault", &first, "--fault", "1s: kill primary"];
     let mut working = start(graymark(place.path(), &[&load[..], &times, &faults].concat()));
