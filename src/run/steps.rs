@@ -211,7 +211,8 @@ impl<W: Workload> Steps<'_, W> {
 
     /// The population to run on; none if it has to be loaded first.
     fn ready(&self) -> Result<Option<Manifest>, End> {
-        if self.run.plan.measure_recovery && self.engine().private_server().is_none() {
+        let alone = |server: &dyn PrivateServer| server.members() == 1;
+        if self.run.plan.measure_recovery && !self.engine().private_server().is_some_and(alone) {
             return Err(no_private_server().into());
         }
         self.can_fail()?;

@@ -1,11 +1,17 @@
 //! A private Galera cluster: its nodes share the load, one of them is killed by plan and joins again, and all hold the
 //! same afterwards.
 
+use graymark::engine::Engine;
+use graymark::result::{Finding, Manifest, Via};
+use graymark::workload::Workload;
+use graymark::workload::debitcredit::DebitCredit;
+use graymark::workload::value::Timestamp;
+use mysql_async::prelude::Queryable;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::command::{run, succeed};
-use crate::support::{found, require_mariadb};
+use crate::support::{block_on, found, mysql_client, open_mysql, require_mariadb};
 
 fn galera() -> Result<(), String> {
     let library = ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
@@ -38,4 +44,33 @@ fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
         &["bench", "debitcredit", "--db", "mysql:local?nodes=3&data=here", "-b", "1", "--duration", "1s"],
     )
     .refused(2, &["leave data= out"]);
+}
+
+/// The planted fault: a node has a row that the others have not.
+#[test]
+fn a_node_that_holds_something_else_is_found() {
+    let (Some(()), Some(())) = (require_mariadb(), found(galera())) else { return };
+    block_on(async {
+        let engine = open_mysql("mysql:local?nodes=2&buffers=64MB", Via::Statements).await.unwrap();
+        let population = DebitCredit::population(1, 7, Timestamp(0), 0);
+        let parameters = DebitCredit::parameters(&population);
+        let manifest = Manifest { format: 1, scale: 1, seed: 7, date: 0, foreign_keys: false, parameters };
+        Engine::<DebitCredit>::load(&engine, &manifest, &population, 2, &|_| {}).await.unwrap();
+        let effects = async || Engine::<DebitCredit>::effects(&engine).await.map_err(|error| error.to_string());
+        let broken = async || -> Vec<Finding> {
+            let findings = Engine::<DebitCredit>::check(&engine, &mut |_| {}).await.unwrap();
+            findings.into_iter().filter(|finding| !finding.held()).collect()
+        };
+        assert_eq!((broken().await, effects().await), (Vec::new(), Ok(vec![0])));
+        let mut second = mysql_client(&engine.servers()[1].tcp_url(), Some("debitcredit")).await;
+        second.query_drop("SET SESSION wsrep_on = OFF").await.unwrap();
+        let row = "INSERT INTO history (branch_id, teller_id, account_id, amount) VALUES (0, 0, 7, 300)";
+        second.query_drop(row).await.unwrap();
+        let found = broken().await;
+        assert!(found.iter().any(|finding| finding.id == "totals"), "{found:?}");
+        let examples = found.iter().flat_map(|finding| &finding.examples);
+        assert!(examples.clone().count() > 0 && examples.clone().all(|row| row.starts_with("node 2: ")), "{found:?}");
+        let differs = effects().await.unwrap_err();
+        assert!(differs.contains("do not hold the same") && differs.contains("node 2 [1]"), "{differs}");
+    });
 }
