@@ -307,7 +307,7 @@ fn the_commands_of_the_page_work_as_written() {
     for command in commands {
         let words = command.iter().map(|word| match &**word {
             "SWEEP" => sweep.clone(),
-            word => word.replace("examples/", &format!("{EXAMPLES}/")),
+            word => word.replace("examples/", &format!("{EXAMPLES}/")).replace("docs/sizing", &sweep),
         });
         let mut words: Vec<String> = words.collect();
         if words[0] == "sweep" {
