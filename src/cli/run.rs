@@ -139,7 +139,11 @@ impl Asked {
                 label.name.push_str(&format!("-{repeat}"));
             }
         }
+        let disk = plan.has_disk_faults().then(|| super::disk::wanted(false)).transpose()?;
         let mut run = of(plan).label(label);
+        if let Some(disk) = disk {
+            run = run.disk(disk);
+        }
         if let Some(out) = &self.out {
             run = run.out(repeat.map_or_else(|| out.clone(), |repeat| out.join(repeat.to_string())));
         }

@@ -11,12 +11,16 @@ use crate::engine::relay::{Network, Relay};
 use crate::engine::server::{Nodes, PrivateServer};
 use crate::engine::{Engine, Error};
 use crate::plan::{Action, Fault};
+use crate::powercut::Disk;
 use crate::result::Event;
 use crate::visible::one_line;
 use crate::workload::Workload;
 
 /// From one look at a script, or at the wish to stop, to the next.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long a server may take to give up after its disk has room again: it may be in the middle of it.
+const GIVES_UP: Duration = Duration::from_secs(1);
 
 /// What goes wrong, and when.
 #[derive(Clone, Debug, Default)]
@@ -110,6 +114,21 @@ impl Breaker<'_> {
                 self.network(Network { bytes_per_second: Some(*bytes_per_second), ..Network::default() }, *length)
             }
             Action::Partition(length) => self.network(Network { parted: true, ..Network::default() }, *length),
+            Action::SlowFlush { by, length } => {
+                let slowed = self.disk()?.slow(*by).map_err(Error::Database);
+                if slowed.is_ok() {
+                    self.wait(*length);
+                }
+                self.disk()?.slow(Duration::ZERO).map_err(Error::Database).and(slowed)
+            }
+            Action::FullDisk(length) => {
+                let filled = self.disk()?.full(true).map_err(Error::Database);
+                if filled.is_ok() {
+                    self.wait(*length);
+                }
+                self.disk()?.full(false).map_err(Error::Database).and(filled)?;
+                self.start_if_ended()
+            }
             Action::Script(path) => self.script(path),
         }
         .map(|()| None)
@@ -131,6 +150,23 @@ impl Breaker<'_> {
 
     fn server(&self) -> Result<&dyn PrivateServer, Error> {
         self.server.ok_or_else(|| Error::Usage("there is no server that Graymark started".to_owned()))
+    }
+
+    /// Starts the server again if it ended for want of room, as who looks after it would once there is some.
+    fn start_if_ended(&self) -> Result<(), Error> {
+        let server = self.server()?;
+        let end = Instant::now() + GIVES_UP;
+        while !server.has_ended() {
+            if Instant::now() >= end || self.stop.requested() {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        server.start_again()
+    }
+
+    fn disk(&self) -> Result<&Disk, Error> {
+        self.server()?.disk().ok_or_else(|| Error::Usage("its data lie on no disk of Graymark's own".to_owned()))
     }
 
     fn network(&self, network: Network, length: Duration) -> Result<(), Error> {

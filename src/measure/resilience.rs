@@ -332,7 +332,9 @@ impl Look<'_> {
         if others > 0 {
             found.errors.insert("others".to_owned(), others);
         }
-        let seconds = self.seen.seconds.range(self.began as u32..(self.until.ceil() as u32).max(self.began as u32));
+        // The second in which the next fault begins is that one's: nearly all that fails there is of its doing.
+        let first = self.began as u32;
+        let seconds = self.seen.seconds.range(first..(self.until as u32).max(first.saturating_add(1)));
         let (mut failed, mut first) = (0, None);
         for (second, of) in seconds {
             failed += of.failed;
@@ -410,6 +412,16 @@ mod tests {
         // Seconds 20 to 24: the service is back at 23.5.
         assert_eq!(found.during.unwrap().count, 401);
         assert_eq!(found.after.unwrap().count, 3_500);
+    }
+
+    #[test]
+    fn failures_of_a_second_are_of_the_fault_that_begins_in_it() {
+        let mut seen = run(|_| None);
+        seen.seconds.get_mut(&30).unwrap().failed = 15;
+        let spells = [(20.0001, 22.0), (30.0001, 32.0)].map(|(began, ended)| Spell { began, ended: Some(ended) });
+        let found = of(&seen, &(5.0..60.0), &spells);
+        assert!(found[0].errors.is_empty() && found[0].first_error_s.is_none(), "{found:?}");
+        assert_eq!(found[1].errors, [("failed, not told one by one".to_owned(), 15)].into());
     }
 
     #[test]

@@ -16,8 +16,8 @@ const MOST_FAULTS: usize = 100;
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// What is said of a text that is no fault.
 const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, kill primary, kill standby [for TIME], restart, \
-                     stop for TIME, delay TIME for TIME, bandwidth SIZE for TIME, partition for TIME, script PATH, \
-                     such as --fault '60s: stop for 5s'";
+                     stop for TIME, delay TIME for TIME, bandwidth SIZE for TIME, partition for TIME, slow flush \
+                     TIME for TIME, full disk for TIME, script PATH, such as --fault '60s: stop for 5s'";
 
 /// Something that goes wrong at a time of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +62,15 @@ pub enum Action {
     },
     /// Nothing passes between sessions and server for this time; connections stay open.
     Partition(Duration),
+    /// It takes a private server's disk `by` longer to make something durable, for `length`.
+    SlowFlush {
+        /// How much longer.
+        by: Duration,
+        /// How long.
+        length: Duration,
+    },
+    /// Nothing more fits on a private server's disk for this time.
+    FullDisk(Duration),
     /// A program is run, and waited for.
     Script(PathBuf),
 }
@@ -72,8 +81,10 @@ impl Action {
         match self {
             Action::Kill | Action::KillNode(_) | Action::KillPrimary | Action::Restart | Action::Script(_) => None,
             Action::KillStandby(length) => *length,
-            Action::Stop(length) | Action::Partition(length) => Some(*length),
-            Action::Delay { length, .. } | Action::Bandwidth { length, .. } => Some(*length),
+            Action::Stop(length) | Action::Partition(length) | Action::FullDisk(length) => Some(*length),
+            Action::Delay { length, .. } | Action::Bandwidth { length, .. } | Action::SlowFlush { length, .. } => {
+                Some(*length)
+            }
         }
     }
 
@@ -85,6 +96,11 @@ impl Action {
     /// Whether only a server with standbys that Graymark started can be treated like that.
     pub fn needs_standbys(&self) -> bool {
         matches!(self, Action::KillPrimary | Action::KillStandby(_))
+    }
+
+    /// Whether it is of the disk below a private server's data.
+    pub fn is_of_disk(&self) -> bool {
+        matches!(self, Action::SlowFlush { .. } | Action::FullDisk(_))
     }
 
     /// Whether it is of the network between sessions and server.
@@ -109,6 +125,8 @@ impl fmt::Display for Action {
                 write!(to, "bandwidth {} for {}", size::text(*bytes_per_second), time(length))
             }
             Action::Partition(length) => write!(to, "partition for {}", time(length)),
+            Action::SlowFlush { by, length } => write!(to, "slow flush {} for {}", time(by), time(length)),
+            Action::FullDisk(length) => write!(to, "full disk for {}", time(length)),
             Action::Script(path) => write!(to, "script {}", path.display()),
         }
     }
@@ -148,6 +166,20 @@ impl FromStr for Action {
                     return Err("a delay is at most 60s: take `partition for TIME` instead".to_owned());
                 }
                 Ok(Action::Delay { by, length: duration(length)? })
+            }
+            "slow" => {
+                let wanted = "`slow` is of flushes: slow flush 20ms for 30s";
+                let (by, length) =
+                    rest.strip_prefix("flush ").and_then(|rest| rest.split_once(" for ")).ok_or(wanted)?;
+                let by = duration(by)?;
+                if by > LONGEST_DELAY {
+                    return Err("a flush is at most 60s slower".to_owned());
+                }
+                Ok(Action::SlowFlush { by, length: duration(length)? })
+            }
+            "full" => {
+                let length = rest.strip_prefix("disk for ").ok_or("`full` is a disk: full disk for 10s")?;
+                Ok(Action::FullDisk(duration(length)?))
             }
             "bandwidth" => {
                 let (bytes, length) = two("1MB for 10s")?;
@@ -212,6 +244,11 @@ impl From<Fault> for Entry {
 }
 
 impl Plan {
+    /// Whether any planned fault is of the disk below a private server's data.
+    pub fn has_disk_faults(&self) -> bool {
+        self.fault.iter().any(|fault| fault.action.is_of_disk())
+    }
+
     /// Whether any planned fault is of the network between sessions and server.
     pub fn has_network_faults(&self) -> bool {
         self.fault.iter().any(|fault| fault.action.is_of_network())
@@ -271,6 +308,8 @@ mod tests {
             "1s: delay 1s 500ms for 1m 30s",
             "2s: bandwidth 1MB for 10s",
             "3s: partition for 20s",
+            "4s: slow flush 20ms for 5s",
+            "4s: full disk for 10s",
             "4s: script ./a b.sh",
         ] {
             let fault: Fault = text.parse().unwrap();
@@ -304,7 +343,11 @@ mod tests {
             ("1s: bandwidth lots for 5s", "lots"),
             ("1s: script", "path of a program"),
             ("9999999999999999s: kill", "is no time"),
-            ("1s: full disk", "there is no fault `full`"),
+            ("1s: full disk", "full disk for 10s"),
+            ("1s: full glass for 1s", "full disk for 10s"),
+            ("1s: slow 5ms for 1s", "slow flush 20ms for 30s"),
+            ("1s: slow flush 5ms", "slow flush 20ms for 30s"),
+            ("1s: slow flush 2m for 5m", "at most 60s"),
         ] {
             let why = wrong.parse::<Fault>().unwrap_err();
             assert!(why.contains(says), "{wrong}: {why}");

@@ -101,6 +101,19 @@ impl Calls {
         Calls { store, listings: Mutex::default() }
     }
 
+    /// Makes something durable: at once, or later on a thread of its own, so that a slow flush holds up nobody else.
+    fn durably(&self, work: impl FnOnce(&Shared) + Send + 'static) {
+        let by = locked(&self.store).slow();
+        if by.is_zero() {
+            return work(&self.store);
+        }
+        let store = std::sync::Arc::clone(&self.store);
+        std::thread::spawn(move || {
+            std::thread::sleep(by);
+            work(&store);
+        });
+    }
+
     fn make(&self, parent: INodeNo, name: &OsStr, kind: Kind, meta: Meta) -> Done<FileAttr> {
         let mut store = locked(&self.store);
         let ino = store.make(parent.0, name, kind, meta)?;
@@ -269,10 +282,20 @@ impl Filesystem for Calls {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        match locked(&self.store).write(ino.0, offset, data, flags.0 & SYNCHRONOUS != 0) {
-            Ok(()) => reply.written(data.len() as u32),
+        let durable = flags.0 & SYNCHRONOUS != 0;
+        let written = |reply: ReplyWrite, done: Done<()>, length| match done {
+            Ok(()) => reply.written(length),
             Err(error) => reply.error(errno(error)),
+        };
+        if !durable {
+            let done = locked(&self.store).write(ino.0, offset, data, false);
+            return written(reply, done, data.len() as u32);
         }
+        let data = data.to_vec();
+        self.durably(move |store| {
+            let done = locked(store).write(ino.0, offset, &data, true);
+            written(reply, done, data.len() as u32);
+        });
     }
 
     fn release(
@@ -295,11 +318,11 @@ impl Filesystem for Calls {
     }
 
     fn fsync(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        empty(reply, locked(&self.store).sync(ino.0));
+        self.durably(move |store| empty(reply, locked(store).sync(ino.0)));
     }
 
     fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        empty(reply, locked(&self.store).sync(ino.0));
+        self.durably(move |store| empty(reply, locked(store).sync(ino.0)));
     }
 
     fn opendir(&self, _: &Request, ino: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -326,7 +349,8 @@ impl Filesystem for Calls {
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
-        reply.statfs(BLOCKS, BLOCKS, BLOCKS, BLOCKS, BLOCKS, PAGE as u32, 255, PAGE as u32);
+        let free = if locked(&self.store).is_full() { 0 } else { BLOCKS };
+        reply.statfs(BLOCKS, free, free, BLOCKS, BLOCKS, PAGE as u32, 255, PAGE as u32);
     }
 
     fn fallocate(
@@ -339,12 +363,12 @@ impl Filesystem for Calls {
         mode: i32,
         reply: ReplyEmpty,
     ) {
-        let mut store = locked(&self.store);
+        let end = offset.saturating_add(length);
         let done = match mode {
-            0 => store.node(ino.0).map(|node| node.len().max(offset.saturating_add(length))),
-            libc::FALLOC_FL_KEEP_SIZE => store.node(ino.0).map(|node| node.len()),
+            0 => locked(&self.store).reserve(ino.0, end, false),
+            libc::FALLOC_FL_KEEP_SIZE => locked(&self.store).reserve(ino.0, end, true),
             _ => Err(nix::errno::Errno::EOPNOTSUPP),
         };
-        empty(reply, done.and_then(|len| store.resize(ino.0, len)));
+        empty(reply, done);
     }
 }

@@ -178,6 +178,23 @@ impl Disk {
         self.tell("back").map(|_| ())
     }
 
+    /// From now on it takes so much longer to make something durable; nothing longer with [`Duration::ZERO`].
+    ///
+    /// # Errors
+    /// If its process does not do so.
+    pub fn slow(&self, by: Duration) -> Result<(), String> {
+        self.tell(&format!("slow {}", by.as_micros())).map(|_| ())
+    }
+
+    /// From now on nothing more fits on it: files keep what they have, and whoever makes one longer is told that no
+    /// space is left; or it has room again.
+    ///
+    /// # Errors
+    /// If its process does not do so.
+    pub fn full(&self, full: bool) -> Result<(), String> {
+        self.tell(if full { "full yes" } else { "full no" }).map(|_| ())
+    }
+
     fn tell(&self, command: &str) -> Result<String, String> {
         let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
         let commands = talk.commands.as_mut().ok_or("the disk was unmounted")?;

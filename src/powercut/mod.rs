@@ -6,6 +6,8 @@
 //! standard input when to cut. That process is not the one whose power is cut. It is a process of its own because who
 //! waits for a file system that it serves itself cannot be killed any more.
 //!
+//! The disk can also be slow to make something durable, or full, for the faults of a run.
+//!
 //! | file | duty |
 //! |---|---|
 //! | `disk.rs` | the other end: starts the process, tells it what to do, ends it |

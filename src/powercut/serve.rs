@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use nix::unistd::Uid;
@@ -53,6 +53,12 @@ fn done(store: &Shared, line: &str) -> Result<String, String> {
         ["settle"] => store.settle().map_err(failed)?,
         ["on"] => store.on(),
         ["back"] => store.back(),
+        ["full", "yes"] => store.set_full(true),
+        ["full", "no"] => store.set_full(false),
+        ["slow", by] => match by.parse() {
+            Ok(by) => store.set_slow(Duration::from_micros(by)),
+            Err(_) => return Err(format!("not known: {line}")),
+        },
         ["cut", seed, loss] => {
             let (Ok(seed), Some(loss)) = (seed.parse(), Loss::named(loss)) else {
                 return Err(format!("not known: {line}"));

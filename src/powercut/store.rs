@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use nix::errno::Errno;
 
@@ -93,6 +93,10 @@ pub(super) struct Store {
     before: HashMap<u64, BTreeMap<u64, Page>>,
     /// Whether it says that something is durable which is not.
     lies: bool,
+    /// How much longer it takes to make something durable.
+    slow: Duration,
+    /// Whether nothing more fits on it: files keep what they have, and do not grow.
+    full: bool,
 }
 
 type Done<T> = Result<T, Errno>;
@@ -127,6 +131,8 @@ impl Store {
             off: false,
             before: HashMap::new(),
             lies,
+            slow: Duration::ZERO,
+            full: false,
         })
     }
 
@@ -292,6 +298,33 @@ impl Store {
         Ok(())
     }
 
+    /// How much longer it takes from now on to make something durable; nothing by default.
+    pub(super) fn set_slow(&mut self, by: Duration) {
+        self.slow = by;
+    }
+
+    pub(super) fn slow(&self) -> Duration {
+        self.slow
+    }
+
+    /// Whether nothing more fits on it from now on.
+    pub(super) fn set_full(&mut self, full: bool) {
+        self.full = full;
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Gives a file room for so many bytes, which it then has (`fallocate`).
+    pub(super) fn reserve(&mut self, ino: u64, end: u64, keep_size: bool) -> Done<()> {
+        let len = self.node(ino)?.len();
+        if self.full && end > len {
+            return Err(Errno::ENOSPC);
+        }
+        self.resize(ino, if keep_size { len } else { len.max(end) })
+    }
+
     pub(super) fn resize(&mut self, ino: u64, len: u64) -> Done<()> {
         let (content, meta, _) = self.content(ino)?;
         content.resize(len);
@@ -322,8 +355,11 @@ impl Store {
 
     /// Writes; `durable` if the program asked that it is on disk before it goes on (`O_SYNC`, `O_DSYNC`).
     pub(super) fn write(&mut self, ino: u64, offset: u64, bytes: &[u8], durable: bool) -> Done<()> {
-        let lies = self.lies;
+        let (lies, full) = (self.lies, self.full);
         let (content, meta, image) = self.content(ino)?;
+        if full && offset.saturating_add(bytes.len() as u64) > content.len() {
+            return Err(Errno::ENOSPC);
+        }
         content.write(image, offset, bytes).map_err(number)?;
         meta.modified = SystemTime::now();
         if durable && !lies {

@@ -227,3 +227,24 @@ fn what_a_program_had_mapped_can_still_be_read() {
     assert_eq!(store.read(ino, PAGE as u64, 10).unwrap(), [3; 10]);
     assert_eq!(store.read(ino, 2 * PAGE as u64, 10), Err(Errno::EIO));
 }
+
+#[test]
+fn on_a_full_disk_files_keep_what_they_have_and_do_not_grow() {
+    let (_place, mut store) = disk(false);
+    let log = file(&mut store, "log");
+    store.write(log, 0, b"0123456789", false).unwrap();
+    store.set_full(true);
+    store.write(log, 5, b"again", true).unwrap();
+    assert_eq!(store.write(log, 6, b"later", false), Err(Errno::ENOSPC));
+    assert_eq!(store.reserve(log, 11, true), Err(Errno::ENOSPC));
+    assert_eq!(store.reserve(log, 10, false), Ok(()));
+    let new = file(&mut store, "new");
+    assert_eq!(store.write(new, 0, b"x", false), Err(Errno::ENOSPC));
+    store.set_full(false);
+    store.write(log, 6, b"later", false).unwrap();
+    store.reserve(new, 3, false).unwrap();
+    assert_eq!(
+        (text(&mut store, "log").unwrap(), text(&mut store, "new").unwrap()),
+        (b"01234alater".to_vec(), vec![0; 3])
+    );
+}

@@ -44,9 +44,11 @@ use std::path::PathBuf;
 use crate::drive::Stop;
 use crate::engine::relay::Relay;
 pub use crate::engine::seed::Depth;
-use crate::engine::{Error, ErrorKind};
+use crate::engine::server::url::is_private;
+use crate::engine::{ConnectOptions, Error, ErrorKind};
 use crate::judge::incidents::Incidents;
 use crate::plan::{self, Defaults, Plan};
+use crate::powercut::DiskOptions;
 use crate::record;
 use crate::result::acid::AcidProof;
 use crate::result::format::Label;
@@ -68,6 +70,7 @@ pub struct Run<'a> {
     stop: Stop,
     /// The network between sessions and server, if it is to fail.
     relay: Option<Relay>,
+    disk: Option<DiskOptions>,
     consumer: Box<dyn FnMut(&Event) + 'a>,
 }
 
@@ -113,6 +116,7 @@ impl Run<'static> {
             terminal: None,
             stop: Stop::new(),
             relay: None,
+            disk: None,
             consumer,
         }
     }
@@ -151,6 +155,11 @@ impl<'a> Run<'a> {
         Run { terminal: Some((unit, terminal)), ..self }
     }
 
+    /// The disk of Graymark's own on which the data of a private server lie if the plan has faults of its disk.
+    pub fn disk(self, disk: DiskOptions) -> Self {
+        Run { disk: Some(disk), ..self }
+    }
+
     /// Ends the run before its time when someone asks to stop by this.
     pub fn stop(self, stop: Stop) -> Self {
         Run { stop, ..self }
@@ -158,8 +167,8 @@ impl<'a> Run<'a> {
 
     /// Who hears of what happens, on the thread that started the run. Transactions never wait for it.
     pub fn on_event<'b>(self, consumer: impl FnMut(&Event) + 'b) -> Run<'b> {
-        let Run { plan, command, out, label, price, acid, terminal, stop, relay, consumer: _ } = self;
-        Run { plan, command, out, label, price, acid, terminal, stop, relay, consumer: Box::new(consumer) }
+        let Run { plan, command, out, label, price, acid, terminal, stop, relay, disk, consumer: _ } = self;
+        Run { plan, command, out, label, price, acid, terminal, stop, relay, disk, consumer: Box::new(consumer) }
     }
 
     /// Does it all; none if someone asked to stop before the load was offered. Blocks the calling thread.
@@ -171,7 +180,10 @@ impl<'a> Run<'a> {
         self.plan.workload = Some(workload);
         self.plan.staged()?;
         self.plan.open_loop()?;
-        let options = open::options(workload, &self.plan);
+        // Of other databases Graymark does not move the data.
+        let wanted = self.plan.has_disk_faults() && is_private(self.plan.db(workload).reveal());
+        let disk = self.disk.clone().filter(|_| wanted);
+        let options = ConnectOptions { disk, ..open::options(workload, &self.plan) };
         self.relay = options.relay.clone();
         open::open(workload, options, self)
     }

@@ -63,6 +63,26 @@ fn a_private_server_is_slowed_stopped_and_killed_on_time_and_loses_nothing() {
     assert_eq!(header["status"], "complete");
 }
 
+/// The disk is one of Graymark's own, whose flushes can be made slow: each commit then waits for at least so long.
+#[test]
+fn a_disk_is_slow_to_flush_for_as_long_as_it_was_planned() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let load = ["bench", "debitcredit", "--db", "postgres:local", "-b", "1", "--clients", "2", "--seed", "5"];
+    let times = ["--ramp-up", "0s", "--duration", "8s", "--check", "after", "--out", "record", "--json"];
+    let done = succeed(place.path(), &[&load[..], &times, &["--fault", "3s: slow flush 300ms for 3s"]].concat());
+    let summary = done.json();
+    let fault = &summary["faults"][0];
+    assert!(fault["what"] == "slow flush 300ms for 3s" && fault["error"].is_null(), "{fault}");
+    let during = &fault["resilience"]["during"];
+    assert!(during["p50_ms"].as_f64().unwrap() >= 300.0, "{during}");
+    assert_eq!(summary["database"]["agrees"], json!(true), "{}", summary["database"]);
+
+    let kept = ["bench", "debitcredit", "--db", "postgres:local?data=data", "-b", "1", "--duration", "5s"];
+    run(place.path(), &[&kept[..], &["--fault", "1s: full disk for 1s"]].concat())
+        .refused(2, &["a disk of Graymark's own is a temporary one"]);
+}
+
 #[test]
 fn a_fault_that_cannot_be_carried_out_is_refused_before_anything_is_done() {
     let place = TempDir::new().unwrap();
@@ -78,6 +98,7 @@ fn a_fault_that_cannot_be_carried_out_is_refused_before_anything_is_done() {
         ("1s: partition for 1s", "leads no sessions to this SQLite through a relay"),
         ("1s: script nowhere.sh", "nowhere.sh is no file that could be run"),
         ("9s: script nowhere.sh", "make --duration longer"),
+        ("1s: full disk for 1s", "needs data on a disk of Graymark's own"),
         ("1s: burn", "there is no fault `burn`"),
     ] {
         let err = refused(&["--fault", fault]);

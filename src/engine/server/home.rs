@@ -50,7 +50,8 @@ impl Home {
         if let Some(options) = disk {
             if home.kept {
                 return Err(Error::Usage(
-                    "a data directory whose power is cut is a temporary one: leave data= out of the URL".to_owned(),
+                    "a data directory on a disk of Graymark's own is a temporary one: leave data= out of the URL"
+                        .to_owned(),
                 ));
             }
             directory::make(&home.data).map_err(|error| failed("cannot make a data directory", &error))?;

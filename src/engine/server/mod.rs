@@ -105,6 +105,10 @@ pub trait PrivateServer: Send + Sync {
     fn pause(&self) -> Result<(), Error>;
     /// Lets them go on.
     fn resume(&self);
+    /// Whether it has ended by itself.
+    fn has_ended(&self) -> bool {
+        false
+    }
     /// What its data are on, if their power can be cut.
     fn disk(&self) -> Option<&Disk> {
         None
@@ -166,6 +170,10 @@ impl<K: Kind + Send + Sync> PrivateServer for Server<K> {
 
     fn resume(&self) {
         self.process.pid().into_iter().for_each(process::wake);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.process.ended().is_some()
     }
 
     fn disk(&self) -> Option<&Disk> {
