@@ -267,11 +267,10 @@ impl<W: Workload> Steps<'_, W> {
                  a program of yours do it (--fault '5s: script PATH')",
             );
         }
-<<<<<<< HEAD
         let members = self.engine().private_server().map_or(0, PrivateServer::members);
         if let Some((fault, why)) = against_members(faults, members) {
             return cannot(fault, &why);
-=======
+        }
         let disk = self.engine().private_server().is_some_and(|server| server.disk().is_some());
         if let Some(fault) = faults.iter().find(|fault| fault.action.is_of_disk()).filter(|_| !disk) {
             return cannot(
@@ -279,7 +278,6 @@ impl<W: Workload> Steps<'_, W> {
                 "needs data on a disk of Graymark's own: give --db postgres:local or mysql:local, or have a \
                  program of yours do it (--fault '5s: script PATH')",
             );
->>>>>>> e68dee1 (Faults of the disk on a timetable: slow flushes and a full disk; a failure counts for the fault in whose second it fell; what looking at sessions costs is measured)
         }
         let nodes = self.engine().private_server().and_then(PrivateServer::nodes);
         if let Some(fault) = faults.iter().find(|fault| fault.action.needs_standbys()).filter(|_| nodes.is_none()) {

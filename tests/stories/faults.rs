@@ -74,8 +74,10 @@ fn a_disk_is_slow_to_flush_for_as_long_as_it_was_planned() {
     let summary = done.json();
     let fault = &summary["faults"][0];
     assert!(fault["what"] == "slow flush 300ms for 3s" && fault["error"].is_null(), "{fault}");
-    let during = &fault["resilience"]["during"];
-    assert!(during["p50_ms"].as_f64().unwrap() >= 300.0, "{during}");
+    // Two sessions come to seven commits a second at most, and somebody waited for 300 ms.
+    let resilience = &fault["resilience"];
+    assert!(resilience["lowest_per_second"].as_f64().unwrap() <= 7.0, "{resilience}");
+    assert!(resilience["during"]["max_ms"].as_f64().unwrap() >= 300.0, "{resilience}");
     assert_eq!(summary["database"]["agrees"], json!(true), "{}", summary["database"]);
 
     let kept = ["bench", "debitcredit", "--db", "postgres:local?data=data", "-b", "1", "--duration", "5s"];
