@@ -165,7 +165,7 @@ async fn plain_conforms<E: Sessions<Tpcc>>(
     side_by_side(engine).await;
     let restored = engine.restore(&manifest(), &population(), &|_| {}).await.unwrap();
     assert!(restored.held() && restored.rows() > 0, "{restored:?}");
-    suite::answers(engine, MODEL.clone(), suite::SCRIPT).await.unwrap_or_else(|why| panic!("restored: {why}"));
+    suite::answers(engine, MODEL.clone(), suite::RESTORED).await.unwrap_or_else(|why| panic!("restored: {why}"));
     faults::are_told(engine, &manifest(), sql).await;
     engine.drop_tables().await.unwrap();
     assert_eq!(engine.database_state().await, Ok(DatabaseState::Nothing));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::galera::Member;
+use super::galera_member::Member;
 use super::process::{Process, failed};
 use super::{Ending, Home, Kind, memory, overridden, owner, password};
 use crate::engine::{Error, files};

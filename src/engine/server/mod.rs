@@ -6,6 +6,7 @@ pub mod cpu;
 mod directory;
 pub mod file;
 pub mod galera;
+mod galera_member;
 mod home;
 pub mod io;
 pub mod mariadb;
@@ -18,6 +19,7 @@ pub mod postgres;
 mod postgres_media;
 pub mod postgres_nodes;
 mod process;
+pub mod standby;
 pub mod url;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::media::Copies;
-use super::postgres_nodes::{self, StandbySync};
 use super::process::Process;
+use super::standby::{self, StandbySync};
 use super::{Ending, Home, Kind, Media, MediaOptions, memory, overridden, owner, password};
 use crate::engine::Error;
 use crate::powercut::DiskOptions;
@@ -221,7 +221,7 @@ impl Kind for Postgres {
             command.arg("-c").arg(Copies::SETTING);
         }
         if self.nodes > 1 {
-            postgres_nodes::arrange(command, home);
+            standby::arrange(command, home);
         }
         command.arg("-c").arg(ENCRYPTION);
         Ok(())

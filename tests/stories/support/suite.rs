@@ -45,6 +45,14 @@ pub const SCRIPT: &[Step] = &[
     ("inputs of terminals on the worked database", of_terminals),
 ];
 
+/// What shows that a restored database answers as a fresh one does.
+pub const RESTORED: &[Step] = &[
+    ("inputs of terminals", of_terminals),
+    ("payments of a customer with bad credit until the data is cut", bad_credit),
+    ("order status by name and of a new order", order_status),
+    ("stock level after new orders", stock_levels),
+];
+
 /// Runs the script against an engine whose database holds a fresh population of the suite. `dump` writes the rows of a
 /// table in the schema's columns, in the order of its primary key. The error says where engine and model part.
 pub async fn conforms<E: Sessions<Tpcc>>(

@@ -12,7 +12,8 @@ use super::failure;
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::server::postgres::{PostgresServerOptions, Server};
-use crate::engine::server::postgres_nodes::{self, Role, StandbySync};
+use crate::engine::server::postgres_nodes::{self, Role};
+use crate::engine::server::standby::{self, StandbySync};
 use crate::engine::server::{Media, Nodes, PrivateServer};
 use crate::engine::sql::script;
 use crate::powercut::Disk;
@@ -92,7 +93,7 @@ impl Cluster {
 
     /// The name of a node for people.
     pub fn shown(number: usize) -> String {
-        postgres_nodes::name(number).replace('_', " ")
+        standby::name(number).replace('_', " ")
     }
 
     /// The same of the name by which its primary knows it: `node_2 at 127.0.0.1`.

@@ -7,7 +7,8 @@ use super::schema;
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::server::postgres::PostgresServerOptions;
-use crate::engine::server::postgres_nodes::{MOST_STANDBYS, StandbySync};
+use crate::engine::server::postgres_nodes::MOST_STANDBYS;
+use crate::engine::server::standby::StandbySync;
 use crate::engine::server::url;
 
 /// A private server, the schema of the workload's tables in it, and what is said there.
