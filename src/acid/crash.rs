@@ -21,6 +21,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 const LEVEL: Duration = Duration::from_secs(2);
 /// How long the level is waited for after recovery.
 const BACK: Duration = Duration::from_secs(60);
+/// For how long the level may not rise by [`RISE`] before it is held to be all that comes back.
+const STALLED: Duration = Duration::from_secs(10);
+/// A rise that counts, as a factor.
+const RISE: f64 = 1.02;
 /// The part of the level before that has to come back.
 const PART: f64 = 0.9;
 /// Over how many pieces of time the level after recovery is taken.
@@ -159,6 +163,7 @@ pub(super) fn times(clients: &Clients, killed: Duration, stopped: &dyn Fn() -> b
     // What was under way at the kill may be answered in its piece of time, or in the next.
     let from = killed + 2 * PIECE;
     let mut first = None;
+    let mut highest = (0.0, Instant::now());
     let end = Instant::now() + BACK;
     while Instant::now() < end && !stopped() {
         let now = shared.elapsed();
@@ -170,6 +175,11 @@ pub(super) fn times(clients: &Clients, killed: Duration, stopped: &dyn Fn() -> b
             let level = shared.completed(now - window, now) as f64 / window.as_secs_f64();
             if first.is_some() && level >= PART * before {
                 return (first, Some((now - killed).as_secs_f64()));
+            }
+            if first.is_none() || level > RISE * highest.0 {
+                highest = (level, Instant::now());
+            } else if highest.1.elapsed() > STALLED {
+                break;
             }
         }
         std::thread::sleep(PIECE / 4);
