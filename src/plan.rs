@@ -92,6 +92,10 @@ pub struct Plan {
     /// the queue of all terminals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clients: Option<u32>,
+    /// Each client keeps to warehouses, or branches, of its own where there are enough of them, instead of any; with
+    /// think time, terminals do anyway.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_home: bool,
     /// Driver threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
@@ -242,6 +246,7 @@ impl Plan {
             arrivals: self.arrivals.or(other.arrivals),
             mix: self.mix.or(other.mix),
             clients: self.clients.or(other.clients),
+            at_home: self.at_home || other.at_home,
             threads: self.threads.or(other.threads),
             ramp_up: self.ramp_up.or(other.ramp_up),
             duration: self.duration.or(other.duration),
@@ -293,6 +298,9 @@ impl Plan {
         if self.ramp_up.is_some_and(RampUp::is_auto) {
             return refused("--ramp-up auto is for a load that stays the same: give a time, such as 30s");
         }
+        if self.at_home {
+            return refused("each of --stages uses the whole database, however few its clients: leave --at-home out");
+        }
         if self.pace.is_some_and(|pace| pace != Pace::None) {
             return refused(
                 "--stages adds clients without think time: leave --pace out, or vary the load with graymark sweep load",
@@ -323,6 +331,9 @@ impl Plan {
         }
         if !self.stages.is_empty() {
             return refused("--rate keeps the load the same: leave --stages out, or take graymark sweep load --rates");
+        }
+        if self.at_home {
+            return refused("--rate sends transactions of any terminal over any session: leave --at-home out");
         }
         if self.steady.is_some_and(|most| most > 0) {
             return refused("--steady waits for the throughput, which --rate sets: leave --steady out");

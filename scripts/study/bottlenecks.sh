@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# Plants bottlenecks on a private PostgreSQL, several times each, and prints as Markdown what Graymark named first.
+# Plants bottlenecks on a private PostgreSQL, several times each, and prints as Markdown what Graymark named first, and
+# whether it brought no more than the bound to do without what was planted.
 #
 #   scripts/study/bottlenecks.sh [TIMES=10] [PLANT...]
 #
 # Plants: log hogs hot-row buffers lock-holder relay starved checkpoints. Needs Debian's postgresql package, a C compiler
-# (log), python3 (relay), and a release build of graymark (or GRAYMARK=/path/to/it). The machine should be idle.
+# (log), python3, and a release build of graymark (or GRAYMARK=/path/to/it). The machine should be idle. Ten rounds of all
+# take about 33 minutes.
 source "$(dirname "${BASH_SOURCE[0]}")/../bench/lib.sh"
 TIMES=${1:-10}
 shift || true
 ALL=(log hogs hot-row buffers lock-holder relay starved checkpoints)
 [ $# -gt 0 ] && PLANTS=("$@") || PLANTS=("${ALL[@]}")
 CPUS=$(nproc)
+LENGTH=6s
 FOUND=$WORK/found
 BESIDE=()
 
@@ -29,23 +32,43 @@ restart() {
     -c listen_addresses=127.0.0.1 -c shared_buffers=256MB -c max_wal_size=8GB -c checkpoint_timeout=30min $*" start >/dev/null)
 }
 
-# run PLANT NUMBER [OPTION...]: a run; the cause that it names first, and the one that it names first among those of the
-# run itself, whatever others on the machine took.
+# run RECORD [OPTION...]: a run, whose summary is RECORD.json.
 run() {
-  local plant=$1 record=$WORK/$1-$2 causes; shift 2
-  "${NICE[@]}" "$GRAYMARK" run tpcc --check none --ramp-up 2s --out "$record" --json "$@" 2>>"$WORK/errors" >"$record.json"
-  causes=$(grep -o '"bounds":{.*' "$record.json" | grep -o '"what":"[^"]*"' | head -n 4 | sed 's/"what":"\(.*\)"/\1/')
-  printf '%s\t%s\t%s\n' "$plant" "$(head -n 1 <<<"$causes")" "$(grep -v 'taken by others' <<<"$causes" | head -n 1)" >>"$FOUND"
+  local record=$WORK/$1; shift
+  "${NICE[@]}" "$GRAYMARK" run tpcc --check none --ramp-up 1s --out "$record" --json "$@" 2>>"$WORK/errors" >"$record.json"
+}
+
+# named PLANT NUMBER [FREED]: notes the cause that the run named first, the one that it named first among those of the run
+# itself, whatever others on the machine took, and whether the run without what was planted is within the bound.
+named() {
+  python3 - "$1" "$(expected "$1")" "$WORK/$1-$2.json" "${3:+$WORK/$3-$2.json}" >>"$FOUND" <<'P'
+import json, sys
+plant, cause, planted, freed = sys.argv[1:]
+planted = json.load(open(planted))
+gains = planted["bounds"]["gains"]
+own = [gain["what"] for gain in gains if "taken by others" not in gain["what"]]
+within = "-"
+if freed:
+    gain = json.load(open(freed))["transactions_per_second"] / planted["transactions_per_second"]
+    most = next((gain["at_most_times"] for gain in gains if gain["what"] == cause and "at_most_times" in gain), None)
+    within = "no bound" if most is None else "within" if gain <= most else "beyond"
+    print(f"{plant}: {gain:.2f} times as fast without, at most {most or 0:.2f}", file=sys.stderr)
+print(plant, gains[0]["what"], own[0] if own else "", within, sep="\t")
+P
 }
 
 # explained PLANT NUMBER: what comes and goes is the cause of some seconds, and not of the mean transaction: what graymark
-# explain names first in most dips and latency peaks takes the place of what the run named.
+# explain names first in most dips and latency peaks.
 explained() {
-  local causes
-  sed -i '$d' "$FOUND"
-  causes=$("$GRAYMARK" explain "$WORK/$1-$2" --json | grep -o '"differences":\[{"cause":"[a-z_]*"' | sed 's/.*:"\(.*\)"/\1/' |
-    sort | uniq -c | sort -rn | awk '{ print $2 }')
-  printf '%s\t%s\t%s\n' "$1" "$(head -n 1 <<<"$causes")" "$(grep -v -e strangers -e cpu_wait <<<"$causes" | head -n 1)" >>"$FOUND"
+  "$GRAYMARK" explain "$WORK/$1-$2" --json >"$WORK/explained.json"
+  python3 -c '
+import collections, json, sys
+def first(others):
+    named = [[of["cause"] for of in moment["differences"] if others or not ("cpu_wait" in of["cause"] or of["cause"] == "strangers")]
+             for moment in json.load(open(sys.argv[2]))["moments"]]
+    counted = collections.Counter(causes[0] for causes in named if causes)
+    return counted.most_common(1)[0][0] if counted else ""
+print(sys.argv[1], first(True), first(False), "-", sep="\t")' "$1" "$WORK/explained.json" >>"$FOUND"
 }
 
 hog() { while :; do :; done; }
@@ -54,19 +77,35 @@ hogs() { for _ in $(seq "$1"); do beside hog; done; }
 # The rows of all warehouses, 3 s of every 10.
 lock_holder() {
   while :; do
+    sleep 5
     sql bench -c 'BEGIN' -c 'SELECT count(*) FROM (SELECT 1 FROM tpcc.warehouse FOR UPDATE) AS held' -c 'SELECT pg_sleep(3)' -c 'COMMIT'
-    sleep 7
+    sleep 2
   done >/dev/null 2>&1
 }
 
-slow_flushes() {
+# A library for a slower log: each flush takes SLOW_FLUSH microseconds more, and one for each LOG_MB bytes since the last,
+# as on a device of so many MB a second. PostgreSQL calls fdatasync for its log only.
+slow_log() {
   cat >"$WORK/slow.c" <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <unistd.h>
+static size_t written;
+static long of(const char *name) { const char *value = getenv(name); return value ? atol(value) : 0; }
+static ssize_t counted(const char *name, int file, const void *bytes, size_t count, off_t at) {
+    ssize_t (*real)(int, const void *, size_t, off_t) = (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, name);
+    ssize_t done = real(file, bytes, count, at);
+    if (done > 0) written += done;
+    return done;
+}
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t at) { return counted("pwrite", file, bytes, count, at); }
+ssize_t pwrite64(int file, const void *bytes, size_t count, off_t at) { return counted("pwrite64", file, bytes, count, at); }
 int fdatasync(int file) {
     int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fdatasync");
-    usleep(5000);
+    long rate = of("LOG_MB"), more = of("SLOW_FLUSH") + (rate > 0 ? written / rate : 0);
+    written = 0;
+    if (more > 0) usleep(more);
     return real(file);
 }
 C
@@ -90,24 +129,63 @@ asyncio.run(main())
 P
 }
 
-plant() { # NAME NUMBER
+# plant NAME NUMBER: a run with the bottleneck, and, where the mean transaction has it, one without.
+plant() {
+  local name=$1 number=$2
   NICE=(env)
-  local usual=(--db "$(url bench)" --clients 4) short=(--duration 10s)
-  case $1 in
-  log) LD_PRELOAD=$WORK/slow.so restart; run "$@" "${usual[@]}" "${short[@]}"; restart ;;
-  hogs) hogs $((2 * CPUS)); run "$@" "${usual[@]}" "${short[@]}" ;;
-  hot-row) run "$@" --db "$(url hot)" --clients 16 "${short[@]}" ;;
-  buffers) run "$@" --db "postgres:local?data=$WORK/small&memory=160MB&shared_buffers=16MB" --clients 4 --duration 20s ;;
-  lock-holder) beside lock_holder; run "$@" "${usual[@]}" --duration 35s; explained "$@" ;;
+  local usual=(--db "$(url bench)" --clients 4) short=(--duration $LENGTH) small="postgres:local?data=$WORK/small"
+  case $name in
+  log)
+    LD_PRELOAD=$WORK/slow.so SLOW_FLUSH=5000 restart
+    run "log-$number" "${usual[@]}" "${short[@]}"
+    LD_PRELOAD=$WORK/slow.so SLOW_FLUSH=5000 restart -c synchronous_commit=off
+    run "no-flush-$number" "${usual[@]}" "${short[@]}"
+    restart
+    named log "$number" no-flush
+    ;;
+  hogs)
+    run "plain-$number" "${usual[@]}" "${short[@]}"
+    hogs $((2 * CPUS))
+    run "hogs-$number" "${usual[@]}" "${short[@]}"
+    named hogs "$number" plain
+    ;;
+  hot-row)
+    run "hot-row-$number" --db "$(url hot)" --clients 16 "${short[@]}"
+    run "own-$number" --db "$(url wide)" --clients 16 --at-home "${short[@]}"
+    named hot-row "$number" own
+    ;;
+  buffers)
+    run "buffers-$number" --db "$small&memory=160MB&shared_buffers=16MB" --clients 4 --duration 15s
+    run "large-$number" --db "$small&shared_buffers=2GB" --clients 4 --duration 15s
+    named buffers "$number" large
+    ;;
+  lock-holder) beside lock_holder; run "lock-holder-$number" "${usual[@]}" --duration 20s; explained lock-holder "$number" ;;
   relay)
     local port=$((PGPORT_PRIVATE + 1))
     beside relay $port
     sleep 1
-    run "$@" --db "postgres://postgres@127.0.0.1:$port/bench" --clients 4 "${short[@]}" --via statements
+    run "relay-$number" --db "postgres://postgres@127.0.0.1:$port/bench" --clients 4 "${short[@]}" --via statements
+    alone
+    run "near-$number" "${usual[@]}" "${short[@]}" --via statements
+    named relay "$number" near
     ;;
-  starved) hogs $((2 * CPUS)); NICE=(nice -n 19); run "$@" "${usual[@]}" "${short[@]}" ;;
-  checkpoints) run "$@" "${usual[@]}" --duration 65s --checkpoint 20s; explained "$@" ;;
-  *) echo "no plant $1; there are ${ALL[*]}" >&2; exit 2 ;;
+  starved)
+    hogs $((2 * CPUS))
+    NICE=(nice -n 19)
+    run "starved-$number" "${usual[@]}" "${short[@]}"
+    NICE=(env)
+    run "fed-$number" "${usual[@]}" "${short[@]}"
+    named starved "$number" fed
+    ;;
+  checkpoints)
+    # After each checkpoint every page goes into the log as a whole when it changes first: more than a log of 25 MB a
+    # second takes. On a fast device a checkpoint alone makes no dip.
+    LD_PRELOAD=$WORK/slow.so LOG_MB=25 restart -c shared_buffers=1GB -c full_page_writes=on
+    run "checkpoints-$number" "${usual[@]}" --duration 44s --checkpoint 20s
+    restart
+    explained checkpoints "$number"
+    ;;
+  *) echo "no plant $name; there are ${ALL[*]}" >&2; exit 2 ;;
   esac
   alone
 }
@@ -120,30 +198,47 @@ expected() {
   esac
 }
 
+# In words, for docs/why.md.
+planted() {
+  case $1 in
+  log) echo "each flush of the log takes 5 ms more" ;; hogs) echo "$((2 * CPUS)) programs that take a CPU each" ;;
+  hot-row) echo "one warehouse, 16 clients" ;; buffers) echo "buffers of 16 MB, 160 MB of memory, 8 warehouses" ;;
+  lock-holder) echo "a session that locks all warehouses for 3 s of every 10 (by \`explain\`)" ;;
+  relay) echo "a relay that adds 2 ms to each round trip, statements" ;;
+  starved) echo "the client at nice 19 beside $((2 * CPUS)) programs" ;;
+  checkpoints) echo "a checkpoint every 20 s, full pages, a log of 25 MB a second (by \`explain\`)" ;;
+  esac
+}
+
 start_postgres -c shared_buffers=256MB
 trap finish EXIT
 : >"$FOUND"
-for database in "bench 2" "hot 1"; do
-  read -r name warehouses <<<"$database"
-  sql postgres -c "CREATE DATABASE $name"
-  "$GRAYMARK" load tpcc --db "$(url "$name")" -w "$warehouses" >>"$WORK/errors" 2>&1
-done
-case " ${PLANTS[*]} " in *" log "*) slow_flushes ;; esac
-case " ${PLANTS[*]} " in *" buffers "*) "$GRAYMARK" load tpcc --db "postgres:local?data=$WORK/small" -w 8 >>"$WORK/errors" 2>&1 ;; esac
+wanted() { case " ${PLANTS[*]} " in *" $1 "*) true ;; *) false ;; esac; }
+load() {
+  sql postgres -c "CREATE DATABASE $1"
+  "$GRAYMARK" load tpcc --db "$(url "$1")" -w "$2" >>"$WORK/errors" 2>&1
+}
+load bench 2
+if wanted hot-row; then load hot 1; fi
+if wanted hot-row; then load wide 16; fi
+if wanted log || wanted checkpoints; then slow_log; fi
+if wanted buffers; then "$GRAYMARK" load tpcc --db "postgres:local?data=$WORK/small" -w 8 >>"$WORK/errors" 2>&1; fi
 for number in $(seq "$TIMES"); do
   for name in "${PLANTS[@]}"; do
     echo "$(date -u +%H:%M:%S) $name, $number of $TIMES, load $(cut -d ' ' -f 1 /proc/loadavg)" >&2
     plant "$name" "$number" || echo "$name failed: $(tail -n 1 "$WORK/errors")" >&2
+    alone
   done
 done
+
 # counted PLANT COLUMN: what stands there, and how often.
 counted() {
   awk -F '\t' -v plant="$1" -v column="$2" '$1 == plant { print $column == "" ? "nothing" : $column }' "$FOUND" | sort | uniq -c | sort -rn |
     awk '{ n = $1; $1 = ""; printf "%s%s: %d", c, $0, n; c = "," }'
 }
 
-echo "| planted | must be named | named first, times of $TIMES | named first, others on the machine apart |"
-echo "|---|---|---|---|"
+echo "| planted | must be named | named first, times of $TIMES | named first, others on the machine apart | gain without it, and its bound |"
+echo "|---|---|---|---|---|"
 for name in "${PLANTS[@]}"; do
-  echo "| $name | $(expected "$name") |$(counted "$name" 2) |$(counted "$name" 3) |"
+  echo "| $(planted "$name") | $(expected "$name") |$(counted "$name" 2) |$(counted "$name" 3) |$(counted "$name" 4) |"
 done

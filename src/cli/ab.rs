@@ -89,7 +89,7 @@ pub(super) fn ab(args: AbArgs) -> Result<Ended, Error> {
         ..Side::default()
     });
     let ended = runs(&turns, &sides, args.repeats);
-    turns.origin.remove()?;
+    turns.remove()?;
     let Some(failed) = ended? else { return Ok(Ended::Interrupted) };
     let records = |side: &str| {
         let directories = (1..=args.repeats).map(|repeat| turns.record(side, repeat));

@@ -129,6 +129,10 @@ pub(super) struct Offered {
     /// the queue of all terminals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CLIENTS)))]
     pub(super) clients: Option<u32>,
+    /// Each client keeps to warehouses, or branches, of its own where there are enough of them, instead of any; with
+    /// think time, terminals do anyway
+    #[arg(long, hide_short_help = true)]
+    at_home: bool,
     /// Driver threads
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_THREADS)),
           hide_short_help = true)]
@@ -283,7 +287,7 @@ group! {
     Seed { seed }
     Timeout { timeout }
     Pacing { pace }
-    Offered { mix, clients, threads, ramp_up, duration, warm, cold }
+    Offered { mix, clients, at_home, threads, ramp_up, duration, warm, cold }
     AtRate { rate, arrivals }
     Steady { steady }
     Faults { fault }

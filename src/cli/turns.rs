@@ -1,5 +1,7 @@
 //! Runs in turns: each from a copy of the same loaded database, with one thing or another changed.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -10,6 +12,7 @@ use super::script;
 use super::sweep::{Place, Series, load_database};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
+use crate::engine::server::log_in_memory::LogInMemory;
 use crate::plan::{Mix, Plan, SCALE, default_record};
 use crate::result::Via;
 use crate::run::{Run, Task, random_seed};
@@ -27,6 +30,12 @@ pub(super) struct Side {
     pub(super) clients: Option<u32>,
     pub(super) via: Option<Via>,
     pub(super) mix: Option<Mix>,
+    /// Each client keeps to warehouses of its own.
+    pub(super) at_home: bool,
+    /// Another database of so many warehouses instead.
+    pub(super) scale: Option<u32>,
+    /// A private server has its log in memory.
+    pub(super) log_in_memory: bool,
     /// A script that is run before each run.
     pub(super) before: Option<String>,
 }
@@ -39,6 +48,8 @@ pub(super) struct Turns {
     pub(super) plan: Plan,
     pub(super) out: PathBuf,
     interrupt: Interrupt,
+    /// Where databases of another scale are, which are loaded when they are first asked for.
+    others: RefCell<BTreeMap<u32, Place>>,
 }
 
 /// What a run came to.
@@ -85,7 +96,8 @@ impl Turns {
                 origin.url()
             )));
         }
-        Ok(Turns { command, origin, plan, out, interrupt: Interrupt::listen()? })
+        plan.db = Some(db);
+        Ok(Turns { command, origin, plan, out, interrupt: Interrupt::listen()?, others: RefCell::default() })
     }
 
     /// Loads the database; false if someone asked to stop.
@@ -96,8 +108,33 @@ impl Turns {
             let task = Task::new(Plan { seed: None, ..plan }).stop(self.interrupt.stop.clone());
             return Ok(task.load()?.is_some());
         }
-        self.origin.prepare(&plan, false)?;
-        Ok(matches!(self.origin, Place::Nowhere { .. }) || load_database(plan, self.interrupt.clone())?)
+        self.load_at(&self.origin, plan)
+    }
+
+    fn load_at(&self, place: &Place, plan: Plan) -> Result<bool, Error> {
+        place.prepare(&plan, false)?;
+        Ok(matches!(place, Place::Nowhere { .. }) || load_database(plan, self.interrupt.clone())?)
+    }
+
+    /// The loaded database of another scale; none if someone asked to stop.
+    fn of_scale(&self, scale: u32) -> Result<Option<Place>, Error> {
+        if let Some(place) = self.others.borrow().get(&scale) {
+            return Ok(Some(place.clone()));
+        }
+        let plan = Plan { scale: Some(scale), ..self.plan.clone() };
+        let place = Place::of(&plan.db(plan.workload.unwrap_or_default()), &Series::default(), Some(scale), &self.out)?;
+        if !place.is_free() && !matches!(place, Place::Nowhere { .. }) {
+            return Err(Error::Usage(format!("{} is there already", place.url())));
+        }
+        // It is removed with the others, however far its load comes.
+        self.others.borrow_mut().insert(scale, place.clone());
+        let loaded = self.load_at(&place, Plan { db: Some(place.url().clone()), ..plan })?;
+        Ok(loaded.then_some(place))
+    }
+
+    /// Removes the loaded databases.
+    pub(super) fn remove(&self) -> Result<(), Error> {
+        self.others.borrow().values().chain([&self.origin]).try_for_each(Place::remove)
     }
 
     /// Where the record of a run is.
@@ -118,10 +155,17 @@ impl Turns {
         if matches!(self.origin, Place::Server { .. }) && !self.restored()? {
             return Ok(Turn::Stopped);
         }
+        let origin = match side.scale {
+            None => self.origin.clone(),
+            Some(scale) => match self.of_scale(scale)? {
+                Some(place) => place,
+                None => return Ok(Turn::Stopped),
+            },
+        };
         // A copy that someone asks to stop is waited for and removed, as a run is.
         self.interrupt.running(true);
-        let working = self.origin.working(self.command, &side.options);
-        let ran = self.origin.copy_to(&working).and_then(|()| self.one(side, repeat, working.url()));
+        let working = origin.working(self.command, &side.options);
+        let ran = origin.copy_to(&working).and_then(|()| self.at(side, repeat, &working));
         working.remove()?;
         self.interrupt.running(false);
         ran
@@ -138,6 +182,17 @@ impl Turns {
         Err(Error::Database(format!("{url} could not be reset to what was loaded: see graymark restore")))
     }
 
+    /// On a copy, whose server's log is in memory if the side has it there.
+    fn at(&self, side: &Side, repeat: u32, working: &Place) -> Result<Turn, Error> {
+        let log = match working {
+            Place::Private { directory, .. } if side.log_in_memory => Some(LogInMemory::move_from(directory)?),
+            _ => None,
+        };
+        let settings = log.as_ref().map_or(&[][..], |log| &log.settings[..]);
+        let side = Side { settings: [&side.settings[..], settings].concat(), ..side.clone() };
+        self.one(&side, repeat, working.url())
+    }
+
     fn one(&self, side: &Side, repeat: u32, url: &DatabaseUrl) -> Result<Turn, Error> {
         let mut plan = self.plan.clone();
         // All runs of a round have the same inputs; rounds differ.
@@ -145,6 +200,8 @@ impl Turns {
         plan.clients = side.clients.or(plan.clients);
         plan.via = side.via.or(plan.via);
         plan.mix = side.mix.clone().or(plan.mix);
+        plan.scale = side.scale.or(plan.scale);
+        plan.at_home |= side.at_home;
         plan.db = Some(match self.origin {
             Place::Private { .. } => {
                 plan.set.extend(side.settings.iter().cloned());

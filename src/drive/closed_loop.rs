@@ -27,8 +27,11 @@ impl<W: Workload> TerminalGroup<W> {
         let session_number = u64::from(session);
         let (first, end, step) = match stages.is_empty() {
             true if schedule.at_home => {
-                let share =
-                    |session: u64| session.saturating_mul(schedule.terminals) / u64::from(schedule.clients.max(1));
+                // Whole warehouses or branches where there is one for each.
+                let each = u64::from(W::TERMINALS.max(1));
+                let clients = u64::from(schedule.clients.max(1));
+                let size = if schedule.terminals / each >= clients { each } else { 1 };
+                let share = |session: u64| session.saturating_mul(schedule.terminals / size) / clients * size;
                 (share(session_number), share(session_number + 1), 1)
             }
             true => (session_number, schedule.terminals, schedule.clients),
@@ -99,12 +102,12 @@ mod tests {
     use crate::workload::tpcc::Tpcc;
     use crate::workload::tpcc::input::Input;
 
-    fn warehouses(at_home: bool, session: u32) -> std::collections::BTreeSet<i32> {
+    fn warehouses(at_home: bool, clients: u32, session: u32) -> std::collections::BTreeSet<i32> {
         let schedule = Schedule {
             history: 0,
             tenths: false,
             load: Load::ClosedLoop,
-            clients: 6,
+            clients,
             terminals: 30,
             at_home,
             pass: 0,
@@ -134,8 +137,10 @@ mod tests {
     #[test]
     fn two_clients_a_warehouse_are_at_home_in_it() {
         for session in 0..6 {
-            assert_eq!(warehouses(true, session), [session as i32 / 2 + 1].into());
-            assert_eq!(warehouses(false, session), [1, 2, 3].into());
+            assert_eq!(warehouses(true, 6, session), [session as i32 / 2 + 1].into());
+            assert_eq!(warehouses(false, 6, session), [1, 2, 3].into());
         }
+        // Fewer clients than warehouses share none of them.
+        assert_eq!((warehouses(true, 2, 0), warehouses(true, 2, 1)), ([1].into(), [2, 3].into()));
     }
 }

@@ -13,9 +13,9 @@ pub fn text(found: &Experiments) -> String {
     text.wrapped("", 0, &base(found));
     text.wrapped("", 0, "");
     let line = |what: &str, bound: &str, gain: &str, interval: &str| {
-        format!("{what:<WHAT$} {bound:>12} {gain:>9}  {interval}").trim_end().to_owned()
+        format!("{what:<WHAT$} {bound:>14} {gain:>9}  {interval}").trim_end().to_owned()
     };
-    text.wrapped(&line("changed", "at most", "gain", "95 % interval"), 0, "");
+    text.wrapped(&line("changed", "bound", "gain", "95 % interval"), 0, "");
     for tried in &found.experiments {
         let [bound, gain, interval] = figures(tried);
         let mut what = plain(&tried.what);
@@ -71,14 +71,24 @@ fn base(found: &Experiments) -> String {
 fn figures(tried: &Tried) -> [String; 3] {
     let gain = &tried.gain;
     [
-        tried.bound_percent.map_or("-".to_owned(), |percent| format!("{percent:+.0} %")),
+        bound(tried),
         format!("{:+.1} %", gain.percent),
         format!("{:+.1} to {:+.1} %", gain.low_percent, gain.high_percent),
     ]
 }
 
+/// What it must bring at the least and may bring at the most.
+fn bound(tried: &Tried) -> String {
+    match (tried.least_percent, tried.bound_percent) {
+        (None, None) => "-".to_owned(),
+        (None, Some(most)) => format!("up to {most:+.0} %"),
+        (Some(least), None) => format!("from {least:+.0} %"),
+        (Some(least), Some(most)) => format!("{least:+.0} to {most:+.0} %"),
+    }
+}
+
 fn notes(tried: &Tried) -> Vec<String> {
     let never = tried.never_in_earnest.map(|why| format!("never in earnest: {why}"));
-    let beyond = (tried.within_bound == Some(false)).then(|| "more than the bound allows".to_owned());
+    let beyond = (tried.within_bound == Some(false)).then(|| "beyond the bound".to_owned());
     never.into_iter().chain(beyond).chain(tried.moved.as_deref().map(plain)).collect()
 }

@@ -186,7 +186,7 @@ pub(super) fn schedule<W: Workload>(plan: &Resolved, manifest: &Manifest, shown:
         load,
         clients,
         terminals,
-        at_home: W::preset(plan.profile).clients_per_unit.is_some(),
+        at_home: plan.asked.at_home || W::preset(plan.profile).clients_per_unit.is_some(),
         shown,
         pass: 0,
         seed: plan.seed,

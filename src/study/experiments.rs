@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::bounds;
+use super::bounds::{self, Limits};
 use super::compare::{self, Difference, Finding};
 use crate::record::Record;
 use crate::result::summary::Summary;
@@ -12,15 +12,41 @@ const WIDTH: f64 = 5.0;
 /// So many runs of a side tell a difference for good.
 const ENOUGH: usize = 3;
 
-/// What the base's figures say at most of an experiment.
+/// What the base's figures say of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// It does without a cause of the waterfall, or with less of it, as [`crate::result::bounds::Gain`] names it.
     Without(&'static str),
-    /// It has so many times the clients.
-    Clients(f64),
+    /// It does without waits for locks, or with fewer of them.
+    WithoutLocks,
+    /// It has so many clients.
+    Clients(u32),
+    /// The server has so many times the CPUs.
+    Cpus(f64),
     /// No bound is known.
     Unknown,
+}
+
+impl Bound {
+    /// So many times the throughput of a run, at the least and at the most.
+    fn limits(self, summary: &Summary) -> Limits {
+        match self {
+            Bound::Without(cause) => Limits { least: None, most: bounds::at_most(summary, cause) },
+            Bound::WithoutLocks => Limits { least: None, most: bounds::without_locks(summary) },
+            Bound::Clients(clients) => bounds::with_clients(summary, clients),
+            Bound::Cpus(times) => bounds::with_cpus(summary, times),
+            Bound::Unknown => Limits::default(),
+        }
+    }
+
+    /// The cause that it does without, in words.
+    fn cause(self) -> Option<&'static str> {
+        match self {
+            Bound::Without(cause) => Some(cause),
+            Bound::WithoutLocks => Some("row locks and other locks"),
+            _ => None,
+        }
+    }
 }
 
 /// One thing that is changed.
@@ -49,12 +75,16 @@ pub struct Tried {
     /// The cause of the waterfall that it does without.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<&'static str>,
-    /// Percent that it could bring at most, from the waterfall and the demands of the base; none if there is no bound.
+    /// Percent that it must bring at the least, from the waterfall and the demands of the base: of what makes slower,
+    /// how much slower at the most; none if there is no such bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_percent: Option<f64>,
+    /// Percent that it could bring at most; none if there is no such bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_percent: Option<f64>,
     /// What it brought: throughput against the base, with its interval.
     pub gain: Difference,
-    /// Whether the gain, with its interval, is within the bound; none without a bound.
+    /// Whether the gain, with its interval, is within the bounds; none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_bound: Option<bool>,
     /// Which part of the mean transaction moved.
@@ -80,25 +110,33 @@ impl Tried {
 pub fn tried(experiment: &Experiment, base: &[Record], runs: &[Record]) -> Result<Tried, String> {
     // What differs in durability is compared on purpose.
     let comparison = compare::compare(base, runs, true)?;
-    let of = |summary: &Summary| match experiment.bound {
-        Bound::Without(cause) => bounds::at_most(summary, cause),
-        Bound::Clients(times) => bounds::with_clients(summary, times),
-        Bound::Unknown => None,
+    let limits: Vec<Limits> =
+        base.iter().filter_map(|record| Some(experiment.bound.limits(record.summary.as_ref()?))).collect();
+    let percent = |of: fn(&Limits) -> Option<f64>| {
+        let times = limits.iter().map(of).collect::<Option<Vec<f64>>>().filter(|times| !times.is_empty())?;
+        Some(100.0 * (times.iter().sum::<f64>() / times.len() as f64 - 1.0))
     };
-    let bounds: Option<Vec<f64>> = base.iter().map(|record| of(record.summary.as_ref()?)).collect();
-    let bounds = bounds.filter(|bounds| !bounds.is_empty());
-    let bound_percent = bounds.map(|bounds| 100.0 * (bounds.iter().sum::<f64>() / bounds.len() as f64 - 1.0));
+    let (least_percent, bound_percent) = (percent(|limits| limits.least), percent(|limits| limits.most));
+    let gain = comparison.throughput;
     Ok(Tried {
         name: experiment.name,
         what: experiment.what.clone(),
         never_in_earnest: experiment.never,
-        cause: if let Bound::Without(cause) = experiment.bound { Some(cause) } else { None },
+        cause: experiment.bound.cause(),
+        least_percent,
         bound_percent,
-        within_bound: bound_percent.map(|bound| comparison.throughput.low_percent <= bound),
-        gain: comparison.throughput,
+        within_bound: within(&gain, least_percent, bound_percent),
+        gain,
         moved: comparison.waterfall.map(|waterfall| waterfall.sentence),
         runs: runs.len(),
     })
+}
+
+/// Whether a gain's interval and that of its bounds have a point in common; none without a bound.
+fn within(gain: &Difference, least: Option<f64>, most: Option<f64>) -> Option<bool> {
+    let reached = least.is_none_or(|least| gain.high_percent >= least);
+    let kept = most.is_none_or(|most| gain.low_percent <= most);
+    (least.is_some() || most.is_some()).then_some(reached && kept)
 }
 
 /// What all experiments came to.
@@ -160,6 +198,7 @@ mod tests {
             what: "x".to_owned(),
             never_in_earnest: None,
             cause: None,
+            least_percent: None,
             bound_percent: None,
             within_bound: None,
             gain,
@@ -178,5 +217,17 @@ mod tests {
         let ordered = Experiments::of(&[], all, Vec::new(), 1.0);
         let gains: Vec<f64> = ordered.experiments.iter().map(|tried| tried.gain.percent).collect();
         assert_eq!(gains, [40.0, 2.0, -5.0]);
+    }
+
+    #[test]
+    fn a_gain_beyond_either_bound_is_seen() {
+        let gain = tried(-20.0, -30.0, -10.0, 3).gain;
+        assert_eq!(within(&gain, None, None), None);
+        assert_eq!(within(&gain, Some(-50.0), Some(0.0)), Some(true));
+        // The interval alone reaches the bound.
+        assert_eq!(within(&gain, Some(-12.0), Some(0.0)), Some(true));
+        assert_eq!(within(&gain, Some(-5.0), Some(0.0)), Some(false));
+        assert_eq!(within(&gain, Some(-50.0), Some(-35.0)), Some(false));
+        assert_eq!(within(&gain, None, Some(-28.0)), Some(true));
     }
 }

@@ -282,6 +282,8 @@ fn experiments_are_measured_beside_the_base() {
     let half = experiments.iter().find(|tried| tried["name"] == "half-clients").unwrap();
     let percent = half["gain"]["percent"].as_f64().unwrap();
     assert!(percent < -20.0, "{found}");
+    // Nobody sees where the time of a simulated database goes.
+    assert!(half["bound_percent"].is_null() && half["within_bound"].is_null(), "{half}");
     let left_out = found["left_out"].as_array().unwrap();
     assert!(left_out.iter().any(|why| why.as_str().unwrap().starts_with("no-flush: which setting")), "{found}");
     let kept: Value = serde_json::from_str(&std::fs::read_to_string(place.join("why/why.json")).unwrap()).unwrap();
@@ -293,4 +295,31 @@ fn experiments_are_measured_beside_the_base() {
     run(place, &url).refused(2, &["copy of the same database"]);
     run(place, &["why", "--only", "faster"]).refused(2, &["no experiment `faster`", "no-flush"]);
     run(place, &["why", "--db", "simulated:", "--duration", "5s"]).refused(2, &["10 s"]);
+}
+
+/// Clients that meet in one branch, and the same ones in a branch each; a log in memory, of which nothing stays there.
+#[test]
+#[cfg(target_os = "linux")]
+fn clients_are_kept_apart_and_the_log_is_moved_into_memory() {
+    let Some(()) = require_postgres() else { return };
+    let place = TempDir::new().unwrap();
+    let place = place.path();
+    let arguments = ["why", "debitcredit", "--db", "postgres:local?shared_buffers=64MB", "-b", "1", "--clients", "2"];
+    let only = ["--only", "own-warehouses,log-in-memory", "--minutes", "1", "--rounds", "1", "--ramp-up", "0s"];
+    let found = succeed(place, &[&arguments[..], &only, &["--duration", "10s", "--out", "why", "--json"]].concat());
+    let found = found.json();
+    let of = |name: &str| {
+        let all = found["experiments"].as_array().unwrap();
+        all.iter().find(|tried| tried["name"] == name).unwrap_or_else(|| panic!("{name}: {found}"))
+    };
+    assert_eq!(of("own-warehouses")["what"], "each client has a branch of its own, of a database of 2 instead of 1");
+    assert_eq!(of("own-warehouses")["cause"], "row locks and other locks");
+    assert!(of("own-warehouses")["bound_percent"].as_f64() > Some(0.0), "{found}");
+    assert!(of("log-in-memory")["never_in_earnest"].is_string() && of("log-in-memory")["bound_percent"].is_number());
+    let plan = std::fs::read_to_string(place.join("why/own-warehouses/1/plan.toml")).unwrap();
+    assert!(plan.contains("at_home = true") && plan.contains("scale = 2"), "{plan}");
+    let left: Vec<_> = std::fs::read_dir(place.join("why/databases")).unwrap().collect();
+    assert!(left.is_empty(), "its databases are gone: {left:?}");
+    let in_memory = std::fs::read_dir("/dev/shm").unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(in_memory.into_iter().all(|name| !name.to_string_lossy().starts_with("graymark-log-")));
 }

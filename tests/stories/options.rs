@@ -29,7 +29,7 @@ const COMMANDS: [(&[&str], &[&str]); 15] = [
 ];
 
 /// A value for each option, other than its default, with what it needs beside it, and the line that must come of it.
-const VALUES: [(&str, &[&str], &str); 79] = [
+const VALUES: [(&str, &[&str], &str); 80] = [
     ("db", &["--db", "sqlite:other.db"], "db = \"sqlite:other.db\""),
     ("set", &["--set", "a=b"], "\"a\" = \"b\""),
     ("fault", &["--fault", "1s: kill"], "do = \"kill\""),
@@ -48,6 +48,7 @@ const VALUES: [(&str, &[&str], &str); 79] = [
     ("arrivals", &["--arrivals", "constant", "--rates", "50"], "arrivals = \"constant\""),
     ("mix", &["--mix", "new_order=1"], "mix = \"new_order=1\""),
     ("clients", &["--clients", "3"], "clients = 3"),
+    ("at_home", &["--at-home"], "at_home = true"),
     ("threads", &["--threads", "3"], "threads = 3"),
     ("ramp_up", &["--ramp-up", "7s"], "ramp_up = \"7s\""),
     ("duration", &["--duration", "7s"], "duration = \"7s\""),

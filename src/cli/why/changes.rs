@@ -4,6 +4,8 @@ use super::super::sweep::Place;
 use super::super::turns::{Side, Turns};
 use crate::engine::Error;
 use crate::engine::server::affinity;
+use crate::engine::server::log_in_memory::LogInMemory;
+use crate::measure::counters::Counter;
 use crate::plan::Mix;
 use crate::record::Record;
 use crate::result::summary::Summary;
@@ -13,10 +15,13 @@ use crate::study::experiments::{Bound, Experiment};
 use crate::workload::known;
 
 /// All experiments by name, in the order of a round.
-pub(super) const NAMES: [&str; 8] = [
+pub(super) const NAMES: [&str; 11] = [
     "no-flush",
+    "log-in-memory",
+    "own-warehouses",
     "twice-buffers",
     "half-buffers",
+    "more-cpus",
     "fewer-cpus",
     "twice-clients",
     "half-clients",
@@ -31,6 +36,11 @@ const NO_FLUSH: [(&str, &str, &str); 3] = [
     ("sqlite", "synchronous", "off"),
 ];
 const LOSES_COMMITS: &str = "a crash loses commits that clients were told of";
+const LOSES_ALL: &str = "a loss of power loses the database";
+/// A log in memory may grow to so many times what the base wrote in a run.
+const ROOM: f64 = 4.0;
+/// And holds so many bytes from its start.
+const LEAST_ROOM: u64 = 3 << 30;
 /// Smaller buffers tell nothing, and servers refuse them.
 const LEAST_BUFFERS: u64 = 8 << 20;
 
@@ -60,9 +70,6 @@ pub(super) fn of(base: &[Record], turns: &Turns, only: &[&'static str]) -> Resul
             Err(why) => left_out.push(format!("{name}: {why}")),
         }
     }
-    if only.is_empty() {
-        left_out.push("one warehouse a client, and the log in memory: Graymark cannot change them yet".to_owned());
-    }
     Ok((changes, left_out))
 }
 
@@ -78,13 +85,22 @@ fn change(name: &'static str, summary: &Summary, turns: &Turns) -> Result<Change
             let what = format!("commits do not wait ({setting}={value})");
             (what, Bound::Without("log write and flush"), Some(LOSES_COMMITS), Side { settings, ..side })
         }
+        "log-in-memory" => log_in_memory(summary, turns, side)?,
+        "own-warehouses" => own_warehouses(summary, turns, side)?,
         "twice-buffers" | "half-buffers" => buffers(name, summary, turns, side)?,
+        "more-cpus" => {
+            let (has, all) = cpus(turns)?;
+            let more = Some(has + 1).filter(|more| *more <= all).ok_or("the server has all CPUs already")?;
+            let bound = Bound::Cpus(f64::from(more) / f64::from(has));
+            let options = vec![("cpus", affinity::first(more)?)];
+            (format!("the server has {more} CPUs instead of {has}"), bound, None, Side { options, ..side })
+        }
         "fewer-cpus" => {
-            private(turns)?;
-            let all = std::thread::available_parallelism().map_or(1, usize::from) as u32;
-            let fewer = all.checked_sub(1).filter(|fewer| *fewer > 0).ok_or("there is one CPU only")?;
+            let (has, _) = cpus(turns)?;
+            let fewer = has.checked_sub(1).filter(|fewer| *fewer > 0).ok_or("the server has one CPU only")?;
             let options = vec![("cpus", affinity::first(fewer)?)];
-            (format!("the server has {fewer} of {all} CPUs"), Bound::Unknown, None, Side { options, ..side })
+            let bound = Bound::Cpus(f64::from(fewer) / f64::from(has));
+            (format!("the server has {fewer} of {has} CPUs"), bound, None, Side { options, ..side })
         }
         "twice-clients" => clients(summary, summary.clients.saturating_mul(2), side)?,
         "half-clients" => clients(summary, summary.clients / 2, side)?,
@@ -109,13 +125,58 @@ fn private(turns: &Turns) -> Result<(), String> {
     if private { Ok(()) } else { Err("it takes a private server, such as postgres:local".to_owned()) }
 }
 
+/// The CPUs of a private server, and those that it could have.
+fn cpus(turns: &Turns) -> Result<(u32, u32), String> {
+    private(turns)?;
+    let all = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+    let query = turns.origin.url().reveal().split_once('?').map_or("", |(_, query)| query);
+    let bound = query.split('&').filter_map(|pair| pair.strip_prefix("cpus=")).next_back();
+    let bound = bound.map(|list| percent_encoding::percent_decode_str(list).decode_utf8_lossy().into_owned());
+    let has = bound.as_deref().map_or(Ok(all), |list| affinity::Cpus::parse(list).map(affinity::Cpus::number))?;
+    Ok((has, all))
+}
+
+/// The log of a private server in memory, where there is room for what a run writes.
+fn log_in_memory(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> {
+    private(turns)?;
+    if !["postgres", "mysql"].contains(&turns.origin.url().scheme()) {
+        return Err("where its log is cannot be changed of this database".to_owned());
+    }
+    let room = LogInMemory::room().ok_or("this system has no file system in memory")?;
+    let seconds = summary.interval_s + f64::from(turns.plan.longest_ramp_up());
+    let log = summary.counters.as_ref().and_then(|counters| counters.grown(Counter::LogBytes));
+    let log = log.ok_or("how much the log grows is not known")?.per_second * seconds;
+    let needed = LEAST_ROOM + (ROOM * log) as u64;
+    if room < needed {
+        let (room, needed) = (size::text(room >> 20 << 20), size::text(needed >> 20 << 20));
+        return Err(format!("/dev/shm has room for {room}, and {needed} may be needed"));
+    }
+    let what = "the log is in memory".to_owned();
+    Ok((what, Bound::Without("log write and flush"), Some(LOSES_ALL), Side { log_in_memory: true, ..side }))
+}
+
+/// Each client keeps to warehouses of its own: on the same database, or on a larger one that has enough.
+fn own_warehouses(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> {
+    let (one, many) = known::of(&summary.workload).unit;
+    if summary.clients < 2 || turns.plan.at_home {
+        return Err("no two clients share one".to_owned());
+    }
+    let enough = summary.scale >= summary.clients;
+    let scale = Some(summary.clients).filter(|_| !enough);
+    let of = scale.map_or(String::new(), |scale| format!(", of a database of {scale} instead of {}", summary.scale));
+    let its = if enough { many.to_owned() } else { format!("a {one}") };
+    let what = format!("each client has {its} of its own{of}");
+    Ok((what, Bound::WithoutLocks, None, Side { at_home: true, scale, ..side }))
+}
+
 fn buffers(name: &str, summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> {
     private(turns)?;
     let pages = summary.counters.as_ref().and_then(|counters| counters.pages.as_ref());
     let now = pages.and_then(|pages| pages.buffer_bytes).ok_or("the size of the buffers is not known")?;
     let (bytes, bound) = match name {
         "twice-buffers" => (now.saturating_mul(2), Bound::Without("page reads")),
-        _ => (now / 2, Bound::Unknown),
+        // Even if the system's page cache makes more of the memory: reads can take no less time than none.
+        _ => (now / 2, Bound::Without("page reads")),
     };
     if bytes < LEAST_BUFFERS {
         return Err("the buffers are too small to be halved".to_owned());
@@ -129,7 +190,7 @@ fn clients(summary: &Summary, clients: u32, side: Side) -> Result<Parts, String>
     if !(1..=crate::plan::MOST_CLIENTS).contains(&clients) {
         return Err(format!("{clients} clients are not possible"));
     }
-    let bound = Bound::Clients(f64::from(clients) / f64::from(summary.clients.max(1)));
+    let bound = Bound::Clients(clients);
     let what = format!("{clients} clients instead of {}", summary.clients);
     Ok((what, bound, None, Side { clients: Some(clients), ..side }))
 }
@@ -140,7 +201,7 @@ fn calls(summary: &Summary, turns: &Turns, side: Side) -> Result<Parts, String> 
         Recorded::Known(Via::Procedures) => (Via::Statements, "statements instead of procedures", Bound::Unknown),
         // Statements that were asked for: the database has procedures, too, and speaks them by default.
         Recorded::Known(Via::Statements) if private(turns).is_ok() && turns.plan.via.is_some() => {
-            (Via::Procedures, "procedures instead of statements", Bound::Without("network and wake-up"))
+            (Via::Procedures, "procedures instead of statements", Bound::Unknown)
         }
         _ => return Err("there is one way of speaking only".to_owned()),
     };

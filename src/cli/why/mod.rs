@@ -57,8 +57,8 @@ pub(super) struct WhyArgs {
     /// So many rounds at most, however much time is left
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// Only these experiments: no-flush, twice-buffers, half-buffers, fewer-cpus, twice-clients, half-clients,
-    /// read-only, other-calls
+    /// Only these experiments: no-flush, log-in-memory, own-warehouses, twice-buffers, half-buffers, more-cpus,
+    /// fewer-cpus, twice-clients, half-clients, read-only, other-calls
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = changes::parse_name)]
     only: Vec<&'static str>,
     /// Directory of the records, and of why.md [default: graymark-runs/TIME-why-ENGINE]
@@ -93,7 +93,7 @@ pub(super) fn why(args: WhyArgs) -> Result<Ended, Error> {
     plan.duration.get_or_insert(duration);
     let turns = Turns::new("why", args.workload, plan, args.out, false)?;
     let ended = Tries { turns: &turns, minutes: args.minutes, rounds: args.rounds, only: &args.only }.all();
-    turns.origin.remove()?;
+    turns.remove()?;
     let Some(found) = ended? else { return Ok(Ended::Interrupted) };
     keep(&turns, &found)?;
     if args.json {

@@ -37,6 +37,11 @@ impl Cpus {
         Ok(Cpus { set })
     }
 
+    /// How many they are.
+    pub fn number(self) -> u32 {
+        (0..nix::sched::CpuSet::count()).filter(|cpu| self.set.is_set(*cpu).unwrap_or(false)).count() as u32
+    }
+
     /// Binds a process that is yet to be started, and all that it starts.
     pub fn bind(self, command: &mut Command) {
         use std::os::unix::process::CommandExt;
@@ -84,6 +89,11 @@ impl Cpus {
         Err("a server can be bound to CPUs on Linux only: leave cpus out".to_owned())
     }
 
+    /// There is none.
+    pub fn number(self) -> u32 {
+        0
+    }
+
     /// There is no set that could be bound.
     pub fn bind(self, _: &mut Command) {}
 }
@@ -100,7 +110,8 @@ mod tests {
         assert_eq!(Cpus::parse(&format!("{first}-{first},{first}")), Ok(one));
         let one = super::first(1).unwrap();
         assert_eq!(one, first.to_string());
-        assert!(Cpus::parse(&one).is_ok() && super::first(100_000).unwrap_err().contains("not 100000"));
+        assert_eq!(Cpus::parse(&one).unwrap().number(), 1);
+        assert!(super::first(100_000).unwrap_err().contains("not 100000"));
         for wrong in ["", "a", "-1", "1-0", "0-", "100000", "0-99999999999"] {
             assert!(Cpus::parse(wrong).is_err(), "{wrong}");
         }

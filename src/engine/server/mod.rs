@@ -9,6 +9,7 @@ pub mod galera;
 mod galera_member;
 mod home;
 pub mod io;
+pub mod log_in_memory;
 pub mod mariadb;
 mod media;
 pub mod memory;

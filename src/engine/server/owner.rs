@@ -23,6 +23,11 @@ pub(super) struct Owner {
 }
 
 impl Owner {
+    /// The user of these ids.
+    pub(super) fn of(uid: Uid, gid: Gid) -> Owner {
+        Owner { uid, gid }
+    }
+
     pub(super) fn uid(self) -> u32 {
         self.uid.as_raw()
     }

@@ -52,8 +52,12 @@ pub(super) struct Place {
 impl Place {
     /// Makes one for a server, and removes those that were left behind by processes that were killed.
     pub(super) fn new(what: &str, owner: Option<Owner>) -> Result<Place, Error> {
-        let temporary = std::env::temp_dir();
-        clear(&temporary);
+        Place::below(&std::env::temp_dir(), what, owner)
+    }
+
+    /// Makes one below a directory that all may use.
+    pub(super) fn below(temporary: &Path, what: &str, owner: Option<Owner>) -> Result<Place, Error> {
+        clear(temporary);
         let cannot = |error: &std::io::Error| failed("cannot make a temporary directory", error);
         // Checked, and resolved: a link below a directory of others would lead elsewhere.
         let temporary = directory::resolved(&temporary.join(PREFIX), owner.is_some())?;

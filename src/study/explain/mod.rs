@@ -28,6 +28,21 @@ const SHORTEST: usize = 5;
 /// What others do is no difference if it also goes on in so large a part of all other seconds.
 const USUAL: f64 = 0.5;
 
+/// What a checkpoint does to others: it writes and flushes beside them, and pages that change after it began go into
+/// the log as a whole.
+const OF_CHECKPOINTS: [&str; 10] = [
+    "log",
+    "other_locks",
+    "page_reads",
+    "flush_time",
+    "write_time",
+    "read_time",
+    "device_queue",
+    "block_reads",
+    "block_writes",
+    "log_volume",
+];
+
 /// Why some seconds are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -222,6 +237,7 @@ impl Course {
         let usual_p99: Vec<f64> = others.iter().filter_map(|second| self.p99(*second)).collect();
         let (mut differences, not_known) = signals::differences(self, &seconds, &others);
         differences.extend(self.happenings(&seconds, &others));
+        before_its_effects(&mut differences);
         differences.sort_by(|one, other| other.weight.total_cmp(&one.weight));
         Moment {
             why,
@@ -259,7 +275,9 @@ impl Course {
             .max_by(|one, other| one.1.weight().total_cmp(&other.1.weight()));
         if let Some((at, blocker)) = most.filter(|_| !usual(&times)) {
             let share = f64::from(blocker.waiting) / self.clients;
-            found.push(told("lock_holder", format!("at {at:.1} s {}", blocker.words()), 1.0 + share));
+            // A transaction of the run holds its locks for as long as something else holds it up.
+            let weight = if blocker.ours { share } else { 1.0 + share };
+            found.push(told("lock_holder", format!("at {at:.1} s {}", blocker.words()), weight));
         }
 
         let at_work = |second: usize| {
@@ -359,6 +377,19 @@ impl Course {
         }
         found.sort_by(|one, other| other.1.total_cmp(&one.1));
         found
+    }
+}
+
+/// A checkpoint weighs no less than what it does to others, and is told before that.
+fn before_its_effects(differences: &mut [Difference]) {
+    let effects = differences.iter().filter(|difference| OF_CHECKPOINTS.contains(&difference.cause));
+    let most = effects.map(|difference| difference.weight).fold(0.0, f64::max);
+    if let Some(at) = differences.iter().position(|difference| difference.cause == "checkpoint") {
+        if let Some(checkpoint) = differences.get_mut(at) {
+            checkpoint.weight = checkpoint.weight.max(most);
+        }
+        // What weighs the same stays in this order.
+        differences.swap(0, at);
     }
 }
 

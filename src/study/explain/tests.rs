@@ -97,6 +97,19 @@ fn each_planted_cause_comes_first() {
     let mut checkpointed = course(|_| Vec::new());
     checkpointed.checkpoints = vec![(29.2, 5.0)];
     assert_eq!(causes(&only(&checkpointed)), ["checkpoint"]);
+    // The log waits for its writes: what it does is told after it, what others do is not.
+    let mut waited = course(|second| {
+        let low = dip.contains(&second);
+        vec![(Counter::SeenLog, if low { 7.8 } else { 1.0 }), (Counter::SeenRowLock, if low { 4.0 } else { 0.1 })]
+    });
+    assert_eq!(causes(&only(&waited)), ["log", "row_locks"]);
+    waited.checkpoints = vec![(29.2, 5.0)];
+    assert_eq!(causes(&only(&waited)), ["checkpoint", "log", "row_locks"]);
+    waited.events.push(Event::Blocked { at: 31.4, blockers: vec![holder(7)] });
+    assert_eq!(causes(&only(&waited))[..2], ["lock_holder", "checkpoint"]);
+    // A session of the run that holds locks meanwhile is held up itself.
+    waited.events = vec![Event::Blocked { at: 31.4, blockers: vec![Blocker { ours: true, ..holder(3) }] }];
+    assert_eq!(causes(&only(&waited)), ["checkpoint", "log", "row_locks", "lock_holder"]);
     // One that never ends is no difference.
     checkpointed.checkpoints = vec![(0.0, 70.0)];
     assert_eq!(causes(&only(&checkpointed)), Vec::<&str>::new());

@@ -6,13 +6,18 @@
 //! - So no more than `m / D` transactions a second pass a resource of `m` servers.
 //! - `N` clients that need `R` seconds a transaction without waiting for each other come to `N / R` at most; both
 //!   bounds cross at `N* = m * R / D` clients.
+//! - What a change can bring: `laws`.
 //! - Little's law: clients = throughput x (response time + think time). A run that breaks it has measured something
 //!   wrong.
+
+mod laws;
 
 use crate::measure::counters::Counter;
 use crate::measure::waterfall::{Part, Waterfall};
 use crate::result::bounds::{Bounds, Gain, Little, Resource};
 use crate::result::summary::Summary;
+pub use laws::Limits;
+use laws::{Cpu, Measured};
 
 /// A resource that works for so large a part of its time is the limit, whatever transactions wait for beside it.
 const SATURATED: f64 = 0.85;
@@ -31,7 +36,7 @@ pub fn of(summary: &Summary) -> Option<Bounds> {
     }
     let mut resources = resources(summary, rate);
     resources.sort_by(|one, other| other.utilisation_percent.total_cmp(&one.utilisation_percent));
-    let gains = told(gains(summary, &resources, rate));
+    let gains = told(gains(summary, &resources, measured(summary)));
     let little = little(summary);
     let without_waiting = summary.waterfall.as_ref().map(needed_us);
     let closed_loop = summary.pace == "none" && summary.open_loop.is_none();
@@ -52,38 +57,73 @@ fn told(gains: Vec<Gain>) -> Vec<Gain> {
 /// At most so many times as fast without a cause, as [`Gain::what`] names it; none where that has no bound, or nobody
 /// looked where the time goes.
 pub fn at_most(summary: &Summary, what: &str) -> Option<f64> {
-    let rate = Some(summary.transactions_per_second).filter(|rate| *rate > 0.0)?;
     summary.waterfall.as_ref()?;
-    let gains = gains(summary, &resources(summary, rate), rate);
+    let gains = gains(summary, &resources(summary, rate(summary)?), measured(summary));
     // A cause that takes no time costs none.
     gains.iter().find(|gain| gain.what == what).map_or(Some(1.0), |gain| gain.at_most_times)
 }
 
-/// At most so many times the throughput with so many times the clients: what they would come to without waiting for one
-/// another, and what the busiest resource lets through. None without a waterfall, or with think times.
-pub fn with_clients(summary: &Summary, times: f64) -> Option<f64> {
-    let rate = Some(summary.transactions_per_second).filter(|rate| *rate > 0.0 && summary.pace == "none")?;
-    let clients = times * f64::from(summary.clients);
-    let without_waiting = 1e6 * clients / needed_us(summary.waterfall.as_ref()?).max(1e-9) / rate;
-    let resources = resources(summary, rate);
-    let limits = resources.iter().filter_map(|of| lets_through(of, summary, rate));
-    Some(limits.fold(without_waiting, f64::min))
+/// At most so many times as fast if nobody waited for a lock.
+pub fn without_locks(summary: &Summary) -> Option<f64> {
+    let measured = measured(summary)?;
+    let locks = measured.locks_s + 2.0 * errors_s(summary, &[Part::RowLocks, Part::OtherLocks]);
+    measured.without(locks, locks)
 }
 
-/// So many times this run's throughput a resource lets through; none of a device, which works on many requests at once.
-/// Of CPUs the whole machine's count: who asks for more of them gets a part of what others have. The kernel's own work
-/// is left out, for it may be for others.
-fn lets_through(of: &Resource, summary: &Summary, rate: f64) -> Option<f64> {
-    let cpus = || {
-        let counters = summary.counters.as_ref()?;
-        let ours = counters.grown(Counter::OursCpu)?.per_second;
-        Some((counters.machine_cpus? / ours).max(1.0))
-    };
-    match of.name.as_str() {
-        DEVICE => None,
-        CPU => cpus(),
-        _ => Some(of.limit_per_second / rate),
-    }
+/// So many times the throughput with so many clients. Nothing is known without a waterfall, or with think times.
+pub fn with_clients(summary: &Summary, clients: u32) -> Limits {
+    let measured = measured(summary).filter(|_| summary.pace == "none");
+    measured.map_or(Limits::default(), |measured| measured.with_clients(f64::from(clients)))
+}
+
+/// So many times the throughput with so many times the server's CPUs.
+pub fn with_cpus(summary: &Summary, times: f64) -> Limits {
+    measured(summary).map_or(Limits::default(), |measured| measured.with_cpus(times))
+}
+
+fn rate(summary: &Summary) -> Option<f64> {
+    Some(summary.transactions_per_second).filter(|rate| *rate > 0.0)
+}
+
+const AT_CPU: [Part; 4] = [Part::ServerCpu, Part::ServerCpuWait, Part::ClientCpu, Part::ClientCpuWait];
+
+/// What the bounds rest on; none without a waterfall.
+fn measured(summary: &Summary) -> Option<Measured> {
+    let (waterfall, rate) = (summary.waterfall.as_ref()?, rate(summary)?);
+    let seconds = |parts: &[Part]| 1e-6 * parts.iter().map(|part| waterfall.all.part(*part)).sum::<f64>();
+    let locks_s = seconds(&[Part::RowLocks, Part::OtherLocks]);
+    // Who waits for a CPU that others have waits no less when there are fewer clients.
+    let own = taken_percent(summary) <= STRANGERS;
+    let cpu_waits = if own { seconds(&[Part::ServerCpuWait, Part::ClientCpuWait]) } else { 0.0 };
+    Some(Measured {
+        clients: f64::from(summary.clients),
+        rate,
+        response_s: 1e-6 * waterfall.all.response_us,
+        at_cpu_s: seconds(&AT_CPU),
+        waits_s: locks_s + cpu_waits,
+        locks_s,
+        cpu: cpu(summary, rate),
+    })
+}
+
+/// What the mean transaction needs of CPUs; none where the server's processes are not to be seen. All of the machine's
+/// CPUs count: who asks for more of them gets a part of what others have. The kernel's own threads are left out, for
+/// they may work for others.
+fn cpu(summary: &Summary, rate: f64) -> Option<Cpu> {
+    let counters = summary.counters.as_ref()?;
+    let each = |counter| counters.grown(counter).map(|grown| grown.per_second);
+    let ours = each(Counter::OursCpu)?;
+    let server = if each(Counter::ServerCpu).is_some() { each(Counter::ServerUser)? } else { 0.0 };
+    let user = (each(Counter::ClientUser)? + server).min(ours);
+    let cpus = counters.machine_cpus?.max(ours);
+    (user > 0.0).then(|| Cpu { cpus, user_s: user / rate, kernel_s: (ours - user) / rate })
+}
+
+/// One standard error of the sum of parts that are known by looking, in seconds.
+fn errors_s(summary: &Summary, parts: &[Part]) -> f64 {
+    let Some(waterfall) = &summary.waterfall else { return 0.0 };
+    let of = |part: &Part| waterfall.all.error_us.get(part.name()).copied().unwrap_or_default();
+    1e-6 * parts.iter().map(of).fold(0.0, f64::hypot)
 }
 
 /// The time of a transaction that waits for no other: all parts but waits for a CPU and for locks.
@@ -139,62 +179,74 @@ const LOG: &str = "log flush";
 const DEVICE: &str = "device";
 
 /// What it would bring to do without each cause, the largest first.
-fn gains(summary: &Summary, resources: &[Resource], rate: f64) -> Vec<Gain> {
-    // What is left lets no more through than its busiest resource.
-    let limit = |without: &[&str]| {
-        let left = resources.iter().filter(|of| !without.contains(&of.name.as_str()));
-        left.filter_map(|of| lets_through(of, summary, rate)).fold(f64::INFINITY, f64::min)
-    };
+fn gains(summary: &Summary, resources: &[Resource], measured: Option<Measured>) -> Vec<Gain> {
     let mut found: Vec<(f64, Gain)> = Vec::new();
-    let mut add = |what: &str, share: f64, times: f64, weight: f64| {
-        let at_most_times = times.is_finite().then_some(times.max(1.0));
+    let mut add = |what: &str, share: f64, times: Option<f64>, weight: f64| {
+        let at_most_times = times.filter(|times| times.is_finite()).map(|times| times.max(1.0));
         found.push((weight, Gain { what: what.to_owned(), share_percent: 100.0 * share, at_most_times }));
     };
     let parts = |all: &[Part]| -> f64 {
         let Some(waterfall) = &summary.waterfall else { return 0.0 };
         all.iter().map(|part| waterfall.all.part(*part)).sum::<f64>() / waterfall.all.response_us.max(1e-9)
     };
-    // What takes time while locks are held makes others wait for them: without it these waits may go, too.
-    let locks = parts(&[Part::RowLocks, Part::OtherLocks]);
     let without = |share: f64| if share < 1.0 { 1.0 / (1.0 - share) } else { f64::INFINITY };
     let cpu = resources.iter().find(|resource| resource.name == CPU);
+    let passed = measured.and_then(|of| Some(of.cpus_pass(of.cpu?, of.cpu?.kernel_s)));
+    let passed = passed.unwrap_or(f64::INFINITY).max(1.0);
     let taken = taken_percent(summary);
     let cpu_waits = parts(&[Part::ServerCpuWait, Part::ClientCpuWait]);
     let disturbed = taken > STRANGERS && (cpu_waits > 0.1 || cpu.is_some_and(|cpu| cpu.utilisation_percent > 60.0));
     if disturbed {
-        // The CPU that they took would be the run's.
-        let more = 1.0 / (1.0 - taken.min(99.0) / 100.0);
-        add("CPU taken by others", cpu_waits, more.min(without(cpu_waits)).max(1.0), cpu_waits + taken / 100.0);
+        // Whoever had locked a row or was at the log was without a CPU, too, and others waited for him.
+        let waits = cpu_waits + parts(&[Part::Log, Part::RowLocks, Part::OtherLocks]);
+        add("CPU taken by others", cpu_waits, Some(without(waits).min(passed)), cpu_waits + taken / 100.0);
     }
     if parts(&[Part::ClientCpuWait]) > 0.0 {
         let share = parts(&[Part::ClientCpuWait]);
         // A driver that waits more than the server does is starved by its own priority, or by its own threads.
         let starved = share > parts(&[Part::ServerCpuWait]) && share > 0.1;
         let weight = share + if starved && disturbed { 2.0 } else { 0.0 };
-        add("the client's wait for a CPU", share, without(share).min(limit(&[])), weight);
+        let locks = parts(&[Part::RowLocks, Part::OtherLocks]);
+        add("the client's wait for a CPU", share, Some(without(share + locks).min(passed)), weight);
     }
     let on_cpu = parts(&[Part::ServerCpu, Part::ServerCpuWait, Part::ClientCpu]);
     let saturated = cpu.is_some_and(|cpu| cpu.utilisation_percent / 100.0 >= SATURATED);
     if on_cpu > 0.0 || saturated {
         let weight = if saturated && !disturbed { 1.0 + on_cpu } else { parts(&[Part::ServerCpu, Part::ClientCpu]) };
-        add("CPU of client and server", on_cpu, without(on_cpu + locks).min(limit(&[CPU, "driver thread"])), weight);
+        add("CPU of client and server", on_cpu, measured.and_then(|of| of.without_cpu()), weight);
     }
-    for (what, part, resource) in [
-        ("log write and flush", Part::Log, LOG),
-        ("row locks", Part::RowLocks, ""),
-        ("other locks", Part::OtherLocks, ""),
-        ("page reads", Part::PageReads, ""),
-        ("network and wake-up", Part::Network, ""),
-        ("other waits", Part::OtherWaits, ""),
+    for (what, part) in [
+        ("log write and flush", Part::Log),
+        ("row locks", Part::RowLocks),
+        ("other locks", Part::OtherLocks),
+        ("page reads", Part::PageReads),
+        ("network and wake-up", Part::Network),
+        ("other waits", Part::OtherWaits),
     ] {
         let share = parts(&[part]);
         if share > 0.0 {
-            let goes = if matches!(part, Part::RowLocks | Part::OtherLocks) { share } else { share + locks };
-            add(what, share, without(goes).min(limit(&[resource])), share);
+            add(what, share, measured.and_then(|of| without_part(summary, &of, part)), share);
         }
     }
     found.sort_by(|one, other| other.0.total_cmp(&one.0));
     found.into_iter().map(|(_, gain)| gain).collect()
+}
+
+/// At most so many times as fast without a part, and without what goes with it.
+fn without_part(summary: &Summary, measured: &Measured, part: Part) -> Option<f64> {
+    let waterfall = summary.waterfall.as_ref()?;
+    // What was seen by chance counts as far as chance may hide it.
+    let part_s = 1e-6 * waterfall.all.part(part) + 2.0 * errors_s(summary, &[part]);
+    // What takes time while rows are locked makes others wait for the locks: without it these waits may go, too.
+    let locks_s = if matches!(part, Part::RowLocks | Part::OtherLocks) { 0.0 } else { measured.locks_s };
+    let log_s = match part {
+        // Reads that take so much of the device's time hold up the flushes of a log on it for as long, at the most.
+        Part::PageReads => 1e-6 * waterfall.all.part(Part::Log) * (part_s * measured.rate).min(1.0),
+        _ => 0.0,
+    };
+    // In a wait the kernel works no longer than it lasts; what sends and receives works outside of it.
+    let kernel_s = if part == Part::Network { f64::INFINITY } else { part_s + locks_s };
+    measured.without(part_s + locks_s + log_s, kernel_s)
 }
 
 /// Percent of the machine's CPU time that others had.
@@ -279,7 +331,9 @@ mod tests {
             transactions: [("payment".to_owned(), transaction)].into(),
             counters: Some(CountersSummary {
                 machine_cpus: Some(2.0),
-                grown: [("ours_cpu_s".to_owned(), per_second(ours)), ("log_flushes".to_owned(), per_second(200.0))]
+                // Of the CPU time two fifths are the kernel's.
+                grown: [("ours_cpu_s", ours), ("client_user_s", 0.6 * ours), ("log_flushes", 200.0)]
+                    .map(|(name, figure)| (name.to_owned(), per_second(figure)))
                     .into(),
                 device: Some(DeviceSummary { flush_ms: Some(1.0), write_ms: Some(0.5), ..DeviceSummary::default() }),
                 ..CountersSummary::default()
@@ -308,9 +362,9 @@ mod tests {
         // 200 flushes of 1.5 ms: 30 % of the log's time.
         near(of_name("log flush").utilisation_percent, 30.0);
         assert_eq!(found.resources[0].name, "log flush");
-        // Without three quarters of the time four times as fast, which the CPUs let pass.
+        // Without three quarters of the time and without the kernel's work for it: 100 of 400 us at the CPU may go, too.
         assert_eq!(found.bottleneck, "log write and flush");
-        near(found.gains[0].at_most_times.unwrap(), 4.0);
+        near(found.gains[0].at_most_times.unwrap(), 8.0 / 1.9);
         // 8 ms without waiting for others, 300 us of them at the log.
         near(found.saturates_at_clients.unwrap(), 8_000.0 / 300.0);
         let little = found.little.unwrap();
@@ -326,8 +380,8 @@ mod tests {
         assert_eq!(of(&summary(&crowded, 0.9, Some(50.0))).unwrap().bottleneck, "CPU taken by others");
         let busy = of(&summary(&crowded, 1.9, Some(1.0))).unwrap();
         assert_eq!(busy.bottleneck, "CPU of client and server");
-        // No more than the log lets pass.
-        assert!(busy.gains[0].at_most_times.unwrap() <= 1_000.0 / 300.0 + 1e-9, "{busy:?}");
+        // No more than what the log takes of each: 1 of 8 ms.
+        near(busy.gains[0].at_most_times.unwrap(), 8.0);
         let starved = [(Part::ClientCpuWait, 6_000.0), (Part::ServerCpu, 400.0), (Part::Log, 1_000.0)];
         assert_eq!(of(&summary(&starved, 0.5, Some(5.0))).unwrap().bottleneck, "the client's wait for a CPU");
     }
@@ -353,8 +407,8 @@ mod tests {
         }
         let found = of(&crowded).unwrap();
         let locks = found.gains.iter().find(|gain| gain.what == "row locks").expect("row locks are told");
-        // The flush of the log lets 1,000 / 300 times as much through.
-        near(locks.at_most_times.unwrap(), 1.0 / 0.3);
+        // An eighth of the time is left, of which the CPU's may shrink to what user mode needs.
+        near(locks.at_most_times.unwrap(), 8.0 / 0.6);
         assert!(found.gains.iter().any(|gain| gain.what == "CPU taken by others"), "{found:?}");
     }
 
@@ -366,13 +420,30 @@ mod tests {
         near(at_most(&base, "page reads").unwrap(), 1.0);
         // Rows are locked while the log is flushed: half of the time may go.
         near(at_most(&base, "log write and flush").unwrap(), 2.0);
-        // Eight clients that need 6 ms without waiting for each other come to 1,333 a second: a third more. The log
-        // lets 1,000 / 0.3 a second through.
-        near(with_clients(&base, 1.0).unwrap(), 8.0 / 6.0);
-        near(with_clients(&base, 0.5).unwrap(), 4.0 / 6.0);
-        near(with_clients(&base, 16.0).unwrap(), 1.0 / 0.3);
-        let blind = Summary { waterfall: None, ..base };
-        assert_eq!((at_most(&blind, "row locks"), with_clients(&blind, 2.0)), (None, None));
+        near(without_locks(&base).unwrap(), 8.0 / 6.0);
+        // Half the clients: at the least half, and 4 of 7 parts of the 2 ms in which they waited for each other go; at
+        // the most as many would do without these waits.
+        let half = with_clients(&base, 4);
+        near(half.least.unwrap(), 0.5 * 8.0 / (8.0 - 2.0 * 4.0 / 7.0));
+        near(half.most.unwrap(), 8.0 / 6.0);
+        assert_eq!(with_clients(&base, 16), Limits { least: None, most: Some(2.0) });
+        // With 2 CPUs and 300 us in user mode, 200 us in the kernel.
+        near(with_clients(&base, 800).most.unwrap(), 1.8 / 0.3);
+        assert_eq!(with_cpus(&base, 0.5), Limits { least: Some(0.5), most: Some(1.0) });
+        let blind = Summary { waterfall: None, ..base.clone() };
+        assert_eq!((at_most(&blind, "row locks"), without_locks(&blind)), (None, None));
+        assert_eq!(with_clients(&blind, 16), Limits::default());
+        // A server elsewhere: nothing is known of its CPUs.
+        let apart = Summary { counters: None, ..base };
+        near(at_most(&apart, "row locks").unwrap(), 8.0 / 6.0);
+        assert_eq!(with_clients(&apart, 800).most, Some(100.0));
+    }
+
+    #[test]
+    fn reads_hold_up_flushes_on_their_device() {
+        // 400 us of reads in each of 1,000 transactions: two fifths of the time the device may have been at them.
+        let parts = [(Part::PageReads, 400.0), (Part::Log, 2_000.0), (Part::Network, 5_600.0)];
+        near(at_most(&summary(&parts, 0.5, Some(0.0)), "page reads").unwrap(), 8.0 / (8.0 - 0.4 - 0.8));
     }
 
     #[test]
