@@ -3,6 +3,7 @@
 
 pub mod acid;
 pub mod cli;
+pub mod cpus;
 pub mod doctor;
 pub mod drive;
 pub mod engine;

@@ -8,6 +8,7 @@ pub mod memory;
 pub mod pages;
 pub mod process;
 pub(crate) mod processes;
+pub mod quota;
 pub mod resilience;
 pub(crate) mod steady;
 pub mod strangers;

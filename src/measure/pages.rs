@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::memory::BoundedMemory;
+use super::quota::CpuQuota;
 
 /// Page reads since a beginning of the database's own. Only their growth has a meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,9 @@ pub struct PageReads {
     /// The memory that the server is bounded to, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<BoundedMemory>,
+    /// The quota of CPU time that the server is bounded to, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<CpuQuota>,
 }
 
 impl Reads {
@@ -152,6 +156,9 @@ pub struct PagesSummary {
     /// The memory that the server is bounded to, as it was at the second reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<BoundedMemory>,
+    /// The quota of CPU time that the server is bounded to, and what it did with it between the readings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<CpuQuota>,
 }
 
 impl Hits {
@@ -199,6 +206,7 @@ impl PagesSummary {
             physical_data_per_index: per(physical(data), physical(index)),
             tables: later.tables.iter().filter_map(of_table).collect(),
             memory: later.memory,
+            cpu_quota: later.cpu_quota.zip(earlier.cpu_quota).map(|(later, earlier)| later.since(earlier)),
         })
     }
 }

@@ -145,9 +145,19 @@ fn counted(counters: &CountersSummary) -> Vec<Line> {
             .unwrap_or_default();
         format!("{} in the interval by the database's own count{written}", count(number as u64))
     });
+    let quota = counters.pages.as_ref().and_then(|pages| pages.cpu_quota);
+    let quota = quota.and_then(|quota| {
+        Some(format!(
+            "the server may use {} CPUs' time: it had used that up, and stood still, in {} of {} periods of 100 ms",
+            quota.cpus,
+            count(quota.throttled_periods?),
+            count(quota.periods?)
+        ))
+    });
     let lines = [
         ("CPU", join(&cpu, ", ").map(|text| text + &of.unwrap_or_default())),
         ("User + system", join(&modes, ", ")),
+        ("CPU quota", quota),
         ("Commits", commits),
         ("Log", join(&log, ", ")),
         ("Buffers", buffers),

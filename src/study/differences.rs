@@ -84,7 +84,7 @@ fn parts(measured: &Measured) -> Vec<String> {
         point.at_rate.as_ref().map(|at| format!("{} a second", at.rate)),
         number("warehouses", Some(point.warehouses)),
         seen.and_then(|seen| seen.buffer_bytes).map(|bytes| format!("buffers {}", size::text(bytes))),
-        number("CPUs", seen.and_then(|seen| seen.cpus)),
+        seen.and_then(|seen| seen.cpus).map(|cpus| format!("CPUs {cpus}")),
         number("clients", Some(point.clients)),
         Some(point.settings.clone()),
     ]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use graymark::cpus::CpuCount;
 use graymark::judge::price::PriceList;
 use graymark::report::sizing;
 use graymark::study::sizing::fit::{Options, fit};
@@ -78,13 +79,13 @@ fn models() {
 /// All that `graymark predict` does with a model.
 fn use_model(model: &Model) {
     let _ = sizing::text::model(model);
-    let _ = sizing::text::ratios(model, &[1, 2, 4, 100_000]);
+    let _ = sizing::text::ratios(model, &[1, 2, 4, 100_000].map(CpuCount::whole).map(Option::unwrap));
     for (warehouses, buffer) in [(1.0, 4096.0), (375.0, 3e9), (1e12, 0.001)] {
         let hit = model.hit(warehouses, buffer);
         let _ = sizing::text::hit(model.hit_rate_of, warehouses, buffer, None, &hit);
         let _ = model.buffer_for(warehouses, 95.0);
     }
-    for cpus in [None, Some(1), Some(4), Some(100_000)] {
+    for cpus in [None, CpuCount::whole(1), CpuCount::whole(4), CpuCount::whole(100_000), "0.5".parse().ok()] {
         let Ok(predictor) = Predictor::new(model, cpus, None) else { continue };
         let _ = sizing::text::point(&predictor, &predictor.at(375.0, 3e9));
         let _ = sizing::text::doublings(model.hit_rate_of, &doublings(&predictor, 375.0, 3e8, 20));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::support::command::{graymark, json_file, open_directory, run, start, succeed};
 use crate::support::require_postgres;
+use graymark::cpus::CpuCount;
 use graymark::result::summary::Summary;
 use graymark::study::sizing::observation::{self, Observation};
 use nix::sys::signal::Signal;
@@ -182,7 +183,7 @@ fn hit_rates_follow_the_buffers_of_private_servers() {
     let [little, much] = &points[..] else { panic!("{points:?}") };
     assert_eq!((little.buffer_bytes, much.buffer_bytes), (Some(2 << 20), Some(256 << 20)));
     assert!(
-        points.iter().all(|point| (point.warehouses, point.cpus, point.clients) == (1, Some(1), Some(2))),
+        points.iter().all(|point| (point.warehouses, point.cpus, point.clients) == (1, CpuCount::whole(1), Some(2))),
         "{points:?}"
     );
     let record = |point: &Observation| sweep.join(point.record.as_ref().unwrap());
@@ -234,6 +235,56 @@ fn bounded(sweep: &Path, pages: &Value) {
             println!("not bounded: {text}");
         }
     }
+}
+
+/// Control groups that a process with this id has made, and that are still there.
+fn groups_of(pid: u32) -> Vec<String> {
+    let ours = format!("graymark-{pid}-");
+    let below = |root: &str| std::fs::read_dir(root).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let all = below("/sys/fs/cgroup").into_iter().flat_map(|entry| below(&entry.path().display().to_string()));
+    let names = all.chain(below("/sys/fs/cgroup")).filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&ours)).collect()
+}
+
+#[test]
+fn a_server_gets_its_part_of_a_cpu_and_its_group_goes_also_after_a_kill() {
+    let Some(()) = require_postgres() else { return };
+    let place = open_directory();
+    let dimensions = ["sweep", "grid", "debitcredit", "cpus=0.5", "--db", "postgres:local?fsync=off", "--clients", "4"];
+    let run = ["--steady", "0s", "--ramp-up", "1s", "--duration", "3s", "--out", "grid"];
+    let arguments = [&dimensions[..], &run].concat();
+    if !nix::unistd::Uid::effective().is_root() {
+        let done = crate::support::command::run(place.path(), &arguments);
+        // It may have been given a group of its own to delegate.
+        if done.code != Some(0) {
+            done.refused(2, &["cannot have 0.5 CPUs", "Delegate=yes", "whole numbers"]);
+            println!("not run: control groups are root's");
+        }
+        return;
+    }
+    let mut first = start(graymark(place.path(), &arguments));
+    first.wait_for("run: ramp-up");
+    let pid = first.id();
+    assert_eq!(groups_of(pid).len(), 1, "the server's");
+    first.signal(Signal::SIGKILL);
+    let _ = first.end();
+    succeed(place.path(), &["sweep", "resume", "grid"]);
+    assert_eq!(groups_of(pid), Vec::<String>::new());
+
+    let point = place.path().join("grid/points/w1-cpus0.5-clients4-repeat1");
+    let counters = json_file(&point, "summary.json")["counters"].clone();
+    let server = &counters["grown"]["server_cpu_s"];
+    let used = server["per_second"].as_f64().unwrap();
+    // A limit: on a busy machine it gets less.
+    assert!(used <= 0.55 && used > 0.0, "{server}");
+    let quota = &counters["pages"]["cpu_quota"];
+    assert_eq!(quota["cpus"], 0.5);
+    assert!(quota["throttled_periods"].as_u64() <= quota["periods"].as_u64(), "{quota}");
+    assert!(quota["periods"].as_u64() > Some(0), "{quota}");
+    let text = std::fs::read_to_string(point.join("report.txt")).unwrap();
+    assert!(text.contains("CPU quota") && text.contains("may use 0.5 CPUs"), "{text}");
+    let settings = json_file(&point, "environment.json")["settings"].clone();
+    assert!(settings["server_cpus"].as_str().unwrap().starts_with("0.5, a quota on "), "{settings}");
 }
 
 #[test]

@@ -56,6 +56,7 @@ mod screens;
 mod simulate;
 mod sqlite;
 mod stages;
+mod stripes;
 mod sweep;
 mod trend;
 mod tune;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::support::command::{run, succeed};
 use crate::support::tutorial;
+use graymark::cpus::CpuCount;
 use graymark::study::sizing::PAGE;
 use graymark::study::sizing::observation::{self, Observation};
 use serde_json::Value;
@@ -38,7 +39,7 @@ fn sweep() -> Vec<Observation> {
                 points.push(Observation {
                     warehouses,
                     buffer_bytes: Some(pages(thousands)),
-                    cpus: Some(cpus as u32),
+                    cpus: CpuCount::whole(cpus as u32),
                     new_orders_per_minute: speed * (-9_000.0 - 3.0 * scale + 200.0 * hit),
                     data_hit_percent: Some(hit),
                     index_hit_percent: Some(100.0 - (100.0 - hit) / 4.0),
@@ -126,9 +127,9 @@ fn from_a_sweep_to_a_prediction() {
     near(&model["scaling"][0]["parameter"], 0.93, 1e-6);
 
     // A point that was measured: the step from 8 to 12 CPUs by the law is the step that was measured.
-    let measured = sweep()
-        .into_iter()
-        .find(|point| (point.warehouses, point.cpus, point.buffer_bytes) == (375, Some(12), Some(pages(407.5))));
+    let measured = sweep().into_iter().find(|point| {
+        (point.warehouses, point.cpus, point.buffer_bytes) == (375, CpuCount::whole(12), Some(pages(407.5)))
+    });
     let rate = measured.unwrap().new_orders_per_minute;
     let at = |more: &[&str]| json(&[&["run", "model.toml", "-w", "375", "--buffer", "407500pages"], more].concat());
     near(&at(&["--cpus", "12"])["point"]["throughput"]["value"], rate, 1e-3 * rate);
@@ -251,7 +252,9 @@ fn a_report_has_the_papers_figures_and_tables() {
 
     // One number of CPUs, no counts of reads, one buffer size of which none is twice another: what is missing is said,
     // with why.
-    let few = sweep().into_iter().filter(|point| point.cpus == Some(12) && point.buffer_bytes == Some(pages(102.0)));
+    let few = sweep()
+        .into_iter()
+        .filter(|point| point.cpus == CpuCount::whole(12) && point.buffer_bytes == Some(pages(102.0)));
     let few = few.map(|point| Observation { data_logical_reads: None, ..point }).collect::<Vec<_>>();
     put(place.path(), &few);
     let lacking = succeed(place.path(), &["predict", "report", "points.csv", "--out", "few"]).out;

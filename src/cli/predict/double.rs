@@ -1,5 +1,6 @@
 //! `graymark predict double`
 
+use crate::cpus::CpuCount;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -36,8 +37,8 @@ pub(super) struct DoubleArgs {
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=20))]
     times: u32,
     /// CPUs [default: the most that were measured]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    cpus: Option<u32>,
+    #[arg(long, value_name = "N")]
+    cpus: Option<CpuCount>,
     /// How throughput grows with CPUs [default: the model's first law]
     #[arg(long, value_name = "LAW")]
     law: Option<Law>,

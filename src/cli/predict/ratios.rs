@@ -1,5 +1,6 @@
 //! `graymark predict ratios`
 
+use crate::cpus::CpuCount;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -16,14 +17,8 @@ pub(super) struct RatiosArgs {
     /// The model file
     model: PathBuf,
     /// Numbers of CPUs
-    #[arg(
-        long,
-        value_name = "N,N",
-        value_delimiter = ',',
-        default_value = "1,2,4,8,16",
-        value_parser = clap::value_parser!(u32).range(1..=100_000)
-    )]
-    cpus: Vec<u32>,
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "1,2,4,8,16")]
+    cpus: Vec<CpuCount>,
     /// Print one JSON object on standard output
     #[arg(long)]
     json: bool,

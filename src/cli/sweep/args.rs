@@ -66,8 +66,8 @@ Examples:
     Max(MaxArgs),
     /// Run every combination of warehouses, buffers, CPUs and clients on private servers, in shuffled order
     #[command(after_help = "\
-Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs)  clients=N,N  via=procedures,statements  \
-memory=SIZE,SIZE (of the server with its page cache)  stripes=N,N (files of a private Virtuoso)  set.NAME=VALUE,VALUE \
+Dimensions: warehouses=N,N  buffers=SIZE,SIZE  cpus=N,N (numbers of CPUs; fractions such as 0.5 are quotas of their time)  clients=N,N  via=procedures,statements  \
+memory=SIZE,SIZE (of the server with its page cache)  stripes=N,N (table spaces of a private PostgreSQL, files of a Virtuoso)  set.NAME=VALUE,VALUE \
 (a setting of the server). A dimension that is left out is as -w, --clients and the \
 server have it. Each point has a server of its own on a fresh copy of the database of its scale; points.csv has a line \
 for each.
@@ -231,7 +231,8 @@ pub(super) struct Places {
     /// Where the databases are, such as a file system to be measured; may be given several times, a series each
     #[arg(long, value_name = "DIR")]
     pub(super) data_directory: Vec<PathBuf>,
-    /// CPUs that a private server is bound to, as a list such as 0 or 0,2-3; may be given several times, a series each
+    /// CPUs that a private server is bound to, as a list such as 0 or 0,2-3, or a quota of their time with a point, such
+    /// as 0.5; may be given several times, a series each
     #[arg(long, value_name = "LIST")]
     pub(super) cpus: Vec<String>,
     /// Keep the databases that the sweep loads [default: each is removed when its point is done]

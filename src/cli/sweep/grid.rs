@@ -10,6 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::key::PointKey;
+use crate::cpus::CpuCount;
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
 use crate::engine::server::memory;
@@ -18,7 +19,7 @@ use crate::result::{Recorded, Via};
 use crate::size;
 use crate::url::DatabaseUrl;
 
-/// More clients or CPUs than any machine has are a mistake.
+/// More clients than any machine has are a mistake.
 const MOST: u32 = 100_000;
 
 /// More runs of each point than anyone waits for.
@@ -31,7 +32,7 @@ const MOST_POINTS: u64 = 100_000;
 pub(super) enum Dimension {
     Warehouses(Vec<u32>),
     Buffers(Vec<u64>),
-    Cpus(Vec<u32>),
+    Cpus(Vec<CpuCount>),
     Clients(Vec<u32>),
     Via(Vec<Via>),
     Memory(Vec<u64>),
@@ -78,7 +79,7 @@ impl FromStr for Dimension {
         match name {
             "warehouses" | "branches" => values(list, parse_scale).map(Dimension::Warehouses),
             "buffers" => values(list, size::parse).map(Dimension::Buffers),
-            "cpus" => values(list, number).map(Dimension::Cpus),
+            "cpus" => values(list, str::parse).map(Dimension::Cpus),
             "clients" => values(list, number).map(Dimension::Clients),
             "memory" => values(list, size::parse).map(Dimension::Memory),
             "via" => values(list, via).map(Dimension::Via),
@@ -146,7 +147,7 @@ pub(super) struct Grid {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) buffers: Vec<u64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) cpus: Vec<u32>,
+    pub(super) cpus: Vec<CpuCount>,
     pub(super) clients: Vec<u32>,
     pub(super) repeats: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -348,7 +349,9 @@ mod tests {
             (&["warehouses=2,2", "buffers=1MB"][..], "twice"),
             (&["buffers=1MB", "buffers=2MB"], "twice"),
             (&["buffers=many"], "size"),
-            (&["cpus=0"], "whole number"),
+            (&["cpus=0"], "number of CPUs"),
+            (&["cpus=0.5,0.50"], "twice"),
+            (&["clients=0"], "whole number"),
             (&["colour=red"], "give warehouses="),
             (&["buffers"], "give warehouses="),
             (&["warehouses=2"], "add buffers="),

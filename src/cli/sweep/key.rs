@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cpus::CpuCount;
 use crate::plan::Rate;
 use crate::result::Via;
 
@@ -25,9 +26,9 @@ pub(super) struct PointKey {
     /// Bytes of the server's buffers, where these are varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) buffers: Option<u64>,
-    /// Number of CPUs that the server is bound to, where this is varied.
+    /// CPUs that the server has, where this is varied: whole ones are bound, of others it has a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) cpus: Option<u32>,
+    pub(super) cpus: Option<CpuCount>,
     /// Sessions, where their number is varied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clients: Option<u32>,

@@ -4,6 +4,7 @@ use super::key::PointKey;
 use super::place::Place;
 use super::settings::Varied;
 use super::state::{Entry, State};
+use crate::cpus::CpuCount;
 use crate::engine::Error;
 use crate::plan::Rate;
 use crate::report::format::{plural, seconds};
@@ -80,7 +81,7 @@ pub(super) fn name(state: &State, key: PointKey) -> String {
         load,
         key.warehouses.map(|scale| plural(scale.into(), unit.0, unit.1)),
         key.buffers.map(|buffers| format!("buffers {}", size::text(buffers))),
-        key.cpus.map(|cpus| plural(cpus.into(), "CPU", "CPUs")),
+        key.cpus.map(CpuCount::told),
         key.clients.map(|clients| plural(clients.into(), "client", "clients")),
         state.settings.grid().map(|grid| grid.words(key)).filter(|words| !words.is_empty()),
         key.repeat.filter(|repeat| *repeat > 1).map(|repeat| format!("repeat {repeat}")),

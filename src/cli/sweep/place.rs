@@ -84,6 +84,13 @@ impl Place {
                         data = Some(PathBuf::from(percent_decode_str(path).decode_utf8_lossy().into_owned()))
                     }
                     Some(("cpus", _)) if series.cpus.is_some() => {}
+                    Some(("stripes", directories)) if directories.parse::<u32>().is_err() => {
+                        return Err(Error::Usage(
+                            "stripes= in given directories are of one database, and here databases are copied or made \
+                             anew: give a number, such as stripes=4"
+                                .to_owned(),
+                        ));
+                    }
                     _ => pairs.push(pair.to_owned()),
                 }
             }
@@ -251,9 +258,10 @@ impl Place {
 pub(super) fn for_grid(url: &DatabaseUrl, grid: &Grid) -> Result<(), Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
     match Place::of(url, &Series::default(), Some(1), Path::new(""))? {
-        Place::Private { .. } if !grid.stripes.is_empty() && url.scheme() != "virtuoso" => {
-            usage("stripes= are of a private Virtuoso: give --db virtuoso:local, or directories with --data-directory")
-        }
+        Place::Private { .. } if !grid.stripes.is_empty() && ["mysql", "mariadb"].contains(&url.scheme()) => usage(
+            "stripes= are of a private PostgreSQL or Virtuoso: give --db postgres:local or virtuoso:local, or \
+             directories with --data-directory",
+        ),
         Place::Private { .. } => Ok(()),
         Place::Server { .. } => usage(
             "a grid starts each point with a copy of its database: give --db postgres:local, sqlite:FILE or simulated:",

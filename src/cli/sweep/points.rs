@@ -14,9 +14,10 @@ use super::order::{directory_name, name, next, progress, remaining};
 use super::place::Place;
 use super::settings::Varied;
 use super::state::{Database, Entry, Progress, State};
+use crate::cpus::CpuCount;
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
-use crate::engine::server::{affinity, memory};
+use crate::engine::server::{memory, quota};
 use crate::plan::Plan;
 use crate::record::{Record, writer};
 use crate::report::format::{plural, rate};
@@ -59,8 +60,7 @@ impl Points {
             self.tidy(entry)?;
         }
         if let Some(grid) = self.state.settings.grid() {
-            let most = grid.cpus.iter().max().copied();
-            most.map(affinity::first).transpose().map_err(Error::Usage)?;
+            grid.cpus.iter().try_for_each(|cpus| quota::possible(*cpus)).map_err(Error::Usage)?;
         }
         while let Some(key) = next(&self.state) {
             if self.interrupt.stop.requested() {
@@ -198,7 +198,7 @@ impl Points {
         }
         let mut options = Vec::new();
         if let Some(cpus) = key.cpus {
-            options.push(("cpus", affinity::first(cpus).map_err(Error::Usage)?));
+            options.push(("cpus", quota::text(cpus).map_err(Error::Usage)?));
         }
         if let Some(buffers) = key.buffers {
             options.push(("buffers", size::text(buffers)));
@@ -305,7 +305,7 @@ impl Points {
             return Point::of(summary, &settings.limits());
         }
         let key = entry.key;
-        let cpus = key.cpus.or(record.environment.as_ref().and_then(|machine| machine.logical_cpus?.try_into().ok()));
+        let cpus = key.cpus.or_else(|| CpuCount::whole(record.environment.as_ref()?.logical_cpus?.try_into().ok()?));
         let place = entry.record.clone();
         let observation =
             Observation { cpus, repeat: key.repeat, record: Some(place), ..point::observed(summary, key.buffers) };

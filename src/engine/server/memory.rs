@@ -1,5 +1,5 @@
-//! The memory that a private server is bounded to, page cache included: a control group of its own, of either version
-//! of the kernel's interface (cgroup-v1/memory.rst and cgroup-v2.rst of the kernel's documentation).
+//! The memory that a private server is bounded to, page cache included: a control group of its own
+//! (cgroup-v1/memory.rst and cgroup-v2.rst of the kernel's documentation).
 
 use crate::measure::memory::BoundedMemory;
 
@@ -37,37 +37,19 @@ pub use elsewhere::Bound;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::fs::{self, File};
-    use std::io::{self, Write};
-    use std::path::{Path, PathBuf};
+    use std::fs;
+    use std::io;
     use std::process::Command;
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::time::{Duration, Instant};
 
-    use procfs::process::Process;
-
+    use super::super::group::{Controller, Group, Version, named, number};
     use super::BoundedMemory;
-
-    /// Groups of this process have a number each.
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    const PREFIX: &str = "graymark-";
-    /// Processes of a server that has ended can be in its group for a moment.
-    const PATIENCE: Duration = Duration::from_secs(5);
 
     /// A control group whose processes share a bounded memory. It is removed when this is dropped; its processes must
     /// have ended.
     #[derive(Debug)]
     pub struct Bound {
-        group: PathBuf,
-        version: Version,
+        pub(in super::super) group: Group,
         limit: u64,
-        processes: File,
-    }
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Version {
-        One,
-        Two,
     }
 
     impl Bound {
@@ -76,83 +58,33 @@ mod linux {
         /// # Errors
         /// Why there can be none, and what would help, in a line.
         pub fn to(bytes: u64) -> Result<Bound, String> {
-            let mut why = "the kernel shows no control groups for memory".to_owned();
-            for (parent, version) in parents() {
-                match Bound::below(&parent, version, bytes) {
-                    Ok(bound) => return Ok(bound),
-                    Err(error) => why = format!("{}: {error}", parent.display()),
-                }
-            }
-            Err(format!(
-                "the server's memory cannot be bounded ({why}): run Graymark as root or in a delegated control group \
-                 (systemd-run --user \
-                 --scope -p Delegate=yes), or leave the bound out"
-            ))
-        }
-
-        fn below(parent: &Path, version: Version, bytes: u64) -> io::Result<Bound> {
-            if version == Version::Two {
-                // Only a group without processes of its own can hand the controller down; where one has done so
-                // already, nothing is left to do.
-                let handed = || fs::read_to_string(parent.join("cgroup.subtree_control"));
-                let has = |list: &str| list.split_whitespace().any(|controller| controller == "memory");
-                if !has(&handed()?) {
-                    let _ = fs::write(parent.join("cgroup.subtree_control"), "+memory");
-                }
-                if !has(&handed()?) {
-                    return Err(io::Error::other("it does not hand down the memory controller"));
-                }
-            }
-            clear(parent);
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let group = parent.join(format!("{PREFIX}{}-{number}", std::process::id()));
-            fs::create_dir(&group)?;
-            let made = Bound::fill(&group, version, bytes);
-            if made.is_err() {
-                let _ = fs::remove_dir(&group);
-            }
-            made
-        }
-
-        fn fill(group: &Path, version: Version, bytes: u64) -> io::Result<Bound> {
-            let (limit, swap, none) = match version {
-                Version::One => ("memory.limit_in_bytes", "memory.swappiness", "0"),
-                Version::Two => ("memory.max", "memory.swap.max", "0"),
-            };
-            fs::write(group.join(limit), bytes.to_string())?;
-            // Kernels without swap accounting have no such file.
-            let _ = fs::write(group.join(swap), none);
-            let set = number(&group.join(limit)).ok_or_else(|| io::Error::other("the limit cannot be read back"))?;
-            // Opened by Graymark, so that a server that runs as another user may join.
-            let processes = File::options().write(true).open(group.join("cgroup.procs"))?;
-            Ok(Bound { group: group.to_owned(), version, limit: set, processes })
+            let made = Group::make(Controller::Memory, |group| fill(group, bytes));
+            made.map(|(group, limit)| Bound { group, limit }).map_err(|why| {
+                format!(
+                    "the server's memory cannot be bounded ({why}): run Graymark as root or in a delegated control \
+                     group (systemd-run --user --scope -p Delegate=yes), or leave the bound out"
+                )
+            })
         }
 
         /// Puts a process that is yet to be started, and all that it starts, into the group.
         pub fn join(&self, command: &mut Command) -> io::Result<()> {
-            use std::os::unix::process::CommandExt;
-            let processes = self.processes.try_clone()?;
-            let join = move || (&processes).write_all(b"0");
-            // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
-            unsafe {
-                command.pre_exec(join);
-            }
-            Ok(())
+            self.group.join(command)
         }
 
         /// What its processes did with it so far.
         pub fn used(&self) -> BoundedMemory {
-            let of = |name: &str| number(&self.group.join(name));
-            let stat = fs::read_to_string(self.group.join("memory.stat")).unwrap_or_default();
-            let (peak, all, reached) = match self.version {
+            let of = |name: &str| number(&self.group.file(name));
+            let stat = fs::read_to_string(self.group.file("memory.stat")).unwrap_or_default();
+            let (peak, all, reached) = match self.group.version() {
                 Version::One => (of("memory.max_usage_in_bytes"), "cache", of("memory.failcnt")),
                 Version::Two => (of("memory.peak"), "file", None),
             };
-            let (events, killed) = match self.version {
+            let (events, killed) = match self.group.version() {
                 Version::One => ("memory.oom_control", "oom_kill"),
                 Version::Two => ("memory.events", "oom_kill"),
             };
-            let events = fs::read_to_string(self.group.join(events)).unwrap_or_default();
+            let events = fs::read_to_string(self.group.file(events)).unwrap_or_default();
             // Shared memory counts as cache, too.
             let cache = named(&stat, all).map(|all| all.saturating_sub(named(&stat, "shmem").unwrap_or_default()));
             BoundedMemory {
@@ -165,64 +97,16 @@ mod linux {
         }
     }
 
-    impl Drop for Bound {
-        fn drop(&mut self) {
-            let end = Instant::now() + PATIENCE;
-            while fs::remove_dir(&self.group).is_err() && self.group.exists() && Instant::now() < end {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-        }
-    }
-
-    /// Groups that may take one of ours: that of this process, else the one above it, which under version 2 may have no
-    /// processes itself.
-    fn parents() -> Vec<(PathBuf, Version)> {
-        let ours = Process::myself().and_then(|me| Ok((me.cgroups()?, me.mountinfo()?)));
-        let Ok((groups, mounts)) = ours else { return Vec::new() };
-        let mut found = Vec::new();
-        for group in groups {
-            let version = match group.controllers.iter().any(|controller| controller == "memory") {
-                true => Version::One,
-                false if group.hierarchy == 0 => Version::Two,
-                false => continue,
-            };
-            let is_its = |mount: &&procfs::process::MountInfo| match version {
-                Version::One => mount.fs_type == "cgroup" && mount.super_options.contains_key("memory"),
-                Version::Two => mount.fs_type == "cgroup2",
-            };
-            for mount in mounts.0.iter().filter(is_its) {
-                let path = group.pathname.strip_prefix(mount.root.as_str()).unwrap_or(&group.pathname);
-                let own = mount.mount_point.join(path.trim_start_matches('/'));
-                let above = own.parent().filter(|above| above.starts_with(&mount.mount_point)).map(Path::to_owned);
-                found.extend(
-                    [Some(own), above].into_iter().flatten().filter(|path| path.is_dir()).map(|path| (path, version)),
-                );
-            }
-        }
-        // A machine with both has its memory in version 1, or it has none there.
-        found.sort_by_key(|(_, version)| *version == Version::Two);
-        found
-    }
-
-    /// Removes the groups of processes that were killed.
-    fn clear(parent: &Path) {
-        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<i32>().ok());
-            if pid.is_some_and(|pid| Process::new(pid).is_err()) {
-                // One that still has processes stays.
-                let _ = fs::remove_dir(entry.path());
-            }
-        }
-    }
-
-    fn number(path: &Path) -> Option<u64> {
-        fs::read_to_string(path).ok()?.trim().parse().ok()
-    }
-
-    /// The number after a name in a list of lines.
-    fn named(text: &str, name: &str) -> Option<u64> {
-        text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+    /// Sets the limit, and reads it back.
+    fn fill(group: &Group, bytes: u64) -> io::Result<u64> {
+        let (limit, swap, none) = match group.version() {
+            Version::One => ("memory.limit_in_bytes", "memory.swappiness", "0"),
+            Version::Two => ("memory.max", "memory.swap.max", "0"),
+        };
+        fs::write(group.file(limit), bytes.to_string())?;
+        // Kernels without swap accounting have no such file.
+        let _ = fs::write(group.file(swap), none);
+        number(&group.file(limit)).ok_or_else(|| io::Error::other("the limit cannot be read back"))
     }
 
     #[cfg(test)]
@@ -254,7 +138,7 @@ mod linux {
             assert!(used.peak_bytes.is_none_or(|peak| peak <= LIMIT && peak > LIMIT / 2), "{used:?}");
             assert!(used.limit_reached > Some(0) && used.killed.is_none_or(|killed| killed == 0), "{used:?}");
             assert!(used.page_cache_bytes <= Some(LIMIT), "{used:?}");
-            let group = bound.group.clone();
+            let group = bound.group.file("");
             assert!(group.is_dir());
             drop(bound);
             assert!(!group.exists(), "the group is removed");

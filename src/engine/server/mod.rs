@@ -7,6 +7,8 @@ mod directory;
 pub mod file;
 pub mod galera;
 mod galera_member;
+#[cfg(target_os = "linux")]
+mod group;
 mod home;
 pub mod io;
 pub mod log_in_memory;
@@ -20,7 +22,9 @@ pub mod postgres;
 mod postgres_media;
 pub mod postgres_nodes;
 mod process;
+pub mod quota;
 pub mod standby;
+pub mod stripes;
 pub mod url;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;
@@ -40,6 +44,7 @@ use process::{Process, failed};
 
 use super::{Error, files};
 use crate::measure::memory::BoundedMemory;
+use crate::measure::quota::CpuQuota;
 use crate::powercut::Disk;
 use crate::url::Password;
 
@@ -198,7 +203,7 @@ pub struct Server<K: Kind> {
     home: Home,
     port: u16,
     password: Password,
-    /// Dropped last: its bound of memory is removed after the server has stopped.
+    /// Dropped last: its bounds of memory and CPU time are removed after the server has stopped.
     process: Arc<Process>,
 }
 
@@ -208,7 +213,10 @@ impl<K: Kind> Server<K> {
     fn start_at(home: Home, kind: K, process: Process, password: Password) -> Result<Server<K>, Error> {
         if process.memory().is_some() {
             // What is in the page cache already would be no one's, and come on top.
-            files::evict(&home.data).map_err(|error| failed("cannot take the data out of the page cache", &error))?;
+            let all = stripes::outside(&home.data).into_iter().chain([home.data.clone()]);
+            all.into_iter()
+                .try_for_each(|place| files::evict(&place))
+                .map_err(|error| failed("cannot take the data out of the page cache", &error))?;
         }
         let process = Arc::new(process);
         if !home.kept {
@@ -261,6 +269,11 @@ impl<K: Kind> Server<K> {
     /// What it did with the memory that it is bounded to, if it is.
     pub fn memory(&self) -> Option<BoundedMemory> {
         self.process.memory()
+    }
+
+    /// What it did with the quota of CPU time that it is bounded to, if it is.
+    pub fn cpu_quota(&self) -> Option<CpuQuota> {
+        self.process.cpu_quota()
     }
 
     /// Why it runs no more, if neither [`Server::stop`] nor [`Server::kill`] ended it.

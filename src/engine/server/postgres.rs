@@ -10,6 +10,7 @@ use nix::sys::signal::Signal;
 use super::media::Copies;
 use super::process::Process;
 use super::standby::{self, StandbySync};
+use super::stripes::{self, Stripes};
 use super::{Ending, Home, Kind, Media, MediaOptions, memory, overridden, owner, password};
 use crate::engine::Error;
 use crate::powercut::DiskOptions;
@@ -52,6 +53,8 @@ pub struct PostgresServerOptions {
     pub standbys: u32,
     /// What a commit waits for at them.
     pub sync: StandbySync,
+    /// Over how many table spaces the tables are spread when they are loaded, and where.
+    pub stripes: Option<Stripes>,
 }
 
 /// What a private server of PostgreSQL has of its own.
@@ -64,6 +67,10 @@ pub struct Postgres {
     pub(super) copies: Option<Box<Copies>>,
     /// Servers of the cluster that it is a node of; one if it is alone.
     pub(super) nodes: u32,
+    /// Over how many table spaces its tables are to lie, if that was asked for.
+    pub(super) stripes: Option<Stripes>,
+    /// Whether it has table spaces below its data directory, or will have.
+    pub(super) within: bool,
 }
 
 /// A server that is to be started.
@@ -103,6 +110,10 @@ impl Server {
             return Err(Error::Usage(
                 "a server that loses a medium has temporary directories: leave data= out of the URL".to_owned(),
             ));
+        }
+        stripes::refuse(options)?;
+        if kept_version.is_none() {
+            stripes::are_free(options)?;
         }
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
@@ -145,7 +156,16 @@ impl Server {
         }
         let copies = options.media.map(Copies::new).transpose()?.map(Box::new);
         let nodes = options.standbys.saturating_add(1);
-        let kind = Postgres { programs, tcp: options.tcp, settings: options.settings.clone(), copies, nodes };
+        let within = matches!(options.stripes, Some(Stripes::Within(2..))) || stripes::within(&home.data);
+        let kind = Postgres {
+            programs,
+            tcp: options.tcp,
+            settings: options.settings.clone(),
+            copies,
+            nodes,
+            stripes: options.stripes.clone(),
+            within,
+        };
         Ok(Prepared { home, kind, process, password })
     }
 
@@ -222,6 +242,9 @@ impl Kind for Postgres {
         }
         if self.nodes > 1 {
             standby::arrange(command, home);
+        }
+        if self.within {
+            command.arg("-c").arg(stripes::SETTING);
         }
         command.arg("-c").arg(ENCRYPTION);
         Ok(())

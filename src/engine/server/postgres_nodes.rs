@@ -130,6 +130,8 @@ fn start_standby(options: &PostgresServerOptions, number: usize, home: Home, of:
         settings: of.kind.settings.clone(),
         copies: None,
         nodes: of.kind.nodes,
+        stripes: of.kind.stripes.clone(),
+        within: of.kind.within,
     };
     let others: Vec<usize> = (0..=options.standbys as usize).filter(|other| *other != number).collect();
     write_role(&home, Role { number, follows: Some(of), standbys: &others, sync: options.sync })?;

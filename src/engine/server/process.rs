@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::{affinity, cpu, memory};
+#[cfg(target_os = "linux")]
+use super::group;
+use super::{cpu, memory, quota};
 use crate::engine::Error;
 use crate::measure::memory::BoundedMemory;
+use crate::measure::quota::CpuQuota;
 use crate::size;
 
 const START_PATIENCE: Duration = Duration::from_secs(600);
@@ -31,8 +34,7 @@ pub struct Ending {
 
 #[derive(Debug)]
 pub(super) struct Process {
-    /// With the list as it was asked for.
-    cpus: Option<(affinity::Cpus, String)>,
+    cpus: Option<quota::Share>,
     memory: Option<memory::Bound>,
     keeper: mpsc::Sender<Spawn>,
     running: Mutex<Running>,
@@ -62,9 +64,10 @@ struct Spawn {
 impl Process {
     /// One that is yet to be started, with the CPUs and the bytes of memory that it will have.
     pub(super) fn new(cpus: Option<&str>, memory: Option<u64>) -> Result<Process, Error> {
-        let bound = |list: &str| affinity::Cpus::parse(list).map(|cpus| (cpus, list.to_owned()));
-        let cpus = cpus.map(bound).transpose().map_err(Error::Usage)?;
+        #[cfg(target_os = "linux")]
+        group::clear();
         let memory = memory.map(memory::Bound::to).transpose().map_err(Error::Usage)?;
+        let cpus = cpus.map(|cpus| quota::Share::parse(cpus, memory.as_ref())).transpose().map_err(Error::Usage)?;
         Ok(Process { cpus, memory, keeper: keeper()?, running: Mutex::default() })
     }
 
@@ -82,7 +85,7 @@ impl Process {
 
     pub(super) fn bounds(&self) -> [(String, String); 2] {
         let free = || "not bounded".to_owned();
-        let cpus = self.cpus.as_ref().map_or_else(free, |(_, list)| list.clone());
+        let cpus = self.cpus.as_ref().map_or_else(free, |share| share.told().to_owned());
         let memory = self.memory().map_or_else(free, |memory| size::text(memory.limit_bytes));
         [("server_cpus".to_owned(), cpus), ("server_memory".to_owned(), memory)]
     }
@@ -91,12 +94,16 @@ impl Process {
         self.memory.as_ref().map(memory::Bound::used)
     }
 
+    pub(super) fn cpu_quota(&self) -> Option<CpuQuota> {
+        self.cpus.as_ref()?.used()
+    }
+
     pub(super) fn start(&self, mut command: Command, orphaned: Signal) -> Result<(), Error> {
         // A group of its own: an interrupt from the keyboard is Graymark's to handle, not the server's.
         command.process_group(0);
         die_with_parent(&mut command, orphaned);
-        if let Some((cpus, _)) = self.cpus {
-            cpus.bind(&mut command);
+        if let Some(cpus) = &self.cpus {
+            cpus.bind(&mut command).map_err(|error| failed("cannot bound the server's CPU time", &error))?;
         }
         if let Some(memory) = &self.memory {
             memory.join(&mut command).map_err(|error| failed("cannot bound the server's memory", &error))?;

@@ -2,6 +2,7 @@
 
 use super::Chart;
 use super::plot::{Axis, COLOURS, Layer, NARROW, Plot, Tone};
+use crate::cpus::CpuCount;
 use crate::study::sizing::model::{Equation, Model};
 use crate::study::sizing::observation::HitRate;
 use crate::study::sizing::series::{Cell, Knee, Reading, Series};
@@ -130,7 +131,7 @@ pub(crate) fn figures(all: &[Series], model: Result<&Model, &String>) -> Vec<Fig
 
 /// The curves with the number of CPUs that has most points; of several such, the most CPUs.
 fn reference(all: &[Series]) -> Vec<&Series> {
-    let points = |cpus: Option<u32>| {
+    let points = |cpus: Option<CpuCount>| {
         all.iter().filter(|series| series.cpus == cpus).map(|series| series.cells.len()).sum::<usize>()
     };
     let cpus = all.iter().map(|series| series.cpus).max_by_key(|cpus| (points(*cpus), *cpus));
@@ -376,7 +377,7 @@ fn hit_over_cpus(all: &[Series]) -> Result<Chart, String> {
     let two = |scale: Option<u32>| groups.iter().rev().filter(move |(first, _)| Some(first.0) == scale).take(2);
     let lines = two(largest).chain(two(smallest)).map(|((warehouses, buffer, _, _), group)| Line {
         label: format!("{warehouses} warehouses, {:.0} MiB", *buffer as f64 / MIB),
-        points: group.iter().map(|point| (f64::from(point.2), point.3)).collect(),
+        points: group.iter().map(|point| (point.2.as_f64(), point.3)).collect(),
     });
     Sketch {
         title: "Hit rate over CPUs",
@@ -437,11 +438,11 @@ fn estimated(all: &[Series], reference: &[&Series], model: Result<&Model, &Strin
     let mut numbers = all.iter().filter_map(|series| series.cpus).collect::<Vec<_>>();
     numbers.sort_unstable();
     numbers.dedup();
-    let step = numbers
-        .windows(2)
-        .last()
-        .map_or(1, |pair| pair.iter().copied().max().unwrap_or(most) - pair.iter().copied().min().unwrap_or(0));
-    numbers.extend([most.saturating_add(step), most.saturating_add(step.saturating_mul(2))]);
+    let step = match numbers.as_slice() {
+        [.., before, last] => last.hundredths().abs_diff(before.hundredths()),
+        _ => 100,
+    };
+    numbers.extend([most.plus(step), most.plus(step.saturating_mul(2))]);
     let (numbers, some) = some(numbers);
     let lines = numbers.iter().filter_map(|cpus| {
         let ratio = law.ratio(from, *cpus)?;

@@ -1,5 +1,6 @@
 //! The charts of a sweep.
 
+use crate::cpus::CpuCount;
 use std::collections::BTreeMap;
 
 use super::Chart;
@@ -98,7 +99,7 @@ fn marks(study: &Study) -> Vec<Layer> {
 /// Throughput over the size of the buffers, the mean of repeats: a line for each scale, number of CPUs and place; none
 /// where buffers are not varied.
 pub fn throughput_over_buffers(study: &Study) -> Option<Chart> {
-    type Line = (usize, u32, Option<u32>, u32);
+    type Line = (usize, u32, Option<CpuCount>, u32);
     let mut lines: BTreeMap<Line, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
     for (place, series) in study.series.iter().enumerate() {
         for point in series.points.iter().map(|measured| &measured.point) {
@@ -117,7 +118,7 @@ pub fn throughput_over_buffers(study: &Study) -> Option<Chart> {
     let (right, top) = (highest(&drawn, |point| point.0)? * HEADROOM, highest(&drawn, |point| point.1)? * HEADROOM);
     let legend = lines.keys().enumerate().map(|(index, (place, warehouses, cpus, clients))| {
         let label = study.series.get(*place).map(|series| series.label.as_str()).unwrap_or_default();
-        let cpus = cpus.map(|cpus| format!(", {}", plural(cpus.into(), "CPU", "CPUs"))).unwrap_or_default();
+        let cpus = cpus.map(|cpus| format!(", {}", cpus.told())).unwrap_or_default();
         let text = format!(
             "{}{cpus}, {} {label}",
             plural((*warehouses).into(), "warehouse", "warehouses"),

@@ -3,6 +3,7 @@
 mod table;
 pub mod text;
 
+use crate::cpus::CpuCount;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -117,7 +118,7 @@ pub fn write(
 fn paper_tables(all: &[Series], model: Result<&Model, &String>) -> (Vec<Table>, Vec<String>) {
     let (mut shown, mut missing) = (Vec::new(), Vec::new());
     let unknown = || "-".to_owned();
-    let cpus = |cpus: Option<u32>| cpus.map_or_else(unknown, |cpus| cpus.to_string());
+    let cpus = |cpus: Option<CpuCount>| cpus.map_or_else(unknown, |cpus| cpus.to_string());
     let ratio = |value: Option<f64>| value.map_or_else(unknown, significant);
 
     let columns =

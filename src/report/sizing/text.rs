@@ -1,6 +1,7 @@
 //! Models and predictions in words.
 
 use super::table::Table;
+use crate::cpus::CpuCount;
 use crate::report::format::{bytes, count, plain, plural, rate, significant};
 use crate::study::sizing::model::{Equation, Hit, Model};
 use crate::study::sizing::observation::HitRate;
@@ -367,7 +368,7 @@ pub fn doublings(hit_rate: HitRate, rows: &[Doubling]) -> String {
 }
 
 /// Ratios of neighbouring numbers of CPUs.
-pub fn ratios(model: &Model, numbers: &[u32]) -> String {
+pub fn ratios(model: &Model, numbers: &[CpuCount]) -> String {
     let pairs = numbers.windows(2).filter_map(|pair| match pair {
         [from, to] => Some((*from, *to)),
         _ => None,

@@ -84,7 +84,7 @@ fn grid(study: &Study, series: &Series) -> Table {
         vec![
             point.warehouses.to_string(),
             seen.buffer_bytes.map_or("-".to_owned(), size::text),
-            number(seen.cpus),
+            seen.cpus.map_or("-".to_owned(), |cpus| cpus.to_string()),
             point.clients.to_string(),
             number(seen.repeat),
             rate(point.throughput),

@@ -5,6 +5,7 @@ use super::observation::{HitRate, Observation};
 use super::regress::{self, Unfit};
 use super::scaling;
 use super::series::{self, Cell, PLATEAU, Reading, Series};
+use crate::cpus::CpuCount;
 
 /// How to fit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,6 +52,12 @@ pub fn fit(points: &[Observation], options: &Options) -> Result<Model, String> {
     let groups = scaling::groups(&all);
     if groups.is_empty() {
         notes.push("Nothing is known of more or fewer CPUs: no two points differ in CPUs alone.".to_owned());
+    } else if groups.iter().all(|group| group.len() < 3) {
+        notes.push(
+            "Two numbers of CPUs cannot tell one law from another, as every law meets their ratio: measure three, \
+             better four. Fractions (cpus=0.5,1,1.5,2) are some, but the laws differ little below two CPUs."
+                .to_owned(),
+        );
     }
     let cpus = || all.iter().filter_map(|series| series.cpus);
     Ok(Model {
@@ -161,7 +168,7 @@ fn samples(
 /// The plateau of a curve.
 struct Flat {
     warehouses: u32,
-    cpus: Option<u32>,
+    cpus: Option<CpuCount>,
     from_bytes: u64,
     points: usize,
 }
@@ -284,7 +291,7 @@ pub(super) mod tests {
                     points.push(Observation {
                         warehouses,
                         buffer_bytes: Some(pages(thousands) as u64),
-                        cpus: Some(12),
+                        cpus: CpuCount::whole(12),
                         repeat: Some(repeat),
                         new_orders_per_minute: rate,
                         data_hit_percent: Some(hit),
@@ -310,7 +317,7 @@ pub(super) mod tests {
                 "{found:?}"
             );
         }
-        assert_eq!(model.throughput[0].cpus, Some(12));
+        assert_eq!(model.throughput[0].cpus, CpuCount::whole(12));
         assert!((model.bytes_per_warehouse.unwrap() - 93_466_669.0).abs() < 1.0);
         assert_eq!(Model::parse(&model.text().unwrap()).unwrap(), model);
     }

@@ -1,5 +1,6 @@
 //! The fitted equations as a file that people can read, and what they say of a configuration.
 
+use crate::cpus::CpuCount;
 use serde::{Deserialize, Serialize};
 
 use super::observation::HitRate;
@@ -33,7 +34,7 @@ number of warehouses.
 pub struct Equation {
     /// CPUs that it was measured with, where it depends on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<u32>,
+    pub cpus: Option<CpuCount>,
     /// The constant term.
     pub constant: f64,
     /// What a warehouse more adds; none if the points do not tell.
@@ -67,7 +68,7 @@ pub struct KneeRow {
     pub warehouses: u32,
     /// CPUs; none if not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<u32>,
+    pub cpus: Option<CpuCount>,
     /// How the paper's rule is read.
     pub reading: Reading,
     /// When the curve counts as flat.
@@ -95,7 +96,7 @@ pub struct Model {
     pub bytes_per_warehouse: Option<f64>,
     /// The fewest and the most CPUs that were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub measured_cpus: Option<[u32; 2]>,
+    pub measured_cpus: Option<[CpuCount; 2]>,
     /// What the reader should know.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -134,9 +135,6 @@ impl Equation {
         let figures = [Some(self.constant), self.per_warehouse, Some(self.slope)];
         if !figures.into_iter().flatten().all(f64::is_finite) {
             return Err(format!("{name}: give constant, per_warehouse and slope as numbers"));
-        }
-        if self.cpus == Some(0) {
-            return Err(format!("{name}: cpus: give a number from 1"));
         }
         if let Some(Range { warehouses, predictor }) = self.range {
             let ordered = |[from, to]: [f64; 2]| from.is_finite() && to.is_finite() && from <= to;
@@ -348,7 +346,7 @@ pub(super) mod tests {
         let mut model = Model::parse(PAPER).unwrap();
         model.notes.push("a \"note\"\nof two lines".to_owned());
         model.throughput.push(Equation {
-            cpus: Some(12),
+            cpus: CpuCount::whole(12),
             constant: -0.1,
             per_warehouse: None,
             slope: 1.0 / 3.0,

@@ -1,5 +1,6 @@
 //! Measured points, as a table that people can write by hand and other programs can read: `points.csv`.
 
+use crate::cpus::CpuCount;
 use std::io;
 
 use csv::{ErrorKind, ReaderBuilder, StringRecord, Writer};
@@ -13,7 +14,7 @@ pub struct Observation {
     /// Size of the database's buffer in bytes.
     pub buffer_bytes: Option<u64>,
     /// CPUs that the database had.
-    pub cpus: Option<u32>,
+    pub cpus: Option<CpuCount>,
     /// Sessions at the database.
     pub clients: Option<u32>,
     /// Which of the runs with these settings, from 1.
@@ -180,7 +181,9 @@ fn observation(head: &StringRecord, record: &StringRecord) -> Result<Observation
         match name {
             "warehouses" => point.warehouses = small()?.unwrap_or_default(),
             "buffer_bytes" => point.buffer_bytes = size()?,
-            "cpus" => point.cpus = small()?,
+            "cpus" => {
+                point.cpus = Some(text.parse().map_err(|_| bad("give a number of CPUs from 0.01, in hundredths"))?)
+            }
             "clients" => point.clients = small()?,
             "repeat" => point.repeat = small()?,
             "new_orders_per_minute" => {
@@ -225,7 +228,7 @@ pub fn write(to: impl io::Write, observations: &[Observation]) -> io::Result<()>
         writer.write_record([
             point.warehouses.to_string(),
             number(point.buffer_bytes),
-            number(point.cpus.map(u64::from)),
+            point.cpus.map_or(String::new(), |cpus| cpus.to_string()),
             number(point.clients.map(u64::from)),
             number(point.repeat.map(u64::from)),
             point.new_orders_per_minute.to_string(),
@@ -256,7 +259,7 @@ mod tests {
         let full = Observation {
             warehouses: 375,
             buffer_bytes: Some(3_338_240_000),
-            cpus: Some(12),
+            cpus: CpuCount::whole(12),
             clients: Some(64),
             repeat: Some(2),
             new_orders_per_minute: 12_345.678_9,

@@ -1,6 +1,7 @@
 //! Predictions from a model: Algorithms I and II of the paper, the quick estimate by doubling, and the cheapest
 //! configuration.
 
+use crate::cpus::CpuCount;
 use serde::Serialize;
 
 use super::model::{Equation, Model};
@@ -15,7 +16,7 @@ pub struct Predictor<'a> {
     /// Equation 2 with what its throughput is multiplied by; none if the model has none.
     throughput: Option<(&'a Equation, f64)>,
     /// The CPUs that are predicted.
-    pub cpus: Option<u32>,
+    pub cpus: Option<CpuCount>,
     /// The law that led from measured CPUs to these, if any was needed.
     pub scaling: Option<Scaling>,
     outside: Vec<String>,
@@ -50,7 +51,7 @@ impl<'a> Predictor<'a> {
     ///
     /// # Errors
     /// If the model does not tell, in one line that says what would help.
-    pub fn new(model: &'a Model, cpus: Option<u32>, law: Option<Law>) -> Result<Predictor<'a>, String> {
+    pub fn new(model: &'a Model, cpus: Option<CpuCount>, law: Option<Law>) -> Result<Predictor<'a>, String> {
         let mut predictor = Predictor { model, throughput: None, cpus, scaling: None, outside: Vec::new() };
         let known = || model.throughput.iter().filter_map(|equation| Some((equation.cpus?, equation)));
         match (cpus, model.throughput.as_slice()) {
@@ -71,7 +72,9 @@ impl<'a> Predictor<'a> {
                 predictor.cpus = largest.cpus;
             }
             (Some(cpus), _) => {
-                let Some((nearest, equation)) = known().min_by_key(|(known, _)| known.abs_diff(cpus)) else {
+                let Some((nearest, equation)) =
+                    known().min_by_key(|(known, _)| known.hundredths().abs_diff(cpus.hundredths()))
+                else {
                     return Err(
                         "the model does not say with how many CPUs it was measured: leave --cpus out, or write `cpus` \
                          into its \
@@ -366,7 +369,7 @@ pub fn candidates(model: &Model, offers: Vec<Offer>, goal: &Goal) -> Result<Vec<
         if buffer < super::PAGE as f64 {
             continue;
         }
-        let predictor = Predictor::new(model, Some(offer.cpus), goal.law)?;
+        let predictor = Predictor::new(model, CpuCount::whole(offer.cpus), goal.law)?;
         let point = match goal.ratio {
             None => predictor.at(goal.warehouses, buffer),
             Some(ratio) => {
@@ -473,26 +476,28 @@ mod tests {
     fn cpus_are_reached_by_the_law() {
         let mut model = model();
         model.scaling = Model::parse(PAPER).unwrap().scaling;
-        let at = |cpus: Option<u32>, law: Option<Law>| {
+        let at = |cpus: Option<CpuCount>, law: Option<Law>| {
             Predictor::new(&model, cpus, law).map(|found| found.at(375.0, pages(203.75)))
         };
         let twelve = at(None, None).unwrap().throughput.unwrap();
-        assert_eq!(at(Some(12), None).unwrap().throughput.unwrap(), twelve);
-        let eight = at(Some(8), None).unwrap();
+        assert_eq!(at(CpuCount::whole(12), None).unwrap().throughput.unwrap(), twelve);
+        let eight = at(CpuCount::whole(8), None).unwrap();
         let ratio = Law::Geometric.capacity(0.9342, 8.0) / Law::Geometric.capacity(0.9342, 12.0);
         assert!((eight.throughput.unwrap().value / twelve.value - ratio).abs() < 1e-9);
         assert!(eight.outside.iter().any(|text| text.contains("8 CPUs (measured: 12 to 12)")), "{:?}", eight.outside);
-        assert_ne!(at(Some(8), Some(Law::Amdahl)).unwrap().throughput, eight.throughput);
+        assert_ne!(at(CpuCount::whole(8), Some(Law::Amdahl)).unwrap().throughput, eight.throughput);
         model.scaling.clear();
-        let error = Predictor::new(&model, Some(8), None).unwrap_err();
+        let error = Predictor::new(&model, CpuCount::whole(8), None).unwrap_err();
         assert!(error.contains("no such law over CPUs"), "{error}");
-        let twice = Equation { cpus: Some(4), ..model.throughput[0].clone() };
+        let twice = Equation { cpus: CpuCount::whole(4), ..model.throughput[0].clone() };
         model.throughput.push(twice);
         // Of several numbers of CPUs the largest is meant.
-        assert_eq!(Predictor::new(&model, None, None).unwrap().cpus, Some(12));
+        assert_eq!(Predictor::new(&model, None, None).unwrap().cpus, CpuCount::whole(12));
         model.throughput.truncate(1);
         model.throughput[0].cpus = None;
-        assert!(Predictor::new(&model, Some(8), None).unwrap_err().contains("does not say with how many CPUs"));
+        assert!(
+            Predictor::new(&model, CpuCount::whole(8), None).unwrap_err().contains("does not say with how many CPUs")
+        );
     }
 
     #[test]
@@ -555,8 +560,9 @@ mod tests {
         let cheapest = found.iter().find(|candidate| candidate.meets).unwrap();
         // By hand: of all offers that meet it, none costs less.
         let meets = |offer: &Offer| {
-            let point =
-                Predictor::new(&model, Some(offer.cpus), None).unwrap().at(375.0, offer.memory_bytes - pages(1.0));
+            let point = Predictor::new(&model, CpuCount::whole(offer.cpus), None)
+                .unwrap()
+                .at(375.0, offer.memory_bytes - pages(1.0));
             point.throughput.unwrap().value >= 5_000.0
         };
         let least = offers.iter().filter(|offer| meets(offer)).map(|offer| offer.price).min().unwrap();

@@ -1,5 +1,6 @@
 //! Throughput over CPUs: three models of one parameter each, fitted to the same points.
 
+use crate::cpus::CpuCount;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -61,14 +62,14 @@ pub struct Scaling {
 impl Scaling {
     /// Throughput of `to` CPUs over that of `from`; none if the law gives one of them none, as the quadratic does far
     /// out.
-    pub(crate) fn ratio(&self, from: u32, to: u32) -> Option<f64> {
-        let capacity = |cpus: u32| self.law.capacity(self.parameter, f64::from(cpus));
+    pub(crate) fn ratio(&self, from: CpuCount, to: CpuCount) -> Option<f64> {
+        let capacity = |cpus: CpuCount| self.law.capacity(self.parameter, cpus.as_f64());
         (capacity(from) > 0.0 && capacity(to) > 0.0).then(|| capacity(to) / capacity(from))
     }
 }
 
 /// Throughput over CPUs with all else the same: (CPUs, New-Orders a minute).
-pub(crate) type Group = Vec<(u32, f64)>;
+pub(crate) type Group = Vec<(CpuCount, f64)>;
 
 /// The groups in which CPUs alone differ, from their number being known at two values at least.
 pub(crate) fn groups(series: &[Series]) -> Vec<Group> {
@@ -114,7 +115,7 @@ fn squares(groups: &[Group], law: Law, parameter: f64) -> f64 {
         .iter()
         .map(|group| {
             let mean = group.iter().map(|point| point.1).sum::<f64>() / group.len().max(1) as f64;
-            let pairs = group.iter().map(|(cpus, rate)| (law.capacity(parameter, f64::from(*cpus)), rate / mean));
+            let pairs = group.iter().map(|(cpus, rate)| (law.capacity(parameter, cpus.as_f64()), rate / mean));
             let (product, square) = pairs.clone().fold((0.0, 0.0), |(product, square), (capacity, rate)| {
                 (product + capacity * rate, square + capacity * capacity)
             });
@@ -168,30 +169,42 @@ mod tests {
         assert!(Law::ALL.iter().all(|law| law.capacity(0.3, 1.0) == 1.0));
     }
 
+    fn cpus(number: u32) -> CpuCount {
+        CpuCount::whole(number).unwrap()
+    }
+
     #[test]
     fn each_law_finds_its_own_parameter_again_and_fits_best() {
         for (law, parameter) in [(Law::Geometric, 0.93), (Law::Amdahl, 0.041), (Law::Quadratic, 0.017)] {
-            let group =
-                |one: f64| [1, 2, 4, 8, 12].map(|cpus| (cpus, one * law.capacity(parameter, f64::from(cpus)))).to_vec();
-            let fits = fit(&[group(100.0), group(7.0)]);
-            assert_eq!(fits[0].law, law);
-            assert!((fits[0].parameter - parameter).abs() < 1e-6 && fits[0].error_percent.unwrap() < 1e-4, "{fits:?}");
-            assert!(fits[1].error_percent.unwrap() > 0.1 && fits[2].error_percent >= fits[1].error_percent, "{fits:?}");
+            // A machine with two CPUs has as many points by quotas, but the laws are close together there.
+            for (numbers, apart) in [(&["1", "2", "4", "8", "12"][..], 0.1), (&["0.5", "1", "1.5", "2"], 5e-4)] {
+                let numbers = numbers.iter().map(|text| text.parse::<CpuCount>().unwrap());
+                let group = |one: f64| {
+                    let points = numbers.clone().map(|cpus| (cpus, one * law.capacity(parameter, cpus.as_f64())));
+                    points.collect::<Group>()
+                };
+                let fits = fit(&[group(100.0), group(7.0)]);
+                assert_eq!(fits[0].law, law, "{fits:?}");
+                let error = |at: usize| fits[at].error_percent.unwrap();
+                assert!((fits[0].parameter - parameter).abs() < 1e-6 && error(0) < 1e-4, "{fits:?}");
+                assert!(error(1) > apart && error(2) >= error(1), "{fits:?}");
+            }
         }
         assert_eq!(fit(&[]), []);
         // Faster than linear: nothing is lost.
-        let fits = fit(&[vec![(1, 1.0), (2, 3.0)]]);
-        assert!(fits.iter().all(|fit| (fit.ratio(1, 2).unwrap() - 2.0).abs() < 1e-6), "{fits:?}");
+        let fits = fit(&[vec![(cpus(1), 1.0), (cpus(2), 3.0)]]);
+        assert!(fits.iter().all(|fit| (fit.ratio(cpus(1), cpus(2)).unwrap() - 2.0).abs() < 1e-6), "{fits:?}");
     }
 
     /// Section 5.3: "The estimates were within 4% of the measurements."
     #[test]
     fn the_papers_ratios_of_cpus() {
-        let groups = TABLE_4.map(|(twelve, eight)| vec![(4, 1.0), (8, eight), (12, twelve * eight)]).to_vec();
+        let groups =
+            TABLE_4.map(|(twelve, eight)| vec![(cpus(4), 1.0), (cpus(8), eight), (cpus(12), twelve * eight)]).to_vec();
         let fits = fit(&groups);
         let geometric = fits.iter().find(|fit| fit.law == Law::Geometric).unwrap();
         let mean = |of: fn(&(f64, f64)) -> f64| TABLE_4.iter().map(of).sum::<f64>() / 8.0;
-        let off = |from, to, measured: f64| (geometric.ratio(from, to).unwrap() / measured - 1.0).abs();
+        let off = |from, to, measured: f64| (geometric.ratio(cpus(from), cpus(to)).unwrap() / measured - 1.0).abs();
         assert!(off(8, 12, mean(|row| row.0)) < 0.04 && off(4, 8, mean(|row| row.1)) < 0.04, "{geometric:?}");
         assert!((0.9..0.96).contains(&geometric.parameter), "{geometric:?}");
     }
@@ -199,7 +212,7 @@ mod tests {
     #[test]
     fn a_law_far_out_has_no_ratio() {
         let quadratic = Scaling { law: Law::Quadratic, parameter: 0.1, error_percent: None };
-        assert_eq!(quadratic.ratio(1, 11), None);
-        assert!(quadratic.ratio(1, 10).is_some());
+        assert_eq!(quadratic.ratio(cpus(1), cpus(11)), None);
+        assert!(quadratic.ratio(cpus(1), cpus(10)).is_some());
     }
 }

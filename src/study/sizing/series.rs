@@ -1,6 +1,7 @@
 //! Points put in order: repeats together, one curve over buffer size for each scale and number of CPUs, and where it is
 //! flat.
 
+use crate::cpus::CpuCount;
 use serde::{Deserialize, Serialize};
 
 use super::observation::{HitRate, Observation};
@@ -31,7 +32,7 @@ pub(crate) struct Series {
     /// Scale.
     pub warehouses: u32,
     /// CPUs; none if that is not known.
-    pub cpus: Option<u32>,
+    pub cpus: Option<CpuCount>,
     /// What pages its hit rates are of.
     pub hit_rate: HitRate,
     /// By rising buffer size.
@@ -253,7 +254,7 @@ mod tests {
     fn point(warehouses: u32, cpus: u32, clients: u32, buffer: u64, rate: f64, hit: f64) -> Observation {
         Observation {
             warehouses,
-            cpus: Some(cpus),
+            cpus: CpuCount::whole(cpus),
             clients: Some(clients),
             buffer_bytes: Some(buffer),
             new_orders_per_minute: rate,
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(unknown, 1);
         assert_eq!(
             all.iter().map(|series| (series.cpus, series.warehouses, series.cells.len())).collect::<Vec<_>>(),
-            [(Some(2), 10, 2), (Some(2), 20, 1)]
+            [(CpuCount::whole(2), 10, 2), (CpuCount::whole(2), 20, 1)]
         );
         // 8 clients have 150 on average, 4 have 160.
         assert_eq!(

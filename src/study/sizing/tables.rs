@@ -1,5 +1,6 @@
 //! The figures of the paper's Tables 1, 3 and 4, from measured points. Table 2 is [`super::model::KneeRow`]s.
 
+use crate::cpus::CpuCount;
 use serde::Serialize;
 
 use super::series::{Cell, Series};
@@ -10,7 +11,7 @@ pub(crate) struct Reads {
     /// Scale.
     pub warehouses: u32,
     /// CPUs.
-    pub cpus: Option<u32>,
+    pub cpus: Option<CpuCount>,
     /// Size of the buffer in bytes.
     pub buffer_bytes: u64,
     /// Logical reads of indexes over those of tables.
@@ -29,7 +30,7 @@ pub(crate) struct Doubled {
     /// Scale.
     pub warehouses: u32,
     /// CPUs.
-    pub cpus: Option<u32>,
+    pub cpus: Option<CpuCount>,
     /// Size of the buffer before, in bytes.
     pub from_bytes: u64,
     /// And after.
@@ -46,9 +47,9 @@ pub(crate) struct Ratio {
     /// Size of the buffer in bytes.
     pub buffer_bytes: u64,
     /// The fewer CPUs.
-    pub from_cpus: u32,
+    pub from_cpus: CpuCount,
     /// The more.
-    pub to_cpus: u32,
+    pub to_cpus: CpuCount,
     /// Throughput at the more over that at the fewer.
     pub ratio: f64,
 }
@@ -178,7 +179,7 @@ mod tests {
     fn point(warehouses: u32, cpus: u32, buffer: u64, rate: f64) -> Observation {
         Observation {
             warehouses,
-            cpus: Some(cpus),
+            cpus: CpuCount::whole(cpus),
             buffer_bytes: Some(buffer),
             new_orders_per_minute: rate,
             data_hit_percent: Some(90.0 + f64::from(cpus)),
@@ -226,11 +227,18 @@ mod tests {
             .collect::<Vec<_>>();
         assert_eq!(
             gains,
-            [(Some(8), 796, 20.0), (Some(8), 1_592, 20.0), (Some(12), 796, 22.0), (Some(12), 1_592, 21.0)]
+            [(8, 796, 20.0), (8, 1_592, 20.0), (12, 796, 22.0), (12, 1_592, 21.0)].map(|(cpus, from, gain)| (
+                CpuCount::whole(cpus),
+                from,
+                gain
+            ))
         );
         let rows = ratios(&all);
         assert_eq!(rows.len(), 4);
-        assert!((rows[0].ratio - 1.30).abs() < 1e-9 && (rows[0].from_cpus, rows[0].to_cpus) == (8, 12), "{rows:?}");
+        assert!(
+            (rows[0].ratio - 1.30).abs() < 1e-9 && (rows[0].from_cpus.ceil(), rows[0].to_cpus.ceil()) == (8, 12),
+            "{rows:?}"
+        );
         assert!((hit_variation(&all).unwrap() - 2.0).abs() < 1e-9);
         assert_eq!(hit_variation(&series(&points[..4]).0), None);
     }

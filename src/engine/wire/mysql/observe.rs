@@ -128,6 +128,7 @@ impl Observer for Watch<'_> {
         let sizes: Option<(u64, u64, Option<u64>)> = conn.first_of(sql, (self.database,)).await.map_err(failed)?;
         self.conn = Some(conn);
         let memory = self.mysql.server().and_then(|server| server.memory());
+        let cpu_quota = self.mysql.server().and_then(|server| server.cpu_quota());
         let of = |name: &str| reads.get(name).copied();
         let overall = of("Innodb_buffer_pool_read_requests").zip(of("Innodb_buffer_pool_reads"));
         Ok(sizes.zip(overall).map(|((page_bytes, buffer_bytes, database_bytes), (logical, physical))| PageReads {
@@ -136,6 +137,7 @@ impl Observer for Watch<'_> {
             database_bytes,
             overall: Some(Reads { logical, physical }),
             memory,
+            cpu_quota,
             ..PageReads::default()
         }))
     }

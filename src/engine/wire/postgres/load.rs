@@ -21,9 +21,11 @@ use super::connect::Target;
 use super::failure::of_command;
 use super::procedures;
 use super::schema::Schema;
+use super::stripes;
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Guard};
 use crate::engine::load::{LoadObserver, Phases, Share, counted_among_others, goes_on, rows_of_tables, side_by_side};
+use crate::engine::server::postgres::Server;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script::Named;
 use crate::result::{LoadReport, Manifest, Procedures};
@@ -37,6 +39,7 @@ pub async fn load<P: Population>(
     population: &P,
     jobs: usize,
     told: LoadObserver<'_>,
+    server: Option<&Server>,
 ) -> Result<LoadReport, Error> {
     let jobs = jobs.max(1);
     let mut phases = Phases::new(told);
@@ -76,6 +79,11 @@ pub async fn load<P: Population>(
         phases.begin("procedures");
         let create = async || client.batch_execute(&schema.sql(sql.procedures())).await;
         step(&client, &schema, dialect, Lock::Shared, "cannot create the procedures", create).await?;
+    }
+
+    if let Some(server) = server.filter(|server| server.stripes().is_some()) {
+        phases.begin("stripes");
+        stripes::spread(&client, &schema, server).await?;
     }
 
     phases.begin("statistics");

@@ -1,5 +1,5 @@
 //! The URL of a private server:
-//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&standbys=2&sync=quorum&NAME=VALUE…]`.
+//! `postgres:local[?version=15&data=DIR&cpus=0-1&tcp=on&memory=1GB&buffers=256MB&standbys=2&sync=quorum&stripes=4&NAME=VALUE…]`.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::server::postgres::PostgresServerOptions;
 use crate::engine::server::postgres_nodes::MOST_STANDBYS;
 use crate::engine::server::standby::StandbySync;
+use crate::engine::server::stripes::Stripes;
 use crate::engine::server::url;
 
 /// A private server, the schema of the workload's tables in it, and what is said there.
@@ -42,6 +43,7 @@ pub fn parse(url: &str) -> Result<Option<PostgresLocal>, Error> {
                     .push(("shared_buffers".to_owned(), format!("{}kB", url::bytes("buffers", &value)? >> 10)));
             }
             "standbys" => options.standbys = standbys(&value)?,
+            "stripes" => options.stripes = Some(Stripes::parse(&value)?),
             "sync" => sync = Some(StandbySync::named(&value)?),
             "schema" if !value.is_empty() => schema = Some(schema::checked(&value)?),
             "dialect" => dialect = Some(value),
@@ -50,7 +52,7 @@ pub fn parse(url: &str) -> Result<Option<PostgresLocal>, Error> {
             name => {
                 return Err(Error::Usage(format!(
                     "`{name}` in postgres:local is neither version=, data=, cpus=, tcp=, memory=, buffers=, standbys=, \
-                     sync=, schema=, dialect= nor a setting with a value"
+                     sync=, stripes=, schema=, dialect= nor a setting with a value"
                 )));
             }
         }
@@ -73,9 +75,13 @@ pub fn url(wanted: &PostgresLocal) -> String {
     let tcp = options.tcp.then(|| ("tcp".to_owned(), "on".to_owned()));
     let standbys = (options.standbys > 0).then(|| ("standbys".to_owned(), options.standbys.to_string()));
     let sync = (options.sync != StandbySync::default()).then(|| ("sync".to_owned(), options.sync.name().to_owned()));
+    let stripes = options.stripes.iter().map(|stripes| ("stripes".to_owned(), stripes.to_string()));
     let schema = schema.iter().map(|schema| ("schema".to_owned(), schema.clone()));
     let dialect = dialect.in_url().map(|name| ("dialect".to_owned(), name.to_owned()));
-    url::of("postgres", version.chain(tcp).chain(standbys).chain(sync).chain(common).chain(schema).chain(dialect))
+    url::of(
+        "postgres",
+        version.chain(tcp).chain(standbys).chain(sync).chain(stripes).chain(common).chain(schema).chain(dialect),
+    )
 }
 
 fn standbys(value: &str) -> Result<u32, Error> {
@@ -138,6 +144,8 @@ mod tests {
         let open = parse("postgres:local?tcp=on").unwrap().unwrap();
         assert!(open.options.tcp && url(&open) == "postgres:local?tcp=on");
         assert!(!parse("postgres:local?tcp=off").unwrap().unwrap().options.tcp);
+        let striped = parse("postgres:local?stripes=/mnt/a,/mnt/b&data=/var/bench").unwrap().unwrap();
+        assert_eq!(parse(&url(&striped)), Ok(Some(striped)));
         let cluster = parse("postgres:local?standbys=2&sync=all").unwrap().unwrap();
         assert_eq!((cluster.options.standbys, cluster.options.sync), (2, StandbySync::All));
         assert_eq!(parse(&url(&cluster)), Ok(Some(cluster)));
@@ -147,6 +155,8 @@ mod tests {
             "postgres:local?standbys=9",
             "postgres:local?standbys=1&sync=some",
             "postgres:local?sync=off",
+            "postgres:local?stripes=0",
+            "postgres:local?stripes=here",
             "postgres:local:5432",
             "postgres:local?version=new",
             "postgres:local?-c=1",

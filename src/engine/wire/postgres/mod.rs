@@ -23,6 +23,7 @@ mod restore;
 mod scan;
 pub mod schema;
 mod split;
+mod stripes;
 mod tls;
 mod warm;
 mod within;
@@ -221,6 +222,14 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         let client = self.target.connect(&[("default_transaction_isolation", self.isolation.words())]).await?;
         let mut settings = check::settings(&client, &self.schema::<W>(), &self.sql::<W>()).await?;
         settings.extend(self.server().iter().flat_map(|server| server.bounds()));
+        if self.server().is_some() {
+            let spaces = stripes::told(&client, &self.schema::<W>()).await?;
+            if !spaces.is_empty() {
+                settings.insert("stripes".to_owned(), spaces.len().to_string());
+            }
+            settings
+                .extend(spaces.into_iter().map(|(space, names)| (format!("table space {space}"), names.join(", "))));
+        }
         Ok(settings)
     }
 
@@ -244,7 +253,14 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
-        catalog::database_state(&self.client().await?, &self.schema::<W>(), &self.sql::<W>()).await
+        let (client, schema) = (self.client().await?, self.schema::<W>());
+        let state = catalog::database_state(&client, &schema, &self.sql::<W>()).await?;
+        match (&state, self.server()) {
+            (DatabaseState::Complete(_), Some(server)) => stripes::compare(&client, &schema, server).await?,
+            (DatabaseState::Nothing, server) => stripes::refuse(server, &self.sql::<W>())?,
+            _ => {}
+        }
+        Ok(state)
     }
 
     async fn load(
@@ -254,7 +270,7 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
         jobs: usize,
         told: &(dyn Fn(LoadStep) + Send + Sync),
     ) -> Result<LoadReport, Error> {
-        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told).await
+        load::load(&self.target, &self.sql::<W>(), manifest, population, jobs, told, self.server()).await
     }
 
     async fn procedures(&self) -> Result<Procedures, Error> {
@@ -288,7 +304,11 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
     }
 
     async fn drop_tables(&self) -> Result<(), Error> {
-        removal::drop_tables(&self.target, &self.sql::<W>()).await
+        removal::drop_tables(&self.target, &self.sql::<W>()).await?;
+        match self.server() {
+            Some(_) => stripes::remove(&self.client().await?).await,
+            None => Ok(()),
+        }
     }
 
     async fn check(&self, told: &mut dyn for<'f> FnMut(CheckStep<'f>)) -> Result<Vec<Finding>, Error> {

@@ -154,7 +154,8 @@ impl Observer for Watch<'_> {
         }
         let reads = PageReads::of_tables(page_bytes, by_table);
         let memory = self.postgres.server().and_then(|server| server.memory());
-        Ok(Some(PageReads { buffer_bytes, database_bytes: Some(database_bytes), memory, ..reads }))
+        let cpu_quota = self.postgres.server().and_then(|server| server.cpu_quota());
+        Ok(Some(PageReads { buffer_bytes, database_bytes: Some(database_bytes), memory, cpu_quota, ..reads }))
     }
 
     async fn standbys(&mut self) -> Result<Vec<StandbyLag>, Error> {

@@ -119,7 +119,8 @@ impl Observer for Watch<'_> {
         let pages = self.read_pages(&connection).map_err(failed)?;
         self.connection = Some(connection);
         let memory = self.server.and_then(|server| server.memory());
-        Ok(Some(PageReads { memory, ..pages }))
+        let cpu_quota = self.server.and_then(|server| server.cpu_quota());
+        Ok(Some(PageReads { memory, cpu_quota, ..pages }))
     }
 
     fn left_out(&self) -> Vec<String> {

@@ -1,0 +1,72 @@
+//! A user spreads the tables of a private PostgreSQL over table spaces: below its data directory, or in directories of
+//! other disks.
+
+use std::path::Path;
+
+use crate::support::command::{files, json_file, new_record, open_directory, run, succeed};
+use crate::support::require_postgres;
+
+/// What a record says of table spaces, the newest in this directory.
+fn told(place: &Path) -> Vec<(String, String)> {
+    let record = new_record(place, &[]);
+    let settings = json_file(&record, "environment.json")["settings"].clone();
+    let all = settings.as_object().unwrap().iter();
+    let ours = all.filter(|(name, _)| *name == "stripes" || name.starts_with("table space"));
+    ours.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect()
+}
+
+#[test]
+fn tables_lie_over_table_spaces_through_a_kill_and_are_dropped_with_them() {
+    let Some(()) = require_postgres() else { return };
+    // The server's user has to reach it.
+    let place = open_directory();
+    let url = |stripes: &str| format!("postgres:local?data=db{stripes}");
+    succeed(place.path(), &["load", "debitcredit", "--db", &url("&stripes=3")]);
+    // A recovery from the log, which finds the table spaces again; the URL need not name them.
+    let run_it =
+        ["run", "debitcredit", "--clients", "2", "--ramp-up", "0s", "--duration", "3s", "--allow-errors", "50%"];
+    succeed(place.path(), &[&run_it[..], &["--db", &url(""), "--fault", "1s: kill"]].concat());
+    let told = told(place.path());
+    assert_eq!(told[0], ("stripes".to_owned(), "3".to_owned()), "{told:?}");
+    let [_, first, second, third] = &told[..] else { panic!("{told:?}") };
+    // The largest is alone, and each has something.
+    assert_eq!(*first, ("table space graymark_1".to_owned(), "account".to_owned()), "{told:?}");
+    assert!(!second.1.is_empty() && third.1.contains("account_pkey") != second.1.contains("account_pkey"), "{told:?}");
+
+    run(place.path(), &[&run_it[..], &["--db", &url("&stripes=2")]].concat())
+        .refused(2, &["over 3 table spaces", "another number"]);
+    let spaces = || std::fs::read_dir(place.path().join("db/pg_tblspc")).unwrap().count();
+    assert_eq!(spaces(), 3);
+    succeed(place.path(), &["drop", "debitcredit", "--db", &url("")]);
+    assert_eq!(spaces(), 0);
+}
+
+#[test]
+fn given_directories_hold_the_tables_and_are_refused_where_they_would_be_copied() {
+    let Some(()) = require_postgres() else { return };
+    let place = open_directory();
+    for disk in ["a", "b"] {
+        std::fs::create_dir(place.path().join(disk)).unwrap();
+    }
+    let directories = format!("stripes={0}/a,{0}/b", place.path().display());
+    let url = format!("postgres:local?fsync=off&data=db&{directories}");
+    let few = ["--clients", "2", "--ramp-up", "0s", "--duration", "1s"];
+    succeed(place.path(), &[&["bench", "debitcredit", "--db", &url][..], &few].concat());
+    for disk in ["a", "b"] {
+        let bytes: u64 = files(&place.path().join(disk)).iter().map(|file| file.metadata().unwrap().len()).sum();
+        assert!(bytes > 1 << 16, "{disk}: {bytes}");
+    }
+    assert_eq!(told(place.path())[0].1, "2");
+
+    // Somebody else's directory is left alone.
+    let other = format!("postgres:local?data=other/db&{directories}");
+    run(place.path(), &["load", "debitcredit", "--db", &other]).refused(2, &["graymark-db is not empty"]);
+    for (arguments, words) in [
+        (["bench", "debitcredit", "--db", &format!("postgres:local?{directories}")], "add data=DIR"),
+        (["load", "debitcredit", "--db", &format!("postgres:local?stripes=2&data=one&{directories}x,y")], "stripes="),
+        (["load", "debitcredit", "--db", "postgres:local?stripes=60&data=two"], "give at most"),
+        (["sweep", "grid", "clients=1", &format!("--db={url}")], "copied"),
+    ] {
+        run(place.path(), &arguments).refused(2, &[words]);
+    }
+}
