@@ -21,6 +21,7 @@ pub mod gate;
 mod history;
 mod html;
 pub mod list;
+mod loading;
 pub mod model;
 mod moments;
 mod nodes;

@@ -12,6 +12,7 @@ use super::durability;
 use super::faults::{self, FaultsModel};
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant, transaction};
 use super::history;
+use super::loading;
 use super::moments::{self, Explained};
 use super::open_loop;
 use super::price;
@@ -27,7 +28,7 @@ use crate::result::format::{Clock, Status};
 use crate::result::maintenance::MaintenanceKind;
 use crate::result::scan::CacheState;
 use crate::result::summary::{Consistency, LatencySummary, Summary, TransactionSummary};
-use crate::result::{Event, Finding, LoadReport, Phase, Recorded, RestoreReport, Via};
+use crate::result::{Event, Finding, Phase, Recorded, Via};
 use crate::workload::known;
 
 /// All that a report tells.
@@ -167,7 +168,7 @@ impl ReportModel {
             conditions: consistency.map(conditions).unwrap_or_default(),
             retries: summary.map(|summary| tally(summary.retries.iter())).unwrap_or_default(),
             errors: summary.map(|summary| tally(summary.errors.iter())).unwrap_or_default(),
-            load: record.load.as_ref().map(load).unwrap_or_default(),
+            load: record.load.as_ref().map(loading::load).unwrap_or_default(),
             tables: record
                 .load
                 .iter()
@@ -517,59 +518,6 @@ fn tally<'a>(counts: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<(String
     let mut counts: Vec<_> = counts.collect();
     counts.sort_by(|(a, x), (b, y)| y.cmp(x).then(a.cmp(b)));
     counts.into_iter().map(|(name, number)| (plain(name), count(*number))).collect()
-}
-
-/// What loading came to.
-pub(crate) fn load(load: &LoadReport) -> Vec<Line> {
-    let per_second = |figure: u64| if load.seconds > 0.0 { figure as f64 / load.seconds } else { 0.0 };
-    let mut lines = vec![
-        (
-            "Rows",
-            format!("{} in {} ({} a second)", count(load.rows), seconds(load.seconds), rate(per_second(load.rows))),
-        ),
-        ("Volume", format!("{} of rows ({} a second)", bytes(load.bytes), bytes(per_second(load.bytes) as u64))),
-    ];
-    if load.resumed_rows > 0 {
-        lines
-            .push(("Resumed", format!("{} of an earlier, interrupted load", plural(load.resumed_rows, "row", "rows"))));
-    }
-    if let Some(size) = load.database_bytes {
-        lines.push(("On disk", format!("{} with indexes", bytes(size))));
-    }
-    if !load.phases.is_empty() {
-        lines.push(("Phases", phases(&load.phases)));
-    }
-    lines
-}
-
-fn phases(phases: &[(String, f64)]) -> String {
-    phases.iter().map(|(name, length)| format!("{} {}", plain(name), seconds(*length))).collect::<Vec<_>>().join(", ")
-}
-
-/// What a restore came to.
-pub(crate) fn restore(restore: &RestoreReport) -> Vec<Line> {
-    let undone = restore.undone.iter().filter(|(_, rows)| *rows > 0);
-    let undone: Vec<String> = undone.map(|(table, rows)| format!("{} {}", plain(table), count(*rows))).collect();
-    let undone = match undone[..] {
-        [] => "nothing: no transaction has left anything behind".to_owned(),
-        _ => {
-            format!("{} in {} ({})", plural(restore.rows(), "row", "rows"), seconds(restore.seconds), undone.join(", "))
-        }
-    };
-    let failed = restore.findings.iter().filter(|finding| !finding.held()).count();
-    let verified = match failed {
-        0 => format!(
-            "{} held, every column of {} is that of the seed: the database is as it was loaded",
-            plural(restore.findings.len() as u64, "condition", "conditions"),
-            plural(restore.compared, "row", "rows")
-        ),
-        _ => format!(
-            "{failed} of {} FAILED: the database is not as it was loaded, for someone else has written to it; \
-             remove the tables with graymark drop and load again",
-            plural(restore.findings.len() as u64, "condition", "conditions")
-        ),
-    };
-    vec![("Undone", undone), ("Phases", phases(&restore.phases)), ("Verified", verified)]
 }
 
 fn host(environment: &Environment) -> Vec<Line> {

@@ -5,7 +5,8 @@ use super::counts::Check;
 use super::course::Course;
 use super::faults::FaultsModel;
 use super::format::{Line, plain, plural};
-use super::model::{self, ReportModel, TransactionModel};
+use super::loading;
+use super::model::{ReportModel, TransactionModel};
 use super::moments::Explained;
 use super::table::WIDEST;
 use super::verdict::{Rule, VerdictModel};
@@ -108,14 +109,14 @@ pub(crate) fn planned_faults(model: &ReportModel) -> String {
 /// What a load came to.
 pub(crate) fn load(report: &LoadReport) -> String {
     let mut text = Text::default();
-    text.labelled(&model::load(report));
+    text.labelled(&loading::load(report));
     text.lines
 }
 
 /// What a restore came to, with the conditions that do not hold.
 pub(crate) fn restore(report: &RestoreReport) -> String {
     let mut text = Text::default();
-    text.labelled(&model::restore(report));
+    text.labelled(&loading::restore(report));
     for failed in report.findings.iter().filter(|found| !found.held()) {
         text.lines.push_str(&finding(failed));
         text.lines.push('\n');

@@ -2,10 +2,12 @@
 
 pub mod bank;
 pub mod command;
+pub mod consistency_faults;
 pub mod dump;
 pub mod faults;
 pub mod forgetful;
 pub mod model;
+pub mod model_rows;
 #[cfg(feature = "odbc")]
 pub mod odbc;
 pub mod records;
@@ -14,6 +16,7 @@ pub mod schema;
 pub mod stranger;
 pub mod suite;
 pub mod tutorial;
+pub mod verdicts;
 #[cfg(feature = "odbc")]
 pub mod virtuoso;
 pub mod wire;
