@@ -38,7 +38,8 @@ pub(super) struct SuccessFile {
 impl SuccessFile {
     /// Begins a file.
     pub(super) fn create(path: &Path) -> Result<SuccessFile, Error> {
-        let file = File::create(path);
+        // In a directory of somebody else's, a link of this name would lead to a file that is not Graymark's.
+        let file = File::create_new(path);
         let file = file.map_err(|error| Error::Output(format!("cannot write {}: {error}", path.display())))?;
         Ok(SuccessFile { file: Mutex::new((file, None)), committed: AtomicU64::new(0), rolled_back: AtomicU64::new(0) })
     }

@@ -38,6 +38,20 @@ pub fn needed_by(dependents: &str) -> Error {
     ))
 }
 
+/// An error if tables of others refer to the workload's: with a foreign key that cascades, taking rows away would take
+/// theirs, too.
+pub fn referred_to(dependents: &[String]) -> Result<(), Error> {
+    let tables: Vec<&str> = dependents.iter().filter(|one| one.starts_with("the table ")).map(String::as_str).collect();
+    if tables.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Database(format!(
+        "nothing was restored, for rows of other tables may hang on rows that would be removed: {}; remove these \
+         foreign keys first",
+        tables.join(", ")
+    )))
+}
+
 /// What of a database's dependences is of no concern to `ours`, left out: each is a kind, `table` or `view`, a name,
 /// and the table that it needs. The tables of `ours` may need each other.
 pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>, ours: &[&str]) -> Vec<String> {

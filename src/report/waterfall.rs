@@ -41,7 +41,7 @@ pub(super) fn of(record: &Record) -> Option<WaterfallModel> {
     let error =
         |part: &Part| all.error_us.get(part.name()).map_or(String::new(), |error| format!("±{}", significant(*error)));
     let bar = |part: Part| {
-        let bar = "#".repeat((BAR * all.part(part) / most).round() as usize);
+        let bar = "#".repeat((BAR * all.part(part) / most).round().min(BAR) as usize);
         let share = format!("{:.1} %", 100.0 * all.part(part) / all.response_us);
         [part.words().to_owned(), significant(all.part(part)), error(&part), share, bar]
     };

@@ -193,6 +193,19 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
     }
     assert_eq!(asked(&url, &format!("SELECT count(*) FROM {quoted}.stock")), ["100000"]);
     assert_eq!(asked(&url, routines), ["6"]);
+    // A restore takes nobody else's rows away with its own.
+    asked(
+        &url,
+        &format!(
+            "CREATE TABLE shop.sent (w integer, d integer, o integer, FOREIGN KEY (w, d, o)
+                 REFERENCES {quoted}.orders (o_w_id, o_d_id, o_id) ON DELETE CASCADE);
+             INSERT INTO {quoted}.orders VALUES (3001, 1, 1, 1, now(), NULL, 5, 1);
+             INSERT INTO shop.sent VALUES (1, 1, 3001)"
+        ),
+    );
+    on(&own, &["restore"]).refused(DATABASE, &["nothing was restored", "the table shop.sent refers to orders"]);
+    assert_eq!(asked(&url, "SELECT count(*) FROM shop.sent"), ["1"]);
+    asked(&url, &format!("DROP TABLE shop.sent; DELETE FROM {quoted}.orders WHERE o_id = 3001"));
     succeed(place.path(), &["check", "--db", &own]);
     // Somebody else's table beside ours stays, and its schema with it; so do routines with names of ours that take
     // something else.

@@ -449,6 +449,8 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
                     to branch",
                 ],
             );
+            command(&["restore", "debitcredit"], &url)
+                .refused(3, &["nothing was restored", "the table shop.site refers to branch"]);
             assert_eq!(command(&["check", "debitcredit"], &url).code, Some(0));
             user.query_drop("DROP DATABASE shop").await.unwrap();
             // A manifest that cannot be read, or is none, proves nothing.

@@ -125,7 +125,9 @@ impl State {
             let record = Path::new(&entry.record);
             let inside =
                 record.is_relative() && record.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-            entry.key.series < series && inside && (entry.state == Progress::Begun || entry.result.is_some())
+            // What is begun is removed and made again: never behind a link.
+            let linked = record.ancestors().any(|part| part != Path::new("") && directory.join(part).is_symlink());
+            entry.key.series < series && inside && !linked && (entry.state == Progress::Begun || entry.result.is_some())
         };
         if !state.points.iter().all(whole) {
             return Err(damaged("a point makes no sense"));

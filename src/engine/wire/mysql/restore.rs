@@ -15,11 +15,11 @@ use super::failure::{self, LOCK_WAIT_TIMEOUT, of_command};
 use super::load::{self, claim, release};
 use super::query::Read;
 use super::{catalog, check};
-use crate::engine::Error;
 use crate::engine::load::side_by_side;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::sql::script::Named;
+use crate::engine::{Error, ownership};
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
@@ -45,6 +45,7 @@ pub async fn restore<P: Population>(
     let guard = claim(target, database).await?;
     let mut conn = target.connect(Some(database), &SETTINGS).await?;
     restorable(&catalog::database_state(&mut conn, database, sql).await?, manifest)?;
+    ownership::referred_to(&catalog::dependents(&mut conn, sql).await?)?;
     // What was read of the catalog is a transaction by now.
     conn.query_drop("COMMIT").await.map_err(|error| refused(&error))?;
     let parts = Parts::of(population);

@@ -148,6 +148,31 @@ pub async fn create(client: &Client, schema: &Schema, sql: &WorkloadSql, manifes
     create().await.map_err(|error| of_command("cannot create the tables", &error))
 }
 
+/// Tables of others whose foreign keys refer to the workload's.
+pub async fn referring(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<String>, Error> {
+    let query = "SELECT CASE WHEN n.nspname = $1 THEN c.relname ELSE n.nspname || '.' || c.relname END, t.relname
+                   FROM pg_catalog.pg_constraint k
+                   JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+                   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                   JOIN pg_catalog.pg_class t ON t.oid = k.confrelid
+                   JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
+                  WHERE k.contype = 'f' AND s.nspname = $1
+                  ORDER BY 1, 2";
+    let query = query.replace("$1", &schema.literal());
+    let found = client.simple_query(&query).await;
+    let found = found.map_err(|error| of_command("cannot see what refers to the tables", &error))?;
+    let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
+    let text = |row: &tokio_postgres::SimpleQueryRow, at| row.get(at).unwrap_or_default().to_owned();
+    let keys: Vec<(String, String)> = found
+        .iter()
+        .filter_map(|message| match message {
+            tokio_postgres::SimpleQueryMessage::Row(row) => Some((text(row, 0), text(row, 1))),
+            _ => None,
+        })
+        .collect();
+    Ok(ownership::dependents(keys.iter().map(|(table, needed)| ("table", &**table, &**needed)), &ours))
+}
+
 /// Whether Graymark made the schema.
 pub async fn is_own_schema(client: &Client, schema: &Schema) -> Result<bool, tokio_postgres::Error> {
     let sql = "SELECT obj_description(oid, 'pg_namespace') = $2 FROM pg_catalog.pg_namespace WHERE nspname = $1";

@@ -17,12 +17,12 @@ use super::failure::of_command;
 use super::load::{self, Lock, claim, release};
 use super::schema::Schema;
 use super::{catalog, check};
-use crate::engine::Error;
 use crate::engine::dialect::Dialect;
 use crate::engine::load::side_by_side;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
 use crate::engine::sql::script::Named;
+use crate::engine::{Error, ownership};
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Population, Rows};
 
@@ -51,6 +51,7 @@ pub async fn restore<P: Population>(
     claim(&guard, &schema, sql.dialect).await?;
     let client = target.connect(&[]).await?;
     restorable(&catalog::database_state(&client, &schema, sql).await?, manifest)?;
+    ownership::referred_to(&catalog::referring(&client, &schema, sql).await?)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, told);
 
