@@ -153,10 +153,15 @@ fn planted_waits_on_postgresql_are_named() {
     let hot =
         succeed(place.path(), &[&arguments[..], &["--clients", "16", "--duration", "6s", "--out", "hot"]].concat());
     let (bottleneck, found) = first(&hot.json());
-    let slowest = &hot.json()["statements_within"][0];
-    assert_eq!(slowest["routine"], "payment", "{slowest}");
-    assert!(slowest["text"].as_str().unwrap().starts_with("UPDATE tpcc.warehouse"), "{slowest}");
-    assert!(slowest["us_per_call"].as_f64().unwrap() > 1e5, "each sleeps for a tenth of a second: {slowest}");
+    // Whoever waits for the row of a district waits for a Payment that waits for the warehouse: the one or the other is
+    // the slowest, by whom the clients happen to meet.
+    let within = hot.json()["statements_within"].as_array().unwrap().clone();
+    let is_of = |told: &Value, table: &str| {
+        told["routine"] == "payment" && told["text"].as_str().unwrap().starts_with(&format!("UPDATE tpcc.{table}"))
+    };
+    assert!(is_of(&within[0], "warehouse") || is_of(&within[0], "district"), "{within:?}");
+    let slow = within.iter().find(|told| is_of(told, "warehouse")).unwrap();
+    assert!(slow["us_per_call"].as_f64().unwrap() > 1e5, "each sleeps for a tenth of a second: {slow}");
     named(&found, &bottleneck);
     assert!(found.looks > 0, "{found:?}");
     let text = succeed(place.path(), &["report", "hot", "--full"]).out;
