@@ -245,10 +245,11 @@ fn a_dip_is_explained(url: &str, place: &std::path::Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let holder = runtime.block_on(async {
         let holder = client(url).await;
+        // Before, for the last statement of a session is what is told of it.
+        let pid: i32 = holder.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
         let from = passed(6);
         holder.batch_execute("BEGIN; SELECT w_ytd FROM tpcc.warehouse FOR UPDATE").await.unwrap();
         passed(from + 4);
-        let pid: i32 = holder.query_one("SELECT pg_backend_pid()", &[]).await.unwrap().get(0);
         holder.batch_execute("COMMIT").await.unwrap();
         pid.to_string()
     });

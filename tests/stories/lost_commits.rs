@@ -22,7 +22,7 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     succeed(place.path(), &["load", workload, "--db", url, "--seed", "5"]);
     // A little load leaves the machine free for other tests, and time for the sessions to come back.
     let load: &[&str] = match workload {
-        "tpcc" => &["--pace", "standard*0.01", "--duration", "40s"],
+        "tpcc" => &["--pace", "standard*0.01", "--duration", "60s"],
         _ => &["--duration", "15s"],
     };
     let run = ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--out", "record", "--json"];
