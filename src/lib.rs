@@ -7,6 +7,8 @@ pub mod cpus;
 pub mod doctor;
 pub mod drive;
 pub mod engine;
+#[cfg(test)]
+pub(crate) mod heap;
 pub mod history;
 pub mod judge;
 pub mod measure;

@@ -1,11 +1,11 @@
 //! Counters of database, operating system and client through a run, and what follows from their growth.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
 use super::pages::PagesSummary;
+use super::sums::{Sum, Sums};
 
 /// Something that is counted from a beginning of its own: of the process, the server, the machine. Only its growth has
 /// a meaning.
@@ -279,10 +279,9 @@ pub struct Growth {
     pub grown: Counters,
 }
 
-/// What counters grew by between samples, in order. A sample without a counter leaves a gap on both of its sides.
-pub fn growths(samples: &[Sample]) -> Vec<Growth> {
-    let between = |pair: &[Sample]| {
-        let (earlier, later) = (&pair[0], &pair[1]);
+impl Growth {
+    /// What counters grew by from one sample to the next; none if they are of the same moment.
+    pub fn between(earlier: &Sample, later: &Sample) -> Option<Growth> {
         let mut grown = Counters::default();
         for counter in Counter::ALL {
             let growth =
@@ -290,9 +289,13 @@ pub fn growths(samples: &[Sample]) -> Vec<Growth> {
             // A counter that shrank was set back, as by a server that came up again: nobody knows by how much it grew.
             grown.set(counter, growth.filter(|growth| *growth >= 0.0));
         }
-        Growth { from: earlier.at, to: later.at, grown }
-    };
-    samples.windows(2).map(between).filter(|growth| growth.to > growth.from).collect()
+        (later.at > earlier.at).then_some(Growth { from: earlier.at, to: later.at, grown })
+    }
+}
+
+/// What counters grew by between samples, in order. A sample without a counter leaves a gap on both of its sides.
+pub fn growths(samples: &[Sample]) -> Vec<Growth> {
+    samples.windows(2).filter_map(|pair| Growth::between(&pair[0], &pair[1])).collect()
 }
 
 /// What a counter grew by in the measurement interval.
@@ -366,30 +369,22 @@ pub struct CountersSummary {
 }
 
 impl CountersSummary {
-    /// Of samples in order. `interval` is in seconds since the run's start; `completed` are the transactions completed
-    /// in each second of the run, from 0.
-    pub fn of(samples: &[Sample], interval: Range<f64>, completed: &[u64], notes: Vec<String>) -> CountersSummary {
-        let all = growths(samples);
-        // Samples are taken a little after the full second.
-        let inside = |growth: &&Growth| growth.from.round() >= interval.start && growth.to.round() <= interval.end;
-        let measured: Vec<&Growth> = all.iter().filter(inside).collect();
-        let transactions = |growth: &Growth| {
-            let seconds = completed.get(growth.from.round() as usize..growth.to.round() as usize);
-            seconds.map(|seconds| seconds.iter().sum::<u64>() as f64)
-        };
-        let per = |over: &dyn Fn(&Growth) -> Option<f64>, under: &dyn Fn(&Growth) -> Option<f64>| {
-            let both = measured.iter().filter_map(|growth| over(growth).zip(under(growth)));
+    /// Of what counters grew by in the interval; `checkpoints` were seen at work in them through the whole run.
+    pub fn of(sums: &Sums, checkpoints: Vec<(f64, f64)>, notes: Vec<String>) -> CountersSummary {
+        let transactions = |sum: &Sum| sum.transactions;
+        let per = |over: &dyn Fn(&Sum) -> Option<f64>, under: &dyn Fn(&Sum) -> Option<f64>| {
+            let both = sums.each().filter_map(|sum| over(sum).zip(under(sum)));
             let (over, under) = both.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
             (under > 0.0).then(|| over / under)
         };
-        let of = |counter: Counter| move |growth: &Growth| growth.grown.get(counter);
+        let of = |counter: Counter| move |sum: &Sum| sum.grown.get(counter);
         let percent = |counter| per(&of(counter), &of(Counter::MachineCpu)).map(|share| 100.0 * share);
         let ms = |time, number| per(&of(time), &of(number)).map(|seconds| 1e3 * seconds);
-        let seconds = |growth: &Growth| Some(growth.to - growth.from);
+        let seconds = |sum: &Sum| Some(sum.seconds);
         CountersSummary {
             grown: Counter::ALL
                 .into_iter()
-                .filter_map(|counter| Some((counter.name().to_owned(), sum(&measured, counter)?)))
+                .filter_map(|counter| Some((counter.name().to_owned(), grown(sums, counter)?)))
                 .collect(),
             transactions_per_log_flush: per(&transactions, &of(Counter::LogFlushes)),
             log_bytes_per_transaction: per(&of(Counter::LogBytes), &transactions),
@@ -413,7 +408,7 @@ impl CountersSummary {
             page_cache_percent: per(&of(Counter::ServerReadBytes), &of(Counter::BlockReadBytes))
                 .map(|share| 100.0 * (1.0 - share).max(0.0)),
             pages: None,
-            checkpoints: checkpoints(&all),
+            checkpoints,
             notes,
         }
     }
@@ -424,9 +419,9 @@ impl CountersSummary {
     }
 }
 
-fn sum(growths: &[&Growth], counter: Counter) -> Option<Grown> {
-    let known = growths.iter().filter_map(|growth| Some((growth.grown.get(counter)?, growth.to - growth.from)));
-    let (total, seconds) = known.fold((0.0, 0.0), |sum, growth| (sum.0 + growth.0, sum.1 + growth.1));
+fn grown(sums: &Sums, counter: Counter) -> Option<Grown> {
+    let known = sums.each().filter_map(|sum| Some((sum.grown.get(counter)?, sum.seconds)));
+    let (total, seconds) = known.fold((0.0, 0.0), |all, sum| (all.0 + sum.0, all.1 + sum.1));
     (seconds > 0.0).then(|| Grown { total, seconds, per_second: total / seconds })
 }
 
@@ -435,21 +430,23 @@ const CHECKPOINT_PAUSE_S: f64 = 2.5;
 
 /// Times in which checkpoints began or wrote: start and length.
 pub fn checkpoints(growths: &[Growth]) -> Vec<(f64, f64)> {
-    let at_work = |growth: &&Growth| {
-        [Counter::Checkpoints, Counter::CheckpointBlocks]
-            .iter()
-            .any(|counter| growth.grown.get(*counter).is_some_and(|grown| grown > 0.0))
-    };
-    let mut found: Vec<(f64, f64)> = Vec::new();
-    for growth in growths.iter().filter(at_work) {
-        match found.last_mut() {
-            Some((start, length)) if growth.from - (*start + *length) <= CHECKPOINT_PAUSE_S => {
-                *length = growth.to - *start
-            }
-            _ => found.push((growth.from, growth.to - growth.from)),
-        }
-    }
+    let mut found = Vec::new();
+    growths.iter().for_each(|growth| note_checkpoint(&mut found, growth));
     found
+}
+
+/// Adds a growth to the times that were found in those before it.
+pub fn note_checkpoint(found: &mut Vec<(f64, f64)>, growth: &Growth) {
+    let at_work = [Counter::Checkpoints, Counter::CheckpointBlocks]
+        .iter()
+        .any(|counter| growth.grown.get(*counter).is_some_and(|grown| grown > 0.0));
+    match found.last_mut() {
+        _ if !at_work => {}
+        Some((start, length)) if growth.from - (*start + *length) <= CHECKPOINT_PAUSE_S => {
+            *length = growth.to - *start;
+        }
+        _ => found.push((growth.from, growth.to - growth.from)),
+    }
 }
 
 /// What the devices did in the measurement interval, from the growth of their counters. What is not known, or did not
@@ -533,7 +530,9 @@ mod tests {
             at(4.0, None),
             at(5.0, None),
         ];
-        let found = CountersSummary::of(&samples, 1.0..5.0, &[1_000, 40, 60, 30, 30], vec!["why".to_owned()]);
+        let mut sums = Sums::default();
+        sums.add(&growths(&samples), &(1.0..5.0), &[1_000, 40, 60, 30, 30]);
+        let found = CountersSummary::of(&sums, Vec::new(), vec!["why".to_owned()]);
         assert_eq!(found.grown(Counter::LogFlushes).unwrap().total, 20.0);
         assert!((found.grown(Counter::LogFlushes).unwrap().per_second - 10.0).abs() < 1e-9);
         assert_eq!(found.transactions_per_log_flush, Some(5.0));
@@ -542,7 +541,7 @@ mod tests {
         assert!((found.machine_cpus.unwrap() - 2.0).abs() < 1e-9);
         assert_eq!((found.server_cpu_percent, found.grown(Counter::ServerCpu)), (None, None));
         assert_eq!(found.notes, ["why"]);
-        assert_eq!(CountersSummary::of(&[], 1.0..5.0, &[], Vec::new()), CountersSummary::default());
+        assert_eq!(CountersSummary::of(&Sums::default(), Vec::new(), Vec::new()), CountersSummary::default());
     }
 
     #[test]

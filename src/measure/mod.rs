@@ -12,6 +12,7 @@ pub mod quota;
 pub mod resilience;
 pub(crate) mod steady;
 pub mod strangers;
+pub mod sums;
 pub mod transient;
 pub mod waits;
 pub mod waterfall;

@@ -2,11 +2,11 @@
 //! gave away, and work of the device that neither asked for.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::counters::{Counter, Growth, Sample, growths};
+use super::counters::Counter;
+use super::sums::{Sum, Sums};
 
 /// Percent of the machine's CPU time, or of the device's time, above which strangers disturb a run.
 pub const LIMIT: f64 = 10.0;
@@ -14,6 +14,9 @@ pub const LIMIT: f64 = 10.0;
 pub const CPU_UNKNOWN: &str = "CPU taken by others";
 /// Foreign processes that are named.
 const NAMED: usize = 10;
+/// The most foreign processes of which CPU time is added up: where thousands come and go, the idlest of them are
+/// forgotten, each of which had less than a thousandth of what all had.
+const MOST_ADDED_UP: usize = 2_000;
 
 /// A process that is neither the client's nor the server's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,29 +54,24 @@ pub struct Strangers {
 }
 
 impl Strangers {
-    /// Of samples in order, and of the foreign processes of looks, each with its time; times are in seconds since the
-    /// run's start. None if nothing of it is known.
-    pub fn of(samples: &[Sample], interval: Range<f64>, looks: &[(f64, Vec<ForeignProcess>)]) -> Option<Strangers> {
-        let inside = |growth: &Growth| growth.from.round() >= interval.start && growth.to.round() <= interval.end;
-        let measured: Vec<Growth> = growths(samples).into_iter().filter(inside).collect();
+    /// Of what counters grew by in the interval, and of the foreign processes seen in it. None if nothing of it is known.
+    pub fn of(sums: &Sums, processes: &Foreign) -> Option<Strangers> {
         // Clocks of client, server and machine tick apart: only over the whole interval do their sums compare.
-        let percent = |part: &dyn Fn(&Growth) -> Option<f64>| {
-            let both = measured.iter().filter_map(|growth| part(growth).zip(growth.grown.get(Counter::MachineCpu)));
+        let percent = |part: &dyn Fn(&Sum) -> Option<f64>| {
+            let both = sums.each().filter_map(|sum| part(sum).zip(sum.grown.get(Counter::MachineCpu)));
             let (part, all) = both.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
             (all > 0.0).then(|| (100.0 * part / all).max(0.0))
         };
-        let kernel = |growth: &Growth| {
-            Some(growth.grown.get(Counter::MachineInterrupts)? + growth.grown.get(Counter::KernelThreads)?)
-        };
-        let others = |growth: &Growth| {
-            Some(growth.grown.get(Counter::MachineBusy)? - growth.grown.get(Counter::OursCpu)? - kernel(growth)?)
-        };
+        let kernel =
+            |sum: &Sum| Some(sum.grown.get(Counter::MachineInterrupts)? + sum.grown.get(Counter::KernelThreads)?);
+        let others =
+            |sum: &Sum| Some(sum.grown.get(Counter::MachineBusy)? - sum.grown.get(Counter::OursCpu)? - kernel(sum)?);
         let found = Strangers {
             cpu: percent(&others),
             kernel: percent(&kernel),
-            steal: percent(&|growth| growth.grown.get(Counter::MachineSteal)),
-            device: device(&measured),
-            processes: busiest(looks.iter().filter(|(at, _)| *at > interval.start && at.round() <= interval.end)),
+            steal: percent(&|sum| sum.grown.get(Counter::MachineSteal)),
+            device: device(sums),
+            processes: processes.busiest(),
         };
         (found != Strangers::default()).then_some(found)
     }
@@ -91,12 +89,9 @@ impl Strangers {
 
 /// Percent of the time that the device spent on reads of others: of its busy time the share of reads, and of these the
 /// share of bytes that are not ours.
-fn device(measured: &[Growth]) -> Option<f64> {
-    let sum = |counter: Counter| {
-        let known: Vec<f64> = measured.iter().filter_map(|growth| growth.grown.get(counter)).collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>())
-    };
-    let seconds: f64 = measured.iter().map(|growth| growth.to - growth.from).sum();
+fn device(sums: &Sums) -> Option<f64> {
+    let sum = |counter: Counter| sums.each().filter_map(|sum| sum.grown.get(counter)).reduce(|one, other| one + other);
+    let seconds: f64 = sums.each().map(|sum| sum.seconds).sum();
     let (bytes, ours) = (sum(Counter::DeviceReadBytes)?, sum(Counter::OursReadBytes)?);
     let reads = sum(Counter::DeviceReadTime)?;
     let all = reads + sum(Counter::DeviceWriteTime)? + sum(Counter::DeviceFlushTime).unwrap_or_default();
@@ -108,30 +103,55 @@ fn device(measured: &[Growth]) -> Option<f64> {
     Some(100.0 * share(bytes - ours, bytes) * share(reads, all) * (busy / seconds).min(1.0))
 }
 
-fn busiest<'a>(looks: impl Iterator<Item = &'a (f64, Vec<ForeignProcess>)>) -> Vec<ForeignProcess> {
-    let mut sums: BTreeMap<(u32, &str), f64> = BTreeMap::new();
-    for process in looks.flat_map(|(_, processes)| processes) {
-        *sums.entry((process.pid, &process.name)).or_default() += process.cpu_s;
+/// CPU seconds of foreign processes, by id and name, added up over looks at them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Foreign(BTreeMap<(u32, String), f64>);
+
+impl Foreign {
+    /// Adds what a look has found.
+    pub fn add(&mut self, look: &[ForeignProcess]) {
+        for process in look {
+            *self.0.entry((process.pid, process.name.clone())).or_default() += process.cpu_s;
+        }
+        if self.0.len() > MOST_ADDED_UP {
+            let mut all: Vec<_> = std::mem::take(&mut self.0).into_iter().collect();
+            all.sort_by(|one, other| other.1.total_cmp(&one.1));
+            all.truncate(MOST_ADDED_UP / 2);
+            self.0 = all.into_iter().collect();
+        }
     }
-    let process = |((pid, name), cpu_s): (&(u32, &str), &f64)| ForeignProcess {
-        name: (*name).to_owned(),
-        pid: *pid,
-        cpu_s: *cpu_s,
-    };
-    let mut all: Vec<ForeignProcess> = sums.iter().map(process).collect();
-    all.sort_by(|one, other| other.cpu_s.total_cmp(&one.cpu_s));
-    all.truncate(NAMED);
-    all
+
+    /// Those with the most.
+    fn busiest(&self) -> Vec<ForeignProcess> {
+        let process = |((pid, name), cpu_s): (&(u32, String), &f64)| ForeignProcess {
+            name: name.clone(),
+            pid: *pid,
+            cpu_s: *cpu_s,
+        };
+        let mut all: Vec<ForeignProcess> = self.0.iter().map(process).collect();
+        all.sort_by(|one, other| other.cpu_s.total_cmp(&one.cpu_s));
+        all.truncate(NAMED);
+        all
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
+    use crate::measure::counters::{Sample, growths};
 
     fn sample(at: f64, values: &[(Counter, f64)]) -> Sample {
         let mut sample = Sample { at, ..Sample::default() };
         values.iter().for_each(|(counter, each)| sample.counters.set(*counter, 7.0 + at * each));
         sample
+    }
+
+    fn sums(samples: &[Sample], part: Range<f64>) -> Sums {
+        let mut sums = Sums::default();
+        sums.add(&growths(samples), &part, &[]);
+        sums
     }
 
     #[test]
@@ -152,8 +172,9 @@ mod tests {
         ];
         let samples: Vec<Sample> = (0..=10).map(|at| sample(f64::from(at), &known)).collect();
         let process = |pid, cpu_s| ForeignProcess { name: "hog".to_owned(), pid, cpu_s };
-        let looks: Vec<_> = (0..=10).map(|at| (f64::from(at), vec![process(9, 0.5), process(8, 0.1)])).collect();
-        let found = Strangers::of(&samples, 2.0..8.0, &looks).unwrap();
+        let mut foreign = Foreign::default();
+        (0..6).for_each(|_| foreign.add(&[process(9, 0.5), process(8, 0.1)]));
+        let found = Strangers::of(&sums(&samples, 2.0..8.0), &foreign).unwrap();
         let near = |found: Option<f64>, due: f64| assert!((found.unwrap() - due).abs() < 1e-6, "{found:?} {due}");
         near(found.cpu, 40.0);
         near(found.kernel, 5.0);
@@ -164,9 +185,21 @@ mod tests {
         assert_eq!(found.beyond().len(), 3);
         // Where the server's processes are not known, neither is what is left.
         let partly: Vec<Sample> = (0..=4).map(|at| sample(f64::from(at), &known[..4])).collect();
-        let found = Strangers::of(&partly, 0.0..4.0, &[]).unwrap();
+        let found = Strangers::of(&sums(&partly, 0.0..4.0), &Foreign::default()).unwrap();
         assert_eq!((found.cpu, found.device), (None, None));
         assert!(found.kernel.is_some() && found.beyond().is_empty());
-        assert_eq!(Strangers::of(&[], 0.0..4.0, &[]), None);
+        assert_eq!(Strangers::of(&Sums::default(), &Foreign::default()), None);
+    }
+
+    #[test]
+    fn of_thousands_of_processes_the_busiest_are_kept() {
+        let mut foreign = Foreign::default();
+        for pid in 0..100_000_u32 {
+            let cpu_s = if pid % 20_000 == 7 { 30.0 } else { 0.01 };
+            foreign.add(&[ForeignProcess { name: "short".to_owned(), pid, cpu_s }]);
+            assert!(foreign.0.len() <= MOST_ADDED_UP);
+        }
+        let busiest: Vec<u32> = foreign.busiest().iter().map(|process| process.pid).take(6).collect();
+        assert_eq!(&busiest[..5], [7, 20_007, 40_007, 60_007, 80_007]);
     }
 }

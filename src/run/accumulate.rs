@@ -40,7 +40,7 @@ impl Accumulated {
         Accumulated {
             interval: Interval::new(W::TRANSACTIONS.len(), W::TALLIES.len()),
             outcomes: OutcomeCounts::default(),
-            timeline: Timeline::default(),
+            timeline: Timeline::new(stages, schedule),
             stages: StageMeter::new(stages, schedule),
             faults: FaultMeter::default(),
             lag: LagMeter::default(),

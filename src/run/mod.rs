@@ -18,9 +18,12 @@
 mod accumulate;
 mod afterwards;
 mod count;
+mod counted;
 pub mod duet;
 mod faults;
 mod history;
+#[cfg(test)]
+mod hours;
 pub(crate) mod load;
 mod lookup;
 mod nodes;

@@ -94,7 +94,7 @@ impl StageMeter {
                 client_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.client - from.client, from, to)),
                 server_cpu_us_per_transaction: cpu.and_then(|(from, to)| cpu_us(to.server? - from.server?, from, to)),
                 over_2s_percent: over_2s_percent(sum),
-                counters: timeline.counters_of(start_s..start_s + seconds),
+                counters: timeline.counters_of(number, start_s..start_s + seconds),
             })
         };
         self.stages.clients().iter().zip(&self.intervals).enumerate().filter_map(stage).collect()

@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use crate::measure::counters::{CountersSummary, Sample};
+use super::counted::Counted;
+use crate::drive::{Schedule, Stages};
+use crate::measure::counters::CountersSummary;
 use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::pages::{PageReads, PagesSummary};
-use crate::measure::strangers::{ForeignProcess, Strangers};
+use crate::measure::strangers::Strangers;
 use crate::measure::transient::{SteadyState, steady_state};
 use crate::measure::waits::WaitsSeen;
 use crate::result::maintenance::{Maintenance, MaintenanceKind};
@@ -21,16 +23,19 @@ pub(super) struct Timeline {
     interval: Option<Range<usize>>,
     /// The seconds in which the number of clients changed.
     steps: Vec<usize>,
-    samples: Vec<Sample>,
+    counted: Counted,
     /// Page reads at the ends of the interval, with their times.
     pages: Vec<(f64, PageReads)>,
-    /// Foreign processes at each look, with its time.
-    strangers: Vec<(f64, Vec<ForeignProcess>)>,
     waits: WaitsSeen,
     notes: Vec<String>,
 }
 
 impl Timeline {
+    /// Of a run that is to begin.
+    pub(super) fn new(stages: &Stages, schedule: &Schedule) -> Timeline {
+        Timeline { counted: Counted::new(stages, schedule), ..Timeline::default() }
+    }
+
     /// Takes up what the driver says.
     pub(super) fn event<W: Workload>(&mut self, event: &Event) {
         match event {
@@ -45,11 +50,13 @@ impl Timeline {
                 if *phase == Phase::Measurement {
                     self.interval = Some(self.interval.as_ref().map_or(second, |known| known.start)..second + 1);
                 }
+                let start = self.interval.as_ref().map(|interval| interval.start as f64);
+                self.counted.add_up(start, &self.completed);
             }
             Event::StageBegan { at, stage, .. } if *stage > 0 => self.steps.push(at.round() as usize),
-            Event::Sampled(sample) => self.samples.push(Sample::clone(sample)),
+            Event::Sampled(sample) => self.counted.sampled(sample),
             Event::PagesRead { at, pages } => self.pages.push((*at, PageReads::clone(pages))),
-            Event::Strangers { at, processes, .. } => self.strangers.push((*at, processes.clone())),
+            Event::Strangers { at, processes, .. } => self.counted.looked(*at, processes),
             Event::Waits { seen, .. } => self.waits = WaitsSeen::clone(seen),
             Event::NotCounted { why } if !self.notes.contains(why) => self.notes.push(why.clone()),
             _ => {}
@@ -58,29 +65,35 @@ impl Timeline {
 
     /// What its counters come to; `seconds` is the length of the interval as it was.
     pub(super) fn counters(&self, seconds: f64) -> Option<CountersSummary> {
-        let first = self.interval.as_ref()?.start as f64;
-        let interval = first..first + seconds;
+        let interval = self.of_length(seconds)?;
         let pages = match &self.pages[..] {
             [(from, earlier), .., (to, later)] => PagesSummary::between((*from, earlier), (*to, later)),
             _ => None,
         };
-        Some(CountersSummary {
-            pages,
-            ..CountersSummary::of(&self.samples, interval, &self.completed, self.notes.clone())
-        })
+        let sums = self.counted.of_interval(&interval, &self.completed);
+        let checkpoints = self.counted.checkpoints().to_vec();
+        Some(CountersSummary { pages, ..CountersSummary::of(&sums, checkpoints, self.notes.clone()) })
     }
 
-    /// What the counters of a part of it come to, from and to seconds since the run's start; none where none was read.
-    pub(super) fn counters_of(&self, part: Range<f64>) -> Option<CountersSummary> {
-        let found = CountersSummary::of(&self.samples, part, &self.completed, Vec::new());
+    /// What the counters of a stage come to, from and to seconds since the run's start; none where none was read.
+    pub(super) fn counters_of(&self, stage: usize, part: Range<f64>) -> Option<CountersSummary> {
+        let sums = self.counted.of_stage(stage, &part, &self.completed);
         // Checkpoints and what could not be counted are told once, of the whole run.
-        (!found.grown.is_empty()).then(|| CountersSummary { checkpoints: Vec::new(), ..found })
+        let found = CountersSummary::of(&sums, Vec::new(), Vec::new());
+        (!found.grown.is_empty()).then_some(found)
     }
 
     /// What others took from it; `seconds` is the length of the interval as it was.
     pub(super) fn strangers(&self, seconds: f64) -> Option<Strangers> {
+        let interval = self.of_length(seconds)?;
+        let sums = self.counted.of_interval(&interval, &self.completed);
+        Strangers::of(&sums, &self.counted.foreign(&interval))
+    }
+
+    /// The interval, which had so many seconds.
+    fn of_length(&self, seconds: f64) -> Option<Range<f64>> {
         let first = self.interval.as_ref()?.start as f64;
-        Strangers::of(&self.samples, first..first + seconds, &self.strangers)
+        Some(first..first + seconds)
     }
 
     /// What sessions were seen at in the interval.
