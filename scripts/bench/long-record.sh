@@ -1,23 +1,32 @@
 #!/usr/bin/env bash
-# How large a record of many hours is, and what its report costs. The record of a short paced run on SQLite is made longer
-# by repeating its measurement: series, counters (which go on from where they were), histograms and events.
+# How large a record of many hours is, and what its report costs. The record of a short paced run is made longer by
+# repeating its measurement: series, counters (which go on from where they were), histograms and events. The file of
+# Deliveries stays as it is; no report reads it. DIPS plants so many dips of 3 s, and as many seconds with response times
+# of thirty times, for the report to explain.
 #
-#   scripts/bench/long-record.sh [HOURS=12] [WAREHOUSES=1]
+#   scripts/bench/long-record.sh [HOURS=12] [WAREHOUSES=1] [DB=sqlite:short.db] [DIPS=0]
+#   scripts/bench/long-record.sh 12 15000 simulated:service=5ms 20
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 GRAYMARK=${GRAYMARK:-$HERE/target/release/graymark}
 HOURS=${1:-12}
 WAREHOUSES=${2:-1}
+DB=${3:-sqlite:short.db}
+DIPS=${4:-0}
 [ -x "$GRAYMARK" ] || { echo "build first: cargo build --release" >&2; exit 2; }
 WORK=$(mktemp -d -t graymark-bench.XXXXXX)
 trap 'rm -rf "$WORK"' EXIT
 cd "$WORK"
 
-"$GRAYMARK" load tpcc --db sqlite:short.db -w "$WAREHOUSES" 2>/dev/null >/dev/null
-"$GRAYMARK" run tpcc --db sqlite:short.db --pace standard --ramp-up 5s --duration 60s --check none --out record --json 2>/dev/null >/dev/null || true
-python3 - "$HOURS" <<'PY'
+run=("$GRAYMARK" run tpcc --db "$DB" --pace standard --ramp-up 5s --duration 60s --check none --out record --json)
+case "$DB" in
+  simulated:*) run+=(-w "$WAREHOUSES") ;;
+  *) "$GRAYMARK" load tpcc --db "$DB" -w "$WAREHOUSES" 2>/dev/null >/dev/null ;;
+esac
+"${run[@]}" 2>/dev/null >/dev/null || true
+python3 - "$HOURS" "$DIPS" <<'PY'
 import csv, io, json, sys
-hours = float(sys.argv[1])
+hours, planted = float(sys.argv[1]), int(sys.argv[2])
 summary = json.load(open("record/summary.json"))
 ramp_up, length = summary["ramp_up_s"], summary["interval_s"]
 times = int(hours * 3600 / length)
@@ -51,18 +60,34 @@ often = repeat([event for event in events if event not in once], lambda event, n
 open("record/events.jsonl", "w").writelines(json.dumps(event) + "\n" for event in sorted(once + often, key=lambda event: event.get("at", 0)))
 
 summary["interval_s"] = times * length
+apart = times * length / max(2 * planted, 1)
+moments = [int(ramp_up + (number + 0.5) * apart) for number in range(2 * planted)]
+dips, peaks = moments[::2], set(moments[1::2])
+low = {second + number for second in dips for number in range(3)}
+if planted:
+    summary["dips"] = [{"start_s": at, "length_s": 3, "depth": 0.8, "blackout_s": 0} for at in dips]
+    head, *rows = csv.reader(open("record/series.csv"))
+    completed, slow = head.index("completed"), [head.index("p99_ms"), head.index("max_ms")]
+    for row in rows:
+        if int(row[0]) in low:
+            row[completed] = str(int(row[completed]) // 5)
+        for place in slow if int(row[0]) in peaks else []:
+            row[place] = row[place] and str(30 * float(row[place]))
+    with open("record/series.csv", "w") as file:
+        csv.writer(file, lineterminator="\n").writerows([head, *rows])
 json.dump(summary, open("record/summary.json", "w"))
 PY
 rm -f record/report.txt record/report.html
 bytes=$(du -sb record | cut -f1)
 echo "record of $HOURS hours: $((bytes / 1024)) KiB, $(echo "$bytes / 1024 / $HOURS" | bc) KiB an hour"
 python3 - "$GRAYMARK" <<'PY'
-import os, resource, statistics, subprocess, sys, time
-seconds, peak = [], 0
+import os, resource, statistics, subprocess, sys
+seconds = []
+used = lambda: resource.getrusage(resource.RUSAGE_CHILDREN)
 for _ in range(5):
-    begun = time.perf_counter()
+    begun = used()
     subprocess.run([sys.argv[1], "report", "record"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
-    seconds.append(time.perf_counter() - begun)
-peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-print(f"its report: {statistics.median(seconds):.2f} s (median of 5), at most {peak // 1024} MiB; page of {os.path.getsize('record/report.html') // 1024} KiB")
+    seconds.append(used().ru_utime + used().ru_stime - begun.ru_utime - begun.ru_stime)
+page = os.path.getsize("record/report.html") // 1024
+print(f"its report: {statistics.median(seconds):.2f} s of CPU (median of 5), at most {used().ru_maxrss // 1024} MiB; page of {page} KiB")
 PY

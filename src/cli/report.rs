@@ -8,8 +8,9 @@ use crate::engine::Error;
 use crate::judge;
 use crate::record::acid::proof;
 use crate::record::{self, Record};
+use crate::report::model::ReportModel;
 use crate::report::systems::{self, Row};
-use crate::report::{self, first};
+use crate::report::{self, Written, first};
 use crate::run::PriceFile;
 use crate::study::price_trend;
 
@@ -75,8 +76,7 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
     if !args.acid.is_empty() {
         add_tests(&args.acid, directory)?;
     }
-    let paths = report::write(directory)?;
-    let record = Record::open(directory)?;
+    let Written { record, model, paths } = report::written(directory)?;
     if let Some((json, text)) = other(&record) {
         if args.json {
             answer!("{json}");
@@ -98,7 +98,8 @@ fn one(args: &ReportArgs, directory: &Path) -> Result<Ended, Error> {
         answer!("{}", serde_json::json!(summary));
     } else {
         let page = paths.html.display().to_string();
-        say::report(&told(&record, Some(&page), args.full, first::render));
+        let model = model.unwrap_or_else(|| ReportModel::of(&record));
+        say::report(&told(&record, &model, Some(&page), args.full, first::render));
     }
     Ok(Ended::Held)
 }

@@ -228,7 +228,7 @@ fn answer(outcome: &Outcome, json: bool, full: bool, screen: Screen) {
         Ok(mut record) if !json => {
             record.summary = Some(outcome.summary.clone());
             let page = outcome.report.as_ref().ok().map(|page| page.display().to_string());
-            say::report(&told(&record, page.as_deref(), full, screen));
+            say::report(&told(&record, &ReportModel::of(&record), page.as_deref(), full, screen));
         }
         _ => {
             answer!("{}", serde_json::json!(outcome.summary));
@@ -238,9 +238,8 @@ fn answer(outcome: &Outcome, json: bool, full: bool, screen: Screen) {
 }
 
 /// A record as it is told on standard output.
-pub(super) fn told(record: &Record, page: Option<&str>, full: bool, screen: Screen) -> String {
-    let model = ReportModel::of(record);
-    if full { text::render(&model, page).trim_end().to_owned() } else { screen(record, &model, page) }
+pub(super) fn told(record: &Record, model: &ReportModel, page: Option<&str>, full: bool, screen: Screen) -> String {
+    if full { text::render(model, page).trim_end().to_owned() } else { screen(record, model, page) }
 }
 
 fn ended(outcome: &Outcome, require_valid: bool, require_quiet: bool) -> Ended {

@@ -1,8 +1,9 @@
 //! Reads a record back, whole or partial.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Read};
+use std::collections::btree_map::Entry;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -230,6 +231,26 @@ impl Files<'_> {
         String::from_utf8(bytes).map(Some).map_err(|_| self.damaged(name, "it is not UTF-8 text"))
     }
 
+    /// The same one by one: the histograms of a run of many hours are not to be held in memory all at once.
+    fn each_line(&self, name: &str, whole: bool, mut take: impl FnMut(&str) -> Result<(), Error>) -> Result<(), Error> {
+        let path = self.directory.join(name);
+        let mut file = match File::open(&path) {
+            Ok(file) => BufReader::new(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(Error::Read { path, source }),
+        };
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            file.read_until(b'\n', &mut line).map_err(|source| Error::Read { path: path.clone(), source })?;
+            if !line.ends_with(b"\n") {
+                let cut_off = whole && !line.is_empty();
+                return if cut_off { Err(self.damaged(name, "its last line is cut off")) } else { Ok(()) };
+            }
+            take(std::str::from_utf8(&line).map_err(|_| self.damaged(name, "it is not UTF-8 text"))?)?;
+        }
+    }
+
     fn series(&self, whole: bool, transactions: &[String]) -> Result<Vec<SeriesRow>, Error> {
         let Some(text) = self.lines(file::SERIES, whole)? else { return Ok(Vec::new()) };
         let mut rows: Vec<SeriesRow> = Vec::new();
@@ -267,23 +288,26 @@ impl Files<'_> {
 
     fn histograms(&self, whole: bool) -> Result<BTreeMap<String, Histogram<u64>>, Error> {
         let mut merged: BTreeMap<String, Histogram<u64>> = BTreeMap::new();
-        let Some(text) = self.lines(file::HISTOGRAMS, whole)? else { return Ok(merged) };
         let mut deserializer = Deserializer::new();
-        for entry in IntervalLogIterator::new(text.as_bytes()) {
-            let entry =
-                entry.map_err(|_| self.damaged(file::HISTOGRAMS, "a line is not of the HdrHistogram log format"))?;
-            let LogEntry::Interval(interval) = entry else { continue };
-            let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
-            let histogram = histogram(interval.encoded_histogram(), &mut deserializer).ok_or_else(|| {
-                self.damaged(file::HISTOGRAMS, format_args!("a histogram of {tag:?} cannot be decoded"))
-            })?;
-            let sum = match merged.entry(tag) {
-                std::collections::btree_map::Entry::Occupied(sum) => sum.into_mut(),
-                std::collections::btree_map::Entry::Vacant(place) => place
-                    .insert(Histogram::new(SIGNIFICANT_DIGITS).map_err(|error| self.damaged(file::HISTOGRAMS, error))?),
-            };
-            sum.add(&histogram).map_err(|error| self.damaged(file::HISTOGRAMS, error))?;
-        }
+        self.each_line(file::HISTOGRAMS, whole, |line| {
+            for entry in IntervalLogIterator::new(line.as_bytes()) {
+                let entry = entry
+                    .map_err(|_| self.damaged(file::HISTOGRAMS, "a line is not of the HdrHistogram log format"))?;
+                let LogEntry::Interval(interval) = entry else { continue };
+                let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
+                let histogram = histogram(interval.encoded_histogram(), &mut deserializer).ok_or_else(|| {
+                    self.damaged(file::HISTOGRAMS, format_args!("a histogram of {tag:?} cannot be decoded"))
+                })?;
+                let sum = match merged.entry(tag) {
+                    Entry::Occupied(sum) => sum.into_mut(),
+                    Entry::Vacant(place) => place.insert(
+                        Histogram::new(SIGNIFICANT_DIGITS).map_err(|error| self.damaged(file::HISTOGRAMS, error))?,
+                    ),
+                };
+                sum.add(&histogram).map_err(|error| self.damaged(file::HISTOGRAMS, error))?;
+            }
+            Ok(())
+        })?;
         Ok(merged)
     }
 }

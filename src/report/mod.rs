@@ -61,30 +61,55 @@ pub struct Paths {
     pub html: PathBuf,
 }
 
+/// A record whose reports were made.
+pub(crate) struct Written {
+    /// The record as it was read.
+    pub(crate) record: Record,
+    /// What the reports tell; none if they are of no run.
+    pub(crate) model: Option<ReportModel>,
+    /// Where the reports are.
+    pub(crate) paths: Paths,
+}
+
 /// Makes `report.txt` and `report.html` in a record from what else it holds.
 ///
 /// # Errors
 /// If the record cannot be read or the reports not be written.
 pub fn write(directory: &Path) -> Result<Paths, Error> {
+    written(directory).map(|written| written.paths)
+}
+
+/// The same, for whoever has more to do with the record: one of many hours takes its time to read.
+pub(crate) fn written(directory: &Path) -> Result<Written, Error> {
     let record = Record::open(directory)?;
-    if let (None, Some(acid)) = (&record.summary, &record.acid) {
-        return write_acid(directory, acid);
-    }
-    if let (None, Some(scan)) = (&record.summary, &record.scan) {
-        let page = scan::page(scan).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
-        return write_both(directory, &scan::text(scan), &page);
-    }
-    if let (None, Some(tuned)) = (&record.summary, &record.tuned) {
-        let page = tune::page(tuned).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
-        return write_both(directory, &tune::text(tuned), &page);
-    }
-    if let (None, Some(duet)) = (&record.summary, &record.duet) {
-        let page = duet::page(duet).map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))?;
-        return write_both(directory, &duet::text(duet), &page);
+    let of_no_run = if record.summary.is_none() { write_of_no_run(&record)? } else { None };
+    if let Some(paths) = of_no_run {
+        return Ok(Written { record, model: None, paths });
     }
     let model = ReportModel::of(&record);
     let text = text::render(&model, Some(&directory.join(file::REPORT_HTML).display().to_string()));
-    write_both(directory, &text, &html::render(&record, &model)?)
+    let paths = write_both(directory, &text, &html::render(&record, &model)?)?;
+    Ok(Written { record, model: Some(model), paths })
+}
+
+/// The reports of a record of something else than a run; none if it is of nothing else.
+fn write_of_no_run(record: &Record) -> Result<Option<Paths>, Error> {
+    let directory = &record.directory;
+    let made = |page: Result<String, minijinja::Error>| {
+        page.map_err(|error| Error::encode(directory.join(file::REPORT_HTML), error))
+    };
+    let paths = if let Some(acid) = &record.acid {
+        write_acid(directory, acid)
+    } else if let Some(scan) = &record.scan {
+        write_both(directory, &scan::text(scan), &made(scan::page(scan))?)
+    } else if let Some(tuned) = &record.tuned {
+        write_both(directory, &tune::text(tuned), &made(tune::page(tuned))?)
+    } else if let Some(duet) = &record.duet {
+        write_both(directory, &duet::text(duet), &made(duet::page(duet))?)
+    } else {
+        return Ok(None);
+    };
+    paths.map(Some)
 }
 
 /// Puts both reports into a record.

@@ -21,13 +21,7 @@ pub struct Explained {
 /// The dips and latency peaks of a record.
 pub(super) fn of(record: &Record) -> Vec<Explained> {
     let Some(course) = Course::of(record) else { return Vec::new() };
-    let mut moments = course.moments();
-    let lost =
-        |moment: &Moment| moment.length_s * (moment.usual_transactions_per_second - moment.transactions_per_second);
-    moments.sort_by(|one, other| lost(other).total_cmp(&lost(one)));
-    moments.truncate(TOLD);
-    moments.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
-    moments.iter().map(explained).collect()
+    course.worst_moments(TOLD).iter().map(explained).collect()
 }
 
 /// One of them.

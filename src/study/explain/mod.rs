@@ -5,6 +5,7 @@ mod signals;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::Serialize;
@@ -167,10 +168,28 @@ impl Course {
 
     /// Each dip and the highest latency peaks, in the order of time.
     pub fn moments(&self) -> Vec<Moment> {
+        self.spans().into_iter().map(|(why, seconds)| self.moment(why, seconds)).collect()
+    }
+
+    /// So many of them, those in which most was lost, in the order of time.
+    pub fn worst_moments(&self, most: usize) -> Vec<Moment> {
+        let lost = |span: (Why, Range<usize>)| {
+            let (is, usual) = self.throughput(&span.1, &self.others(&span.1));
+            (span.1.len() as f64 * (usual - is), span)
+        };
+        let mut spans: Vec<_> = self.spans().into_iter().map(lost).collect();
+        spans.sort_by(|one, other| other.0.total_cmp(&one.0));
+        spans.truncate(most);
+        spans.sort_by_key(|(_, (_, seconds))| seconds.start);
+        spans.into_iter().map(|(_, (why, seconds))| self.moment(why, seconds)).collect()
+    }
+
+    /// The seconds of each dip and of the highest latency peaks, in the order of time.
+    fn spans(&self) -> Vec<(Why, Range<usize>)> {
         let dips = self.dips.iter().map(|dip| self.dip_seconds(dip)).filter(|seconds| !seconds.is_empty());
-        let mut found: Vec<Moment> = dips.map(|seconds| self.moment(Why::Dip, seconds)).collect();
-        found.extend(self.peaks().into_iter().map(|seconds| self.moment(Why::LatencyPeak, seconds)));
-        found.sort_by(|one, other| one.start_s.total_cmp(&other.start_s));
+        let mut found: Vec<_> = dips.map(|seconds| (Why::Dip, seconds)).collect();
+        found.extend(self.peaks().into_iter().map(|seconds| (Why::LatencyPeak, seconds)));
+        found.sort_by_key(|(_, seconds)| seconds.start);
         found
     }
 
@@ -227,13 +246,22 @@ impl Course {
         self.p99_ms.get(second).copied().flatten()
     }
 
+    /// The seconds of the interval that are not next to these.
+    fn others(&self, seconds: &Range<usize>) -> Vec<usize> {
+        self.measured.clone().filter(|second| *second + 1 < seconds.start || *second > seconds.end).collect()
+    }
+
+    /// Transactions completed in each of some seconds, and in the median of the others.
+    fn throughput(&self, seconds: &Range<usize>, others: &[usize]) -> (f64, f64) {
+        let completed = |second: &usize| self.completed.get(*second).copied();
+        let within: Vec<f64> = seconds.clone().filter_map(|second| completed(&second)).collect();
+        (mean(&within), median(&others.iter().filter_map(completed).collect::<Vec<f64>>()))
+    }
+
     /// What differed in some seconds.
     fn moment(&self, why: Why, seconds: Range<usize>) -> Moment {
-        let others: Vec<usize> =
-            self.measured.clone().filter(|second| *second + 1 < seconds.start || *second > seconds.end).collect();
-        let completed = |second: &usize| self.completed.get(*second).copied();
-        let of_others: Vec<f64> = others.iter().filter_map(completed).collect();
-        let within: Vec<f64> = seconds.clone().filter_map(|second| completed(&second)).collect();
+        let others = self.others(&seconds);
+        let (transactions_per_second, usual_transactions_per_second) = self.throughput(&seconds, &others);
         let usual_p99: Vec<f64> = others.iter().filter_map(|second| self.p99(*second)).collect();
         let (mut differences, not_known) = signals::differences(self, &seconds, &others);
         differences.extend(self.happenings(&seconds, &others));
@@ -243,8 +271,8 @@ impl Course {
             why,
             start_s: seconds.start as f64,
             length_s: seconds.len() as f64,
-            transactions_per_second: mean(&within),
-            usual_transactions_per_second: median(&of_others),
+            transactions_per_second,
+            usual_transactions_per_second,
             p99_ms: seconds.clone().filter_map(|second| self.p99(second)).max_by(f64::total_cmp),
             usual_p99_ms: (!usual_p99.is_empty()).then(|| median(&usual_p99)),
             differences,
@@ -258,7 +286,8 @@ impl Course {
         // A look tells what was found in the second before it.
         let second_of = |at: f64| (at.ceil() as usize).saturating_sub(1);
         let usual = |times: &[f64]| {
-            let seen = others.iter().filter(|second| times.iter().any(|at| second_of(*at) == **second)).count();
+            let times: HashSet<usize> = times.iter().map(|at| second_of(*at)).collect();
+            let seen = others.iter().filter(|second| times.contains(second)).count();
             seen as f64 > USUAL * others.len() as f64
         };
         let told = |cause, words, weight| Difference { cause, words, found: None, usual: None, unit: "", weight };
@@ -284,8 +313,9 @@ impl Course {
             let (from, to) = (second as f64, second as f64 + 1.0);
             self.checkpoints.iter().find(|(start, length)| *start < to && start + length > from)
         };
-        let mostly =
-            others.iter().filter(|second| at_work(**second).is_some()).count() as f64 > USUAL * others.len() as f64;
+        let checkpointed = self.checkpointed();
+        let beside = others.iter().filter(|second| checkpointed.get(**second) == Some(&true)).count();
+        let mostly = beside as f64 > USUAL * others.len() as f64;
         // A stall may come right after the end.
         let around = seconds.start.saturating_sub(2)..seconds.end;
         if let Some((start, length)) = around.into_iter().find_map(at_work).filter(|_| !mostly) {
@@ -343,6 +373,17 @@ impl Course {
         found
     }
 
+    /// Of each second, whether a checkpoint was at work in it.
+    fn checkpointed(&self) -> Vec<bool> {
+        let mut seconds = vec![false; self.completed.len()];
+        for (start, length) in &self.checkpoints {
+            let from = ((start - 1.0).floor() + 1.0).max(0.0) as usize;
+            let to = ((start + length).ceil() as usize).min(seconds.len());
+            seconds.get_mut(from..to).into_iter().flatten().for_each(|second| *second = true);
+        }
+        seconds
+    }
+
     /// The planned fault that was at work in some seconds, or in the second before them.
     fn fault(&self, seconds: &Range<usize>) -> Option<String> {
         let (from, to) = (seconds.start as f64 - 1.0, seconds.end as f64);
@@ -398,9 +439,12 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+    if values.is_empty() {
+        return 0.0;
+    }
+    let mut values = values.to_vec();
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 /// The median distance from the median, as a standard deviation if it were normal.

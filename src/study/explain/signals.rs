@@ -118,13 +118,13 @@ pub(super) fn differences(
     others: &[usize],
 ) -> (Vec<Difference>, Vec<&'static str>) {
     let (mut found, mut not_known) = (Vec::new(), Vec::new());
+    let counted = |second| Some((course.growth(second)?, course.completed.get(second).copied().unwrap_or_default()));
+    let at_that_time: Vec<(&Growth, f64)> = seconds.clone().filter_map(counted).collect();
+    let at_others: Vec<(&Growth, f64)> = others.iter().filter_map(|second| counted(*second)).collect();
     for signal in &SIGNALS {
-        let of = |second: usize| {
-            let growth = course.growth(second)?;
-            (signal.of)(growth, course.completed.get(second).copied().unwrap_or_default())
-        };
-        let within: Vec<f64> = seconds.clone().filter_map(of).collect();
-        let usually: Vec<f64> = others.iter().filter_map(|second| of(*second)).collect();
+        let of = |(growth, completed): &(&Growth, f64)| (signal.of)(growth, *completed);
+        let within: Vec<f64> = at_that_time.iter().filter_map(of).collect();
+        let usually: Vec<f64> = at_others.iter().filter_map(of).collect();
         if within.is_empty() || usually.is_empty() {
             not_known.push(signal.cause);
             continue;
@@ -166,7 +166,8 @@ fn difference(course: &Course, signal: &Signal, seconds: &Range<usize>, is: f64,
 
 impl Course {
     /// What counters grew by in a second; samples are taken a little after the full second.
-    fn growth(&self, second: usize) -> Option<&Growth> {
-        self.growths.iter().find(|growth| growth.from.round() <= second as f64 && growth.to.round() > second as f64)
+    pub(super) fn growth(&self, second: usize) -> Option<&Growth> {
+        let place = self.growths.partition_point(|growth| growth.to.round() <= second as f64);
+        self.growths.get(place).filter(|growth| growth.from.round() <= second as f64)
     }
 }

@@ -69,6 +69,46 @@ fn a_lock_holder_is_named_with_its_statement_before_the_waits_that_it_causes() {
 }
 
 #[test]
+fn a_second_has_what_counters_grew_by_in_it_and_none_where_none_was_read() {
+    let growth = |from: f64, to: f64| Growth { from, to, grown: Counters::default() };
+    let mut gaps = course(|_| Vec::new());
+    // A look came late, one not at all, and one so late that it was taken for the next second.
+    gaps.growths = vec![growth(0.0, 1.4), growth(1.4, 2.0), growth(2.0, 4.1), growth(5.2, 6.6), growth(6.6, 8.0)];
+    let found: Vec<_> = (0..9).map(|second| gaps.growth(second).map(|growth| growth.to)).collect();
+    assert_eq!(
+        found,
+        [Some(1.4), Some(2.0), Some(4.1), Some(4.1), None, Some(6.6), Some(6.6), Some(8.0), None],
+        "{found:?}"
+    );
+}
+
+#[test]
+fn the_moments_in_which_most_was_lost_are_told_in_the_order_of_time() {
+    let mut many = course(|_| Vec::new());
+    let dip = |start_s, length_s| Dip { start_s, length_s, depth: 0.98, blackout_s: 0.0, checkpoint_s: None };
+    many.dips = vec![dip(12.0, 1.0), dip(30.0, 3.0), dip(40.0, 1.0), dip(50.0, 5.0)];
+    for low in [12, 40, 41, 50, 51, 52, 53, 54] {
+        many.completed[low] = if low == 12 { 900.0 } else { 100.0 };
+    }
+    let all = many.moments();
+    let starts = |moments: &[Moment]| moments.iter().map(|moment| moment.start_s).collect::<Vec<_>>();
+    assert_eq!((starts(&all), starts(&many.worst_moments(2))), (vec![12.0, 30.0, 40.0, 50.0], vec![30.0, 50.0]));
+    assert_eq!(many.worst_moments(3), [all[1].clone(), all[2].clone(), all[3].clone()]);
+    assert_eq!(many.worst_moments(9), all);
+}
+
+#[test]
+fn checkpoints_all_the_time_explain_no_dip() {
+    let mut rare = course(|_| Vec::new());
+    rare.checkpoints = vec![(29.5, 2.0)];
+    assert_eq!(causes(&only(&rare)), ["checkpoint"]);
+    rare.checkpoints = (0..70).map(|at| (f64::from(at) + 0.25, 0.5)).collect();
+    assert!(causes(&only(&rare)).is_empty());
+    rare.checkpoints = vec![(f64::NAN, 1.0), (60.0, -3.0), (1e300, 1e300), (65.0, f64::INFINITY)];
+    assert!(causes(&only(&rare)).is_empty());
+}
+
+#[test]
 fn each_planted_cause_comes_first() {
     let dip = 30..33;
     let flushes = course(|second| {
