@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # How large a record of many hours is, and what its report costs. The record of a short paced run is made longer by
 # repeating its measurement: series, counters (which go on from where they were), histograms and events. The file of
-# Deliveries stays as it is; no report reads it. DIPS plants so many dips of 3 s, and as many seconds with response times
-# of thirty times, for the report to explain.
+# Deliveries stays as it is; no report reads it. DIPS plants so many dips of 3 s, and as many seconds with thirty times
+# the response time, for the report to explain.
 #
 #   scripts/bench/long-record.sh [HOURS=12] [WAREHOUSES=1] [DB=sqlite:short.db] [DIPS=0]
 #   scripts/bench/long-record.sh 12 15000 simulated:service=5ms 20
@@ -89,5 +89,6 @@ for _ in range(5):
     subprocess.run([sys.argv[1], "report", "record"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     seconds.append(used().ru_utime + used().ru_stime - begun.ru_utime - begun.ru_stime)
 page = os.path.getsize("record/report.html") // 1024
-print(f"its report: {statistics.median(seconds):.2f} s of CPU (median of 5), at most {used().ru_maxrss // 1024} MiB; page of {page} KiB")
+memory = used().ru_maxrss // 1024
+print(f"its report: {statistics.median(seconds):.2f} s of CPU (median of 5), at most {memory} MiB; page of {page} KiB")
 PY

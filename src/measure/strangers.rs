@@ -54,7 +54,8 @@ pub struct Strangers {
 }
 
 impl Strangers {
-    /// Of what counters grew by in the interval, and of the foreign processes seen in it. None if nothing of it is known.
+    /// Of what counters grew by in the interval, and of the foreign processes seen in it. None if nothing of it is
+    /// known.
     pub fn of(sums: &Sums, processes: &Foreign) -> Option<Strangers> {
         // Clocks of client, server and machine tick apart: only over the whole interval do their sums compare.
         let percent = |part: &dyn Fn(&Sum) -> Option<f64>| {
