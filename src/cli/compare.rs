@@ -57,12 +57,24 @@ pub(super) struct GateOutputs {
     /// Write the decision and the figures as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Decide although workload, profile, scale, pace or durability differ
+    /// Decide although workload, profile, scale, pace or durability differ, or the baseline failed or did not end
     #[arg(long)]
     pub(super) anyway: bool,
 }
 
 impl GateOutputs {
+    /// Refuses a baseline that is itself no good: whoever is not slower than a failing run has shown nothing.
+    pub(super) fn sound(&self, baseline: &[Record]) -> Result<(), Error> {
+        let troubles = gate::troubles(baseline);
+        if troubles.is_empty() || self.anyway {
+            return Ok(());
+        }
+        Err(Error::Usage(format!(
+            "nothing can be measured by this baseline: {}; name another, or decide with --anyway",
+            troubles.join("; ")
+        )))
+    }
+
     /// Refuses sets that are no measurement of the same thing.
     pub(super) fn comparable(&self, a: &[Record], b: &[Record]) -> Result<(), Error> {
         let unlike = comparable::unlike(a, b);
@@ -127,6 +139,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     };
     let across = args.across_durability || args.outputs.anyway;
     if args.max_slowdown.is_some() {
+        args.outputs.sound(&a)?;
         args.outputs.comparable(&a, &b)?;
     } else if args.outputs.junit.is_some() || args.outputs.markdown.is_some() || args.outputs.anyway {
         return Err(Error::Usage("--junit, --markdown and --anyway go with --max-slowdown".to_owned()));

@@ -57,6 +57,7 @@ pub(super) struct GateArgs {
 /// The command.
 pub(super) fn gate(args: &GateArgs) -> Result<Ended, Error> {
     let baseline = open(&args.baseline)?;
+    args.outputs.sound(&baseline)?;
     let plan = plan(&baseline, args.db.clone())?;
     let length = u64::from(plan.longest_ramp_up()) + u64::from(plan.duration.unwrap_or_default());
     let looks = (u64::from(args.at_most) / length.max(1)).max(1);

@@ -10,7 +10,7 @@ use super::totals::ThreadTotals;
 use super::{Load, Report, Schedule};
 use crate::history::{Head, codec};
 use crate::measure::{Deferred, Interval, Measured, note};
-use crate::result::Event;
+use crate::result::{Event, Phase};
 use crate::workload::trace::Trace;
 use crate::workload::{Outcome, Workload};
 
@@ -243,7 +243,10 @@ impl<'a> ThreadStats<'a> {
         if timed {
             note(&mut measured.response, micros(intended, now));
             note(&mut measured.service, micros(taken, now));
+        } else {
+            self.late(W::transaction(input), intended, now);
         }
+        let measured = &mut self.interval.transactions[W::transaction(input)];
         if counted {
             measured.counted += 1;
             measured.rolled_back += u64::from(W::outcome(output) == Outcome::RolledBack);
@@ -294,6 +297,15 @@ impl<'a> ThreadStats<'a> {
             note(&mut self.interval.transactions[W::transaction(input)].service, micros(taken, now));
             note(&mut self.interval.pacing().deferred, micros(queued, now));
             W::tally(input, output, &mut self.interval.tallies);
+        } else {
+            self.late(W::transaction(input), queued, now);
+        }
+    }
+
+    /// A transaction ended in another phase than it began in. What ends after the measurement interval is told apart.
+    fn late(&mut self, transaction: usize, intended: Instant, now: Instant) {
+        if self.course.phase_at(self.at(now)) == Phase::WindDown {
+            self.interval.transactions[transaction].late.note(micros(intended, now));
         }
     }
 
@@ -345,6 +357,9 @@ impl<'a> ThreadStats<'a> {
     fn waited_in_vain(&mut self, asked: Asked, told: Instant) -> &mut Measured {
         self.turn(told);
         let same_phase = self.same_phase(asked.intended, told);
+        if !same_phase {
+            self.late(asked.transaction, asked.intended, told);
+        }
         let measured = &mut self.interval.transactions[asked.transaction];
         if same_phase {
             note(&mut measured.service, micros(asked.taken, told));

@@ -38,10 +38,50 @@ pub fn needed_by(dependents: &str) -> Error {
     ))
 }
 
+/// Something of others that hangs on a table of the workload's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependent {
+    /// What it is.
+    pub kind: DependentKind,
+    /// Its name.
+    pub name: String,
+    /// The table that it needs.
+    pub needed: String,
+}
+
+/// What hangs on a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DependentKind {
+    /// A foreign key of a table.
+    Table,
+    /// A view.
+    View,
+}
+
+impl std::fmt::Display for Dependent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Dependent { name, needed, .. } = self;
+        match self.kind {
+            DependentKind::Table => write!(f, "the table {name} refers to {needed}"),
+            DependentKind::View => write!(f, "the view {name} names {needed}"),
+        }
+    }
+}
+
+/// An error if anything of others hangs on the tables, which are therefore not dropped.
+pub fn undisturbed(dependents: &[Dependent]) -> Result<(), Error> {
+    if dependents.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<String> = dependents.iter().map(Dependent::to_string).collect();
+    Err(needed_by(&told.join(", ")))
+}
+
 /// An error if tables of others refer to the workload's: with a foreign key that cascades, taking rows away would take
 /// theirs, too.
-pub fn referred_to(dependents: &[String]) -> Result<(), Error> {
-    let tables: Vec<&str> = dependents.iter().filter(|one| one.starts_with("the table ")).map(String::as_str).collect();
+pub fn referred_to(dependents: &[Dependent]) -> Result<(), Error> {
+    let tables = dependents.iter().filter(|one| one.kind == DependentKind::Table);
+    let tables: Vec<String> = tables.map(Dependent::to_string).collect();
     if tables.is_empty() {
         return Ok(());
     }
@@ -54,14 +94,15 @@ pub fn referred_to(dependents: &[String]) -> Result<(), Error> {
 
 /// What of a database's dependences is of no concern to `ours`, left out: each is a kind, `table` or `view`, a name,
 /// and the table that it needs. The tables of `ours` may need each other.
-pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>, ours: &[&str]) -> Vec<String> {
+pub fn dependents<'a>(all: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>, ours: &[&str]) -> Vec<Dependent> {
     let is_ours = |name: &str| ours.iter().any(|ours| ours.eq_ignore_ascii_case(name));
     let other = |(kind, name, needed): &(&str, &str, &str)| is_ours(needed) && !(*kind == "table" && is_ours(name));
-    let told = |(kind, name, needed): (&str, &str, &str)| match kind {
-        "table" => format!("the table {name} refers to {needed}"),
-        kind => format!("the {kind} {name} names {needed}"),
+    let dependent = |(kind, name, needed): (&str, &str, &str)| Dependent {
+        kind: if kind == "table" { DependentKind::Table } else { DependentKind::View },
+        name: name.to_owned(),
+        needed: needed.to_owned(),
     };
-    all.into_iter().filter(other).map(told).collect()
+    all.into_iter().filter(other).map(dependent).collect()
 }
 
 #[cfg(test)]
@@ -77,6 +118,7 @@ mod tests {
             ("view", "v", "t"),
         ];
         let found = dependents(all, &["customer", "orders"]);
-        assert_eq!(found, ["the table Shop refers to CUSTOMER", "the view orders names customer"]);
+        let told: Vec<String> = found.iter().map(Dependent::to_string).collect();
+        assert_eq!(told, ["the table Shop refers to CUSTOMER", "the view orders names customer"]);
     }
 }

@@ -17,6 +17,13 @@ pub struct Incidents {
     pub failed: u64,
     /// Types of which none completed although they were asked for.
     pub idle: Vec<String>,
+    /// Types of which some completed, but none within the measurement interval although they were asked for in it.
+    pub idle_within: Vec<String>,
+    /// Transactions that were under way when the measurement interval ended, if one of them waited for far longer than
+    /// the response times say.
+    pub open_at_end: u64,
+    /// The longest of these waits, in seconds.
+    pub longest_open_s: f64,
     /// More failed than was allowed, or a type, or all of them, completed nothing.
     pub beyond_allowed: bool,
     /// The part of each type that was allowed to fail, from 0 to 1.
@@ -27,6 +34,8 @@ pub struct Incidents {
     pub lost_commits: u64,
     /// Seconds of the measurement interval in which no session had a connection.
     pub dead_s: f64,
+    /// Seconds of the measurement interval in which nothing was completed although there were connections.
+    pub standstill_s: f64,
     /// Length of the measurement interval in seconds.
     pub interval_s: f64,
     /// The longest that one session was without a connection, in seconds.
@@ -47,6 +56,18 @@ impl Incidents {
             .filter(|(_, of)| of.asked() > 0 && of.completed == 0)
             .map(|(name, _)| name.clone())
             .collect();
+        let idle_within: Vec<String> = outcomes
+            .iter()
+            .filter(|(_, of)| of.completed > 0 && stuck(of, summary.interval_s))
+            .map(|(name, _)| name.clone())
+            .collect();
+        let open = outcomes.iter().filter(|(name, of)| {
+            let told = summary.transactions.get(*name).map_or(0.0, |of_type| of_type.response_ms.max / 1e3);
+            of.longest_open_s >= LONG_OPEN_S && of.longest_open_s > LONGER_THAN_TOLD * told
+        });
+        let (open_at_end, longest_open_s) = open.fold((0_u64, 0.0_f64), |(count, longest), (_, of)| {
+            (count.saturating_add(of.open_at_end), longest.max(of.longest_open_s))
+        });
         let beyond = |of: &Outcomes| of.failed_share() > summary.allowed_errors;
         let unnamed = outcomes.is_empty() && failed > 0;
         let nothing = !outcomes.is_empty() && !asked && !summary.interrupted && summary.interval_s > 0.0;
@@ -56,13 +77,21 @@ impl Incidents {
         let outages = || connections.outages.iter();
         Incidents {
             failed,
-            beyond_allowed: unnamed || nothing || !idle.is_empty() || outcomes.values().any(beyond),
+            beyond_allowed: unnamed
+                || nothing
+                || !idle.is_empty()
+                || !idle_within.is_empty()
+                || outcomes.values().any(beyond),
             idle,
+            idle_within,
+            open_at_end,
+            longest_open_s,
             allowed: summary.allowed_errors,
             lost: connections.lost,
             lost_commits: connections.lookup.as_ref().map_or(0, |lookup| lookup.acknowledged.lost),
             // The sum of no floats is -0.
             dead_s: outages().map(within).fold(0.0, |sum, length| sum + length),
+            standstill_s: standstill(summary),
             interval_s: summary.interval_s,
             longest_away_s: outages().fold(connections.longest_away_s, |most, (_, length)| most.max(*length)),
             outcomes,
@@ -76,8 +105,16 @@ impl Incidents {
             sum.completed = sum.completed.saturating_add(of.completed);
             sum.failed = sum.failed.saturating_add(of.failed);
             sum.unknown = sum.unknown.saturating_add(of.unknown);
+            sum.within_interval = sum.within_interval.zip(of.within_interval).map(|(mine, of)| mine.saturating_add(of));
+            sum.open_at_end = sum.open_at_end.saturating_add(of.open_at_end);
+            sum.longest_open_s = sum.longest_open_s.max(of.longest_open_s);
         }
-        self.idle.extend(other.idle.iter().filter(|name| !self.idle.contains(name)).cloned().collect::<Vec<_>>());
+        let join = |mine: &mut Vec<String>, theirs: &[String]| {
+            let new: Vec<String> = theirs.iter().filter(|name| !mine.contains(name)).cloned().collect();
+            mine.extend(new);
+        };
+        join(&mut self.idle, &other.idle);
+        join(&mut self.idle_within, &other.idle_within);
         Incidents {
             failed: self.failed.saturating_add(other.failed),
             beyond_allowed: self.beyond_allowed || other.beyond_allowed,
@@ -85,6 +122,9 @@ impl Incidents {
             lost: self.lost.saturating_add(other.lost),
             lost_commits: self.lost_commits.saturating_add(other.lost_commits),
             dead_s: self.dead_s + other.dead_s,
+            standstill_s: self.standstill_s + other.standstill_s,
+            open_at_end: self.open_at_end.saturating_add(other.open_at_end),
+            longest_open_s: self.longest_open_s.max(other.longest_open_s),
             interval_s: self.interval_s + other.interval_s,
             longest_away_s: self.longest_away_s.max(other.longest_away_s),
             ..self
@@ -95,6 +135,37 @@ impl Incidents {
     pub fn asked(&self) -> u64 {
         self.outcomes.values().fold(0, |sum, of| sum.saturating_add(of.asked()))
     }
+}
+
+/// A wait for less than this at the end of the measurement interval is not worth a word, in seconds.
+const LONG_OPEN_S: f64 = 1.0;
+/// By so much a wait at the interval's end is longer than the longest response time, if response times hide it.
+const LONGER_THAN_TOLD: f64 = 2.0;
+/// A type is stuck if it was waited for during so much of the measurement interval. A short run may have none of a rare
+/// type completed by chance, and one under way at its end.
+const STUCK_SHARE: f64 = 0.1;
+/// Standstills are told beside the figure if they come to so much of the measurement interval, ...
+const STANDSTILL_SHARE: f64 = 0.01;
+/// ... or one of them to so many seconds. What is shorter stands with the dips.
+const STANDSTILL_S: f64 = 5.0;
+
+/// Whether none of a type was completed within the interval although it was asked for: it failed, or was waited for.
+fn stuck(of: &Outcomes, interval_s: f64) -> bool {
+    let waited = of.longest_open_s >= LONG_OPEN_S.max(STUCK_SHARE * interval_s);
+    of.within_interval == Some(0) && (waited || of.failed > 0)
+}
+
+/// Seconds of the interval in which nothing was completed although there were connections, if that is much.
+fn standstill(summary: &Summary) -> f64 {
+    let outages = &summary.connections.outages;
+    let without_outages = |(start, length): &(f64, f64)| {
+        let overlap =
+            outages.iter().map(|(from, away)| ((from + away).min(start + length) - from.max(*start)).max(0.0));
+        (length - overlap.fold(0.0, |sum, length| sum + length)).max(0.0)
+    };
+    let stretches = || summary.standstills.iter().map(without_outages);
+    let (sum, longest) = (stretches().fold(0.0, |sum, length| sum + length), stretches().fold(0.0, f64::max));
+    if sum >= STANDSTILL_SHARE * summary.interval_s || longest >= STANDSTILL_S { sum } else { 0.0 }
 }
 
 /// No transaction may fail for good, whatever the command allows.
@@ -109,6 +180,8 @@ pub(super) fn failures(id: &'static str, summary: &Summary) -> Clause {
     let held = incidents.failed == 0 && !incidents.beyond_allowed;
     let value = if held { "none".to_owned() } else { incidents.failed.to_string() };
     let idle = incidents.idle.iter().map(|name| format!("no {name} was completed"));
+    let within = incidents.idle_within.iter().map(|name| format!("no {name} was completed within the interval"));
+    let idle = idle.chain(within);
     let nothing = (incidents.asked() == 0).then(|| "no transaction was completed".to_owned());
     let notes: Vec<String> = by_type.into_iter().chain(idle).chain(nothing).collect();
     noted(rule.is(held, value), notes.join(", "))

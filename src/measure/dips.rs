@@ -121,6 +121,31 @@ pub fn find(completed: &[u64], interval: Range<usize>, checkpoints: &[(f64, f64)
     dips
 }
 
+/// Stretches of whole seconds of the measurement interval in which nothing at all was completed: start in seconds since
+/// the run's start, and length. Unlike [`find`] it knows no level, so that a database that stood still for most of the
+/// interval is seen. Arguments are those of [`find_in_steps`].
+pub fn standstills(completed: &[u64], interval: Range<usize>, steps: &[usize]) -> Vec<(f64, f64)> {
+    let interval = interval.start.min(completed.len())..interval.end.min(completed.len());
+    let inner = steps.iter().copied().filter(|step| interval.contains(step) && *step > interval.start);
+    let begins: Vec<usize> = std::iter::once(interval.start).chain(inner).collect();
+    let ends = begins.iter().skip(1).copied().chain([interval.end]);
+    let of_part = |(begin, end): (usize, usize)| {
+        let part = completed.get(begin..end).unwrap_or_default();
+        let rate = part.iter().sum::<u64>() as f64 / part.len().max(1) as f64;
+        let mut stretches = Vec::new();
+        let mut from = 0;
+        while from < part.len() {
+            let length = part[from..].iter().take_while(|second| **second == 0).count();
+            if length as f64 >= SHORTEST_S && chance(0.0, rate * length as f64) > UNLIKELY {
+                stretches.push(((begin + from) as f64, length as f64));
+            }
+            from += length + 1;
+        }
+        stretches
+    };
+    begins.iter().copied().zip(ends).flat_map(of_part).collect()
+}
+
 /// The level of each bin: the median around it. Where that is itself next to nothing, in the midst of a long blackout,
 /// it is the median of the interval, which begins with bin `open`.
 fn levels(bins: &[f64], open: usize, width: usize) -> Vec<f64> {
@@ -194,6 +219,32 @@ mod tests {
 
     fn steady(seconds: usize) -> Vec<u64> {
         (0..seconds).map(|second| 1_000 + (second * 7_919 % 101) as u64).collect()
+    }
+
+    #[test]
+    fn standstills_are_found_however_long_they_are() {
+        let mut completed = steady(20);
+        completed[5..13].fill(0);
+        assert_eq!(standstills(&completed, 0..20, &[]), [(5.0, 8.0)]);
+        assert_eq!(standstills(&completed, 7..20, &[]), [(7.0, 6.0)]);
+        // For most of the interval, up to its end.
+        completed[6..].fill(0);
+        assert_eq!(standstills(&completed, 0..20, &[]), [(5.0, 15.0)]);
+        assert!(find(&completed, 0..20, &[]).is_empty(), "a level of nothing has no dips");
+        // A second is not told, nor what chance explains, nor a run that did nothing.
+        completed = steady(20);
+        completed[5] = 0;
+        assert!(standstills(&completed, 0..20, &[]).is_empty());
+        for seed in 0..20 {
+            assert!(standstills(&random(7_200, 1.0, seed), 0..7_200, &[]).is_empty());
+        }
+        assert!(standstills(&[0; 20], 0..20, &[]).is_empty());
+        assert!(standstills(&[], 3..9, &[]).is_empty());
+        // A stage of few transactions has the pauses of few.
+        completed = steady(40);
+        completed[20..].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(standstills(&completed, 0..40, &[]).len(), 5);
+        assert!(standstills(&completed, 0..40, &[20]).is_empty());
     }
 
     #[test]

@@ -69,6 +69,9 @@ pub struct Measured {
     pub unknown: u64,
     /// Times that a transaction was tried again.
     pub retries: u64,
+    /// From intent to the moment the user was told, of transactions that began before the measurement interval's end and
+    /// ended after it: no response time holds them.
+    pub late: Times,
 }
 
 impl Measured {
@@ -83,6 +86,7 @@ impl Measured {
             errors: 0,
             unknown: 0,
             retries: 0,
+            late: Times::default(),
         }
     }
 
@@ -96,6 +100,7 @@ impl Measured {
         self.errors += other.errors;
         self.unknown += other.unknown;
         self.retries += other.retries;
+        self.late.add(&other.late);
     }
 }
 

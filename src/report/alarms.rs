@@ -45,6 +45,8 @@ pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
         marks.push("NOTHING COMPLETED".to_owned());
     } else if !incidents.idle.is_empty() {
         marks.push(format!("NO {} COMPLETED", names(&incidents.idle, " AND ")));
+    } else if !incidents.idle_within.is_empty() {
+        marks.push(format!("NO {} COMPLETED IN THE INTERVAL", names(&incidents.idle_within, " AND ")));
     } else if incidents.failed > 0 {
         marks.push(match incidents.asked() {
             0 => format!("{} FAILED", count(incidents.failed)),
@@ -54,12 +56,18 @@ pub(crate) fn marks(incidents: &Incidents) -> Vec<String> {
     if incidents.dead_s >= 0.05 {
         marks.push(format!("DATABASE AWAY {} OF {}", seconds(incidents.dead_s), seconds(incidents.interval_s)));
     }
+    if incidents.standstill_s >= 0.05 {
+        let (stood, measured) = (seconds(incidents.standstill_s), seconds(incidents.interval_s));
+        marks.push(format!("STANDSTILL {stood} OF {measured}"));
+    }
     marks
 }
 
 /// In sentences; none if all is well.
 pub(crate) fn sentences(incidents: &Incidents) -> Vec<String> {
-    lost_commits(incidents).into_iter().chain(failures(incidents)).chain(outage(incidents)).collect()
+    let all =
+        [lost_commits(incidents), failures(incidents), outage(incidents), standstill(incidents), left_open(incidents)];
+    all.into_iter().flatten().collect()
 }
 
 /// What others took, if it is so much that the figure is not the database's alone.
@@ -115,6 +123,10 @@ fn failures(incidents: &Incidents) -> Option<String> {
     if !incidents.idle.is_empty() {
         text.push_str(&format!(" No {} was completed.", names(&incidents.idle, " and no ")));
     }
+    if !incidents.idle_within.is_empty() {
+        let types = names(&incidents.idle_within, " and no ");
+        text.push_str(&format!(" No {types} was completed within the measurement interval."));
+    }
     if incidents.allowed > 0.0 {
         let verdict = if incidents.beyond_allowed { "MORE than the" } else { "within the" };
         text.push_str(&format!(" That is {verdict} {} that were allowed.", percent(incidents.allowed)));
@@ -133,6 +145,23 @@ fn outage(incidents: &Incidents) -> Option<String> {
         format!("The database was away for {dead} of the {measured} measured: {lost}, one for {longest}.")
     } else {
         format!("The database was away for some: {lost}, one for {longest}.")
+    })
+}
+
+fn standstill(incidents: &Incidents) -> Option<String> {
+    let (stood, measured) = (seconds(incidents.standstill_s), seconds(incidents.interval_s));
+    (incidents.standstill_s >= 0.05)
+        .then(|| format!("Nothing at all was completed in {stood} of the {measured} measured, with connections open."))
+}
+
+fn left_open(incidents: &Incidents) -> Option<String> {
+    let open = plural(incidents.open_at_end, "transaction was", "transactions were");
+    let longest = seconds(incidents.longest_open_s);
+    (incidents.open_at_end > 0).then(|| {
+        format!(
+            "{open} still under way when the measurement ended, one for {longest} in all; the response times do not \
+             hold that."
+        )
     })
 }
 
@@ -159,7 +188,7 @@ mod tests {
     fn incidents(outcomes: &[(&str, u64, u64)]) -> Incidents {
         let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
         let outcomes = outcomes.iter().map(|(name, completed, failed)| {
-            let outcomes = Outcomes { completed: *completed, failed: *failed, unknown: 0 };
+            let outcomes = Outcomes { completed: *completed, failed: *failed, ..Outcomes::default() };
             ((*name).to_owned(), outcomes)
         });
         summary.outcomes = outcomes.collect();
@@ -183,6 +212,59 @@ mod tests {
         assert_eq!(marks(&none), ["NOTHING COMPLETED"]);
         assert_eq!(sentences(&incidents(&[("new_order", 0, 0)])), ["No transaction was completed."]);
         assert_eq!(percent(1e-7), "less than 0.001 %");
+    }
+
+    #[test]
+    fn a_standstill_is_told_unless_the_connections_were_away() {
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        (summary.ramp_up_s, summary.interval_s) = (10.0, 20.0);
+        summary.standstills = vec![(15.0, 8.0)];
+        assert_eq!(marks(&Incidents::of(&summary)), ["STANDSTILL 8 s OF 20 s"]);
+        let told = of(&summary).join(" ");
+        assert!(told.contains("Nothing at all was completed in 8 s of the 20 s measured"), "{told}");
+        // What an outage explains is told once.
+        summary.connections.outages = vec![(14.0, 10.0)];
+        summary.connections.lost = 8;
+        assert_eq!(marks(&Incidents::of(&summary)), ["DATABASE AWAY 10 s OF 20 s"]);
+        // Of two hours, two seconds stand with the dips.
+        summary.connections = Default::default();
+        (summary.interval_s, summary.standstills) = (7_200.0, vec![(15.0, 2.0)]);
+        assert!(marks(&Incidents::of(&summary)).is_empty());
+    }
+
+    #[test]
+    fn what_ends_after_the_interval_is_told() {
+        let mut summary = crate::study::tests::summary("none", 1, 10.0, 1.0);
+        summary.interval_s = 20.0;
+        let of_type = |within, open_at_end, longest_open_s| Outcomes {
+            completed: 10,
+            within_interval: Some(within),
+            open_at_end,
+            longest_open_s,
+            ..Outcomes::default()
+        };
+        summary.outcomes = [("new_order".to_owned(), of_type(10, 4, 0.9))].into();
+        assert!(!Incidents::of(&summary).beyond_allowed && of(&summary).is_empty(), "{:?}", of(&summary));
+        summary.outcomes.insert("payment".to_owned(), of_type(0, 4, 19.0));
+        let incidents = Incidents::of(&summary);
+        assert!(incidents.beyond_allowed);
+        assert_eq!(marks(&incidents), ["NO Payment COMPLETED IN THE INTERVAL"]);
+        let told = sentences(&incidents);
+        assert_eq!(
+            told,
+            [
+                "No Payment was completed within the measurement interval.",
+                "4 transactions were still under way when the measurement ended, one for 19 s in all; the response \
+                 times do not hold that."
+            ]
+        );
+        // A rare type of which none came to be in a short run is no fault.
+        summary.outcomes.insert("payment".to_owned(), of_type(0, 1, 0.5));
+        assert!(!Incidents::of(&summary).beyond_allowed);
+        // One that failed throughout the interval is, however many errors are allowed.
+        summary.allowed_errors = 1.0;
+        summary.outcomes.insert("payment".to_owned(), Outcomes { failed: 3, ..of_type(0, 0, 0.0) });
+        assert!(Incidents::of(&summary).beyond_allowed);
     }
 
     #[test]

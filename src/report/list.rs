@@ -97,7 +97,8 @@ fn checks(record: &Brief) -> String {
             _ => "no result".to_owned(),
         };
     };
-    let notes = systems::notes(summary);
+    let mut notes = systems::notes(summary);
+    notes.extend(systems::unfinished(&record.header));
     if !notes.is_empty() {
         return notes.join(", ");
     }

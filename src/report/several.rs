@@ -65,7 +65,8 @@ fn rows(records: &[Record], names: &[String], means: &[Option<Interval>], main: 
         let times = summary.zip(main).and_then(|(of, main)| Some(of.transactions.get(main)?.response_ms));
         let times = times.map(|of| [of.p50, of.p90, of.p99].map(significant));
         let known = |cell: Option<String>| cell.unwrap_or_else(|| UNKNOWN.to_owned());
-        let notes = summary.map_or_else(|| vec!["no result".to_owned()], systems::notes);
+        let mut notes = summary.map_or_else(|| vec!["no result".to_owned()], systems::notes);
+        notes.extend(systems::unfinished(&record.header));
         let mut cells = vec![name.clone(), known(figure), known(mean)];
         cells.extend((0..3).map(|at| known(times.as_ref().map(|times| times[at].clone()))));
         cells.push(notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join(", "));

@@ -10,6 +10,7 @@ use crate::judge::incidents::Incidents;
 use crate::measure::counters::{Counter, CountersSummary};
 use crate::record::Record;
 use crate::result::Environment;
+use crate::result::format::{Header, Status};
 use crate::result::scan::{Pass, Scan};
 use crate::result::summary::Summary;
 use crate::workload::known;
@@ -77,7 +78,10 @@ impl Row {
             ..Row::default()
         };
         match (summary, &record.scan) {
-            (Some(summary), _) => row.add(summary),
+            (Some(summary), _) => {
+                row.add(summary);
+                row.notes.extend(unfinished(&record.header));
+            }
             (None, Some(scan)) => row.read(scan),
             (None, None) if record.tuned.is_some() => row.notes.extend(record.tuned.as_ref().map(tune::brief)),
             (None, None) if record.duet.is_some() => row.notes.extend(record.duet.as_ref().map(duet::brief)),
@@ -135,11 +139,19 @@ impl Row {
     }
 }
 
+/// That the command is still at work, or was killed, so that what it has measured is not all.
+pub(super) fn unfinished(header: &Header) -> Option<String> {
+    (header.status == Status::Running).then(|| "unfinished".to_owned())
+}
+
 /// What the reader of a figure must know, in a few words each.
 pub(super) fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = alarms::marks(&Incidents::of(summary));
     if !summary.database.uncounted.is_empty() {
         notes.push("not counted".to_owned());
+    }
+    if !summary.consistency.unchecked.is_empty() {
+        notes.push("not checked".to_owned());
     }
     if summary.interrupted {
         notes.push("interrupted".to_owned());

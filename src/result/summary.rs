@@ -121,6 +121,10 @@ pub struct Summary {
     /// Dips and blackouts of the interval; none where nobody looked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dips: Option<Vec<Dip>>,
+    /// Stretches of the interval in which nothing at all was completed, longer than chance explains: start in seconds
+    /// since the run's start, and length.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standstills: Vec<(f64, f64)>,
     /// When throughput was steady; none of runs in stages, of short ones, and where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyState>,
@@ -232,7 +236,7 @@ pub struct TransactionSummary {
 }
 
 /// What became of the transactions of a type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outcomes {
     /// Committed, or rolled back as the standard asks.
@@ -241,6 +245,15 @@ pub struct Outcomes {
     pub failed: u64,
     /// Nobody knows, as the connection was lost while they were committed.
     pub unknown: u64,
+    /// Of `completed`, those that ended within the measurement interval; none in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_interval: Option<u64>,
+    /// Transactions that were under way when the measurement interval ended: no response time holds them.
+    #[serde(default)]
+    pub open_at_end: u64,
+    /// Of these, the longest that a user waited, in seconds.
+    #[serde(default)]
+    pub longest_open_s: f64,
 }
 
 impl Outcomes {

@@ -55,14 +55,14 @@ impl Accumulated {
     pub(super) fn event<W: Workload>(&mut self, event: &Event, server_cpu: &dyn Fn() -> Option<f64>) {
         match event {
             Event::Second { phase, interval: second, .. } => {
-                self.outcomes.second::<W>(second);
+                self.outcomes.second::<W>(second, *phase);
                 if *phase == Phase::Measurement {
                     self.interval.add(second);
                 }
             }
             Event::CutOff { transaction, waited, under_way, .. } => {
                 if let Some(transaction) = W::TRANSACTIONS.iter().position(|name| name == transaction) {
-                    self.outcomes.cut_off(transaction, *under_way);
+                    self.outcomes.cut_off(transaction, *under_way, *waited);
                     if let Some(waited) = waited {
                         note(&mut self.interval.transactions[transaction].response, (waited * 1e6) as u64);
                     }
@@ -88,20 +88,25 @@ pub(super) struct OutcomeCounts(Vec<Outcomes>);
 
 impl OutcomeCounts {
     /// Adds a second of any phase.
-    pub(super) fn second<W: Workload>(&mut self, interval: &Interval) {
+    pub(super) fn second<W: Workload>(&mut self, interval: &Interval, phase: Phase) {
         self.0.resize(W::TRANSACTIONS.len(), Outcomes::default());
         for (number, (sum, measured)) in self.0.iter_mut().zip(&interval.transactions).enumerate() {
-            sum.completed += interval.ended(W::DEFERRED, number);
+            let completed = interval.ended(W::DEFERRED, number);
+            sum.completed += completed;
+            *sum.within_interval.get_or_insert_default() += if phase == Phase::Measurement { completed } else { 0 };
+            sum.open_at_end += measured.late.count;
+            sum.longest_open_s = sum.longest_open_s.max(measured.late.max as f64 / 1e6);
             sum.failed += measured.errors;
             sum.unknown += measured.unknown;
         }
     }
 
     /// The run ended before a transaction of this type did.
-    pub(super) fn cut_off(&mut self, transaction: usize, under_way: bool) {
-        if let Some(sum) = self.0.get_mut(transaction).filter(|_| under_way) {
-            sum.unknown += 1;
-        }
+    pub(super) fn cut_off(&mut self, transaction: usize, under_way: bool, waited_s: Option<f64>) {
+        let Some(sum) = self.0.get_mut(transaction) else { return };
+        sum.unknown += u64::from(under_way);
+        sum.open_at_end += 1;
+        sum.longest_open_s = sum.longest_open_s.max(waited_s.unwrap_or_default());
     }
 
     pub(super) fn by_name<W: Workload>(&self) -> BTreeMap<String, Outcomes> {

@@ -12,6 +12,11 @@ use crate::plan::resolved::Resolved;
 use crate::result::{Manifest, Step};
 use crate::workload::Workload;
 
+/// Whether the conditions are to be checked after the run.
+pub(super) fn checks(plan: &Resolved) -> bool {
+    matches!(plan.check, Check::After | Check::Both)
+}
+
 impl<W: Workload> Steps<'_, W> {
     /// Kills the private server and starts it again: seconds until it took connections.
     pub(super) fn recover(&mut self) -> Result<f64, Error> {
@@ -33,9 +38,13 @@ impl<W: Workload> Steps<'_, W> {
     /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
     /// asked.
     pub(super) fn check_after(&mut self, plan: &Resolved, manifest: &Manifest, after: &mut After) -> bool {
-        let asked = matches!(plan.check, Check::After | Check::Both);
-        if !asked || after.effects.is_err() || after.interrupted {
+        if !checks(plan) {
             return false;
+        }
+        // What was kept so far says that this was still to come.
+        after.unchecked.clear();
+        if after.effects.is_err() || after.interrupted {
+            return true;
         }
         match self.check(manifest, true) {
             Ok(Some(findings)) => after.findings = findings,

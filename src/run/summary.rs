@@ -149,6 +149,7 @@ pub(super) fn summarise<W: Workload>(
             since_checkpoint_s: timeline.since_checkpoint(maintenance, counters.as_ref()),
         }),
         dips: timeline.dips(maintenance, counters.as_ref()),
+        standstills: timeline.standstills(),
         steady: timeline.steady(),
         waterfall: waterfall::<W>(measured, counters.as_ref()),
         statements_within: measured.within.clone(),

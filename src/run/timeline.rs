@@ -125,6 +125,12 @@ impl Timeline {
         Some(end - last)
     }
 
+    /// Stretches of the interval in which nothing was completed.
+    pub(super) fn standstills(&self) -> Vec<(f64, f64)> {
+        let Some(interval) = self.interval.clone() else { return Vec::new() };
+        dips::standstills(&self.completed, interval, &self.steps)
+    }
+
     /// Dips and blackouts of the interval, and the checkpoints that they coincide with: those that were asked for, and
     /// those that are seen in the database's counters.
     pub(super) fn dips(&self, maintenance: &[Maintenance], counters: Option<&CountersSummary>) -> Option<Vec<Dip>> {

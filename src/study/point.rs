@@ -302,15 +302,16 @@ mod tests {
         told("disagree", |summary| summary.database.agrees = Some(false));
         told("not asked", |summary| summary.database.agrees = None);
         told("2 of 10 transactions FAILED", |summary| {
-            let outcomes = Outcomes { completed: 8, failed: 2, unknown: 0 };
+            let outcomes = Outcomes { completed: 8, failed: 2, ..Outcomes::default() };
             summary.outcomes = [("payment".to_owned(), outcomes)].into();
         });
         told("NO delivery COMPLETED", |summary| {
-            let outcomes = Outcomes { completed: 0, failed: 0, unknown: 1 };
+            let outcomes = Outcomes { unknown: 1, ..Outcomes::default() };
             summary.outcomes = [("delivery".to_owned(), outcomes)].into();
         });
         let allowed = |summary: &mut Summary| {
-            summary.outcomes = [("payment".to_owned(), Outcomes { completed: 8, failed: 2, unknown: 0 })].into();
+            summary.outcomes =
+                [("payment".to_owned(), Outcomes { completed: 8, failed: 2, ..Outcomes::default() })].into();
             summary.allowed_errors = 0.2;
         };
         assert_eq!(broken(allowed, Limits::default()), Vec::<String>::new());

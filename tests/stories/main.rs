@@ -59,6 +59,7 @@ mod screens;
 mod simulate;
 mod sqlite;
 mod stages;
+mod standstill;
 mod stripes;
 mod sweep;
 mod trend;

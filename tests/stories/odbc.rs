@@ -3,7 +3,7 @@
 #![cfg(feature = "odbc")]
 
 use crate::support;
-use crate::support::odbc;
+use crate::support::{client, odbc};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use graymark::engine::wire::odbc::Odbc;
@@ -224,6 +224,34 @@ fn a_load_that_was_interrupted_goes_on_and_a_restore_undoes_a_run() {
         let database_state = Engine::<Tpcc>::database_state(&engine).await.unwrap();
         assert_eq!(database_state, graymark::engine::DatabaseState::Nothing);
     });
+}
+
+/// A foreign key of somebody else's table could take its rows away with those that a restore removes.
+#[test]
+fn a_restore_takes_nobody_elses_rows_away() {
+    let population = DebitCredit::population(1, 7, Timestamp(0), 0);
+    let manifest = manifest::<DebitCredit>(&population, false);
+    for place in [Place::sqlite(), Place::postgres()].into_iter().flatten() {
+        let plain = |sql: String| match &place {
+            Place::Postgres(server) => {
+                block_on(async { client(&server.tcp_url()).await.batch_execute(&sql).await.unwrap() })
+            }
+            _ => rusqlite::Connection::open(place.file().unwrap()).unwrap().execute_batch(&sql).unwrap(),
+        };
+        let (schema, told) = match &place {
+            Place::Postgres(_) => ("debitcredit.", "the table public.card refers to teller"),
+            _ => ("", "the table card refers to teller"),
+        };
+        let engine = open(&place.url());
+        block_on(async { Engine::<DebitCredit>::load(&engine, &manifest, &population, 1, &|_| {}).await.unwrap() });
+        plain(format!("CREATE TABLE card (t integer REFERENCES {schema}teller ON DELETE CASCADE)"));
+        let restore =
+            || block_on(async { Engine::<DebitCredit>::restore(&engine, &manifest, &population, &|_| {}).await });
+        let Err(Error::Database(why)) = restore() else { panic!("it was restored") };
+        assert!(why.starts_with("nothing was restored") && why.contains(told), "{why}");
+        plain("DROP TABLE card".to_owned());
+        assert!(restore().unwrap().held());
+    }
 }
 
 /// A server that is gone is told as such, and the session is not used any more.

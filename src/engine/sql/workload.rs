@@ -158,6 +158,18 @@ impl WorkloadSql {
         self.dialect.text(self.name, "restore.sql").ok_or_else(|| self.no_restore())
     }
 
+    /// What asks for that which hangs on the tables: rows of a kind, `table` or `view`, a name, and the table needed.
+    ///
+    /// # Errors
+    /// If the dialect cannot ask.
+    pub fn dependents(&self) -> Result<&'static str, Error> {
+        const FILE: &str = "dependents.sql";
+        let text = self.dialect.own_text(FILE).unwrap_or_default();
+        let query = script::select(text, &["dependents"]);
+        let query = query.map_err(|why| Error::Database(format!("{FILE} of {}: {why}", self.dialect.of)))?;
+        Ok(query[0])
+    }
+
     /// Says that there is no restore.
     pub fn no_restore(&self) -> Error {
         Error::Usage(format!(

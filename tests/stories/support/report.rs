@@ -137,8 +137,12 @@ impl Run {
                 .iter()
                 .zip(&sum.transactions)
                 .map(|(name, measured)| {
-                    let outcomes =
-                        Outcomes { completed: measured.completed, failed: measured.errors, unknown: measured.unknown };
+                    let outcomes = Outcomes {
+                        completed: measured.completed,
+                        failed: measured.errors,
+                        unknown: measured.unknown,
+                        ..Outcomes::default()
+                    };
                     (name.to_string(), outcomes)
                 })
                 .collect(),

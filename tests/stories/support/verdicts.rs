@@ -294,12 +294,25 @@ pub fn breaches() -> Vec<(Told, Change)> {
         (("5.3.4", "the driver is not the limit"), pacing(|pacing| pacing.driver_limited = true)),
         (
             ("2.3.6", "transactions that failed"),
-            outcomes("payment", Outcomes { completed: 300_000, failed: 1, unknown: 0 }),
+            outcomes(
+                "payment",
+                Outcomes {
+                    completed: 300_000,
+                    within_interval: Some(0),
+                    open_at_end: 1,
+                    longest_open_s: 6_000.0,
+                    ..Outcomes::default()
+                },
+            ),
+        ),
+        (
+            ("2.3.6", "transactions that failed"),
+            outcomes("payment", Outcomes { completed: 300_000, failed: 1, ..Outcomes::default() }),
         ),
         (
             ("2.3.6", "transactions that failed"),
             change(|summary| {
-                summary.outcomes.insert("delivery".into(), Outcomes { completed: 0, failed: 0, unknown: 1 });
+                summary.outcomes.insert("delivery".into(), Outcomes { unknown: 1, ..Outcomes::default() });
                 summary.pacing.as_mut().unwrap().result_lines = Some(0);
             }),
         ),

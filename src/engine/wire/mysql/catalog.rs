@@ -7,6 +7,7 @@ use mysql_async::prelude::Queryable;
 
 use super::failure::{UNKNOWN_DATABASE, UNKNOWN_TABLE, code, of_command};
 use super::query::Read;
+use crate::engine::ownership::Dependent;
 use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
@@ -14,8 +15,6 @@ use crate::result::Manifest;
 /// The tables of Graymark's own in a workload's database.
 pub const METADATA: [&str; 2] = ["graymark_manifest", "graymark_parts"];
 const METADATA_SQL: &str = include_str!("metadata.sql");
-/// The query of what else in a server hangs on tables of a database, in the dialect's folder.
-const DEPENDENTS: &str = "dependents.sql";
 const FORMAT: u32 = 1;
 /// The comment of the manifest's table where Graymark also made the database.
 const OWN_DATABASE: &str = "in a database that Graymark made";
@@ -119,12 +118,9 @@ async fn columns(conn: &mut Conn, database: &str) -> Result<HashSet<(String, Str
 }
 
 /// What else would be broken if `tables` of the connection's database were gone, as far as this user may see it.
-pub async fn dependents(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<String>, Error> {
-    let text = sql.dialect.own_text(DEPENDENTS).unwrap_or_default();
+pub async fn dependents(conn: &mut Conn, sql: &WorkloadSql) -> Result<Vec<Dependent>, Error> {
     let tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
-    let query =
-        script::select(text, &["dependents"]).map_err(|why| Error::Database(format!("dependents.sql: {why}")))?;
-    let found: Result<Vec<(String, String, String)>, _> = conn.rows(query[0]).await;
+    let found: Result<Vec<(String, String, String)>, _> = conn.rows(sql.dependents()?).await;
     let found = found.map_err(|error| of_command("cannot see what hangs on the tables", &error))?;
     Ok(ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), &tables))
 }

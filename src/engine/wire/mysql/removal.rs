@@ -24,10 +24,7 @@ pub async fn drop_tables(target: &Target, sql: &WorkloadSql) -> Result<(), Error
     }
     let mut tables: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
     conn.query_drop(format!("USE `{database}`")).await.map_err(failed)?;
-    let dependents = catalog::dependents(&mut conn, sql).await?;
-    if !dependents.is_empty() {
-        return Err(ownership::needed_by(&dependents.join(", ")));
-    }
+    ownership::undisturbed(&catalog::dependents(&mut conn, sql).await?)?;
     let own = catalog::is_own_database(&mut conn, database).await.map_err(failed)?;
     for procedure in script::statements(sql.procedures()) {
         let drop = format!("DROP PROCEDURE IF EXISTS `{database}`.{}", procedure.name);

@@ -7,8 +7,10 @@ use super::driver::Connection;
 use super::failure::{Diagnostic, Meaning};
 use super::parameter::Param;
 use super::program;
+use super::reply::OdbcRow;
 use super::statement::Reply;
 use crate::engine::dialect::Texts;
+use crate::engine::ownership::Dependent;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::script;
 use crate::engine::{DatabaseState, Error, ownership};
@@ -107,7 +109,7 @@ pub(super) fn parts(connection: &Connection, dialect: Dialect) -> Result<BTreeMa
     let what = "cannot read what is loaded already";
     let reply = ask(connection, dialect, "read parts").map_err(|error| failed(what, &error))?.unwrap_or_default();
     let unreadable = |why: crate::engine::Failure| Error::Database(format!("{what}: {why}"));
-    let part = |row: &super::reply::OdbcRow| {
+    let part = |row: &OdbcRow| {
         let number = u32::try_from(row.long(1)?).unwrap_or_default();
         let loaded = Loaded { rows: row.long(2)?.unsigned_abs(), bytes: row.long(3)?.unsigned_abs() };
         Ok(((row.text(0)?.to_owned(), number), loaded))
@@ -204,6 +206,18 @@ fn may_see(connection: &Connection, dialect: Dialect) -> Result<(), Error> {
         ))),
         None => Ok(()),
     }
+}
+
+/// What of others hangs on these tables, as far as the dialect can ask.
+pub(super) fn dependents(
+    connection: &Connection,
+    dialect: Dialect,
+    ours: &[&str],
+) -> Result<Vec<Dependent>, Diagnostic> {
+    let reply = ask(connection, dialect, "dependents")?.unwrap_or_default();
+    let text = |row: &OdbcRow, at| row.text(at).map(str::to_owned).unwrap_or_default();
+    let all: Vec<[String; 3]> = reply.rows.iter().map(|row| [text(row, 0), text(row, 1), text(row, 2)]).collect();
+    Ok(ownership::dependents(all.iter().map(|[kind, name, needed]| (&**kind, &**name, &**needed)), ours))
 }
 
 /// The tables of the workload's and of Graymark's names that are there.

@@ -1,11 +1,10 @@
 //! Removing the workload's tables: only those that the manifest proves to be Graymark's, and nothing that hangs on
 //! them.
 
-use super::catalog::{TABLES, ask, database_state, failed, there};
+use super::catalog::{TABLES, database_state, dependents, failed, there};
 use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::Diagnostic;
-use super::reply::OdbcRow;
 use super::{begin, commit, program, rollback, schema};
 use crate::engine::dialect::Texts;
 use crate::engine::sql::WorkloadSql;
@@ -18,14 +17,7 @@ pub(super) fn drop_tables(sql: &WorkloadSql, connection: &Connection, dialect: D
     }
     let cannot = |error: Diagnostic| failed("cannot remove the tables", &error);
     let there = there(sql, connection)?;
-    let reply = ask(connection, dialect, "dependents").map_err(cannot)?.unwrap_or_default();
-    let text = |row: &OdbcRow, at| row.text(at).map(str::to_owned).unwrap_or_default();
-    let all: Vec<[String; 3]> = reply.rows.iter().map(|row| [text(row, 0), text(row, 1), text(row, 2)]).collect();
-    let dependents =
-        ownership::dependents(all.iter().map(|[kind, name, needed]| (&**kind, &**name, &**needed)), &there);
-    if !dependents.is_empty() {
-        return Err(ownership::needed_by(&dependents.join(", ")));
-    }
+    ownership::undisturbed(&dependents(connection, dialect, &there).map_err(cannot)?)?;
     for sql in dialect.before_drop {
         connection.execute(sql).map_err(cannot)?;
     }

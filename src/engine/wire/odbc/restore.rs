@@ -8,9 +8,9 @@ use super::dialect::Dialect;
 use super::driver::Connection;
 use super::failure::Diagnostic;
 use super::{Odbc, check, program};
-use crate::engine::Error;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::sql::restore::{Generated, Parts, Progress, Script, Step, restorable};
+use crate::engine::{Error, ownership};
 use crate::result::{LoadStep, Manifest, RestoreReport};
 use crate::workload::{Column, Population, Rows};
 
@@ -32,6 +32,10 @@ pub(super) async fn restore(
     let script = Script::of(sql.tables, text, sql.consistency())?;
     let connection = odbc.connect(sql.name)?;
     restorable(&catalog::database_state(sql, &connection, dialect)?, manifest)?;
+    let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
+    let dependents = catalog::dependents(&connection, dialect, &ours);
+    let dependents = dependents.map_err(|error| failed("cannot see what refers to the tables", &error))?;
+    ownership::referred_to(&dependents)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, told);
     undo(sql, &connection, dialect, &script, &parts, &mut population.rows(), &mut progress)

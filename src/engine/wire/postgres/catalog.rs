@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use tokio_postgres::Client;
 use tokio_postgres::types::Type;
+use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::failure::of_command;
 use super::procedures;
 use super::schema::Schema;
+use crate::engine::ownership::Dependent;
 use crate::engine::sql::WorkloadSql;
 use crate::engine::{DatabaseState, Error, ownership};
 use crate::result::Manifest;
@@ -149,28 +150,16 @@ pub async fn create(client: &Client, schema: &Schema, sql: &WorkloadSql, manifes
 }
 
 /// Tables of others whose foreign keys refer to the workload's.
-pub async fn referring(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<String>, Error> {
-    let query = "SELECT CASE WHEN n.nspname = $1 THEN c.relname ELSE n.nspname || '.' || c.relname END, t.relname
-                   FROM pg_catalog.pg_constraint k
-                   JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
-                   JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-                   JOIN pg_catalog.pg_class t ON t.oid = k.confrelid
-                   JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
-                  WHERE k.contype = 'f' AND s.nspname = $1
-                  ORDER BY 1, 2";
-    let query = query.replace("$1", &schema.literal());
-    let found = client.simple_query(&query).await;
+pub async fn dependents(client: &Client, schema: &Schema, sql: &WorkloadSql) -> Result<Vec<Dependent>, Error> {
+    let query = sql.dependents()?;
+    let found = client.simple_query(&format!("BEGIN; SET LOCAL search_path TO {schema}; {query}; COMMIT")).await;
     let found = found.map_err(|error| of_command("cannot see what refers to the tables", &error))?;
     let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).collect();
-    let text = |row: &tokio_postgres::SimpleQueryRow, at| row.get(at).unwrap_or_default().to_owned();
-    let keys: Vec<(String, String)> = found
-        .iter()
-        .filter_map(|message| match message {
-            tokio_postgres::SimpleQueryMessage::Row(row) => Some((text(row, 0), text(row, 1))),
-            _ => None,
-        })
-        .collect();
-    Ok(ownership::dependents(keys.iter().map(|(table, needed)| ("table", &**table, &**needed)), &ours))
+    let keys = found.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some((row.get(0)?, row.get(1)?, row.get(2)?)),
+        _ => None,
+    });
+    Ok(ownership::dependents(keys, &ours))
 }
 
 /// Whether Graymark made the schema.

@@ -51,7 +51,7 @@ pub async fn restore<P: Population>(
     claim(&guard, &schema, sql.dialect).await?;
     let client = target.connect(&[]).await?;
     restorable(&catalog::database_state(&client, &schema, sql).await?, manifest)?;
-    ownership::referred_to(&catalog::referring(&client, &schema, sql).await?)?;
+    ownership::referred_to(&catalog::dependents(&client, &schema, sql).await?)?;
     let parts = Parts::of(population);
     let mut progress = Progress::new(sql.tables, told);
 

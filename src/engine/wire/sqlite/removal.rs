@@ -27,7 +27,7 @@ pub(super) fn drop_tables(sql: &WorkloadSql, sqlite: &Sqlite, connection: &Conne
     let there = catalog::there(&transaction).map_err(explain)?;
     let ours: Vec<&str> = sql.tables.iter().map(|table| table.name).chain(TABLES).collect();
     let sound: Vec<&str> = views(&there).filter(|view| can_be_read(&transaction, view)).collect();
-    let mut dependents = referring(&transaction, &ours).map_err(explain)?;
+    let mut dependents = referring(&transaction, sql.dependents()?, &ours).map_err(explain)?;
     for name in &ours {
         transaction.execute_batch(&format!("DROP TABLE IF EXISTS {name}")).map_err(explain)?;
     }
@@ -51,13 +51,12 @@ fn can_be_read(connection: &Connection, view: &str) -> bool {
 }
 
 /// Tables of others whose foreign keys refer to one of `ours`.
-fn referring(connection: &Connection, ours: &[&str]) -> rusqlite::Result<Vec<String>> {
-    let sql =
-        "SELECT s.name, k.\"table\" FROM sqlite_schema s JOIN pragma_foreign_key_list(s.name) k WHERE s.type = 'table'";
-    let mut keys = connection.prepare(sql)?;
-    let keys: Vec<(String, String)> =
-        keys.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    Ok(ownership::dependents(keys.iter().map(|(table, parent)| ("table", &**table, &**parent)), ours))
+fn referring(connection: &Connection, query: &str, ours: &[&str]) -> rusqlite::Result<Vec<String>> {
+    let mut query = connection.prepare(query)?;
+    let found: Vec<(String, String, String)> =
+        query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?;
+    let told = ownership::dependents(found.iter().map(|(kind, name, needed)| (&**kind, &**name, &**needed)), ours);
+    Ok(told.iter().map(ToString::to_string).collect())
 }
 
 fn give_space_back(connection: &Connection) -> rusqlite::Result<()> {

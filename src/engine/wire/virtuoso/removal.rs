@@ -3,6 +3,7 @@
 
 use super::catalog::{MANIFEST, database_state, procedures, tables};
 use super::connect::{QueryError, Target};
+use crate::engine::ownership::Dependent;
 use crate::engine::sql::{WorkloadSql, script};
 use crate::engine::wire::odbc::driver::Connection;
 use crate::engine::{Error, ownership};
@@ -14,10 +15,7 @@ pub(super) fn drop_tables(sql: &WorkloadSql, target: &Target, connection: &Conne
     if !ownership::droppable(database_state(sql, connection).map_err(cannot)?)? {
         return Ok(());
     }
-    let dependents = dependents(sql, connection).map_err(cannot)?;
-    if !dependents.is_empty() {
-        return Err(ownership::needed_by(&dependents.join(", ")));
-    }
+    ownership::undisturbed(&dependents(sql, connection).map_err(cannot)?)?;
     remove(sql, connection).map_err(cannot)
 }
 
@@ -34,7 +32,7 @@ fn remove(sql: &WorkloadSql, connection: &Connection) -> Result<(), QueryError> 
 }
 
 /// Foreign keys of other tables, and views, that hang on the workload's tables.
-fn dependents(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<String>, QueryError> {
+fn dependents(sql: &WorkloadSql, connection: &Connection) -> Result<Vec<Dependent>, QueryError> {
     let ours: Vec<String> = sql.tables.iter().map(|table| format!("{}.DBA.{}", sql.name, table.name)).collect();
     let ours: Vec<&str> = ours.iter().map(String::as_str).collect();
     let mut found = Vec::new();

@@ -1,0 +1,13 @@
+-- What else in the database hangs on tables of the connection's schema: foreign keys of tables.
+
+-- name: dependents
+SELECT 'table' AS kind,
+       CASE WHEN n.nspname = current_schema() THEN c.relname::text ELSE n.nspname || '.' || c.relname END AS dependent,
+       t.relname::text AS needed
+  FROM pg_catalog.pg_constraint k
+  JOIN pg_catalog.pg_class c ON c.oid = k.conrelid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_class t ON t.oid = k.confrelid
+  JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
+ WHERE k.contype = 'f' AND s.nspname = current_schema()
+ ORDER BY 2, 3;

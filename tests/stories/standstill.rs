@@ -1,0 +1,127 @@
+//! A database that stands still has connections and no errors: what its figures do not show is told beside them.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::support::command::{Done, graymark, json_file, loaded, run, start, succeed};
+use crate::support::{client, require_postgres, small_server};
+use graymark::result::format::file;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SECONDS: u64 = 12;
+
+/// A run on one warehouse of PostgreSQL. From `lock_at` to `free_at` seconds after its measurement began, counted
+/// together with the time before it if that is negative, another session holds `tables`.
+fn behind(tables: &str, lock_at: i64, held_s: u64) -> (TempDir, Done) {
+    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let url = server.url();
+    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
+    let lock = format!("BEGIN; LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE");
+    let seconds = format!("{SECONDS}s");
+    let arguments = ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", &seconds, "--check"];
+    let arguments = [&arguments[..], &["none", "--out", "record", "--json"]].concat();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let done = runtime.block_on(async {
+        let other = client(&url).await;
+        if lock_at < 0 {
+            other.batch_execute(&lock).await.unwrap();
+        }
+        let mut run = start(graymark(place.path(), &arguments));
+        run.wait_for("run: measurement");
+        if lock_at >= 0 {
+            tokio::time::sleep(Duration::from_secs(lock_at.unsigned_abs())).await;
+            other.batch_execute(&lock).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_secs(held_s)).await;
+        other.batch_execute("ROLLBACK").await.unwrap();
+        run.end().1
+    });
+    (place, done)
+}
+
+/// What a reader meets first, in whatever way the record is shown.
+fn first_words(place: &Path) -> Vec<String> {
+    let text = succeed(place, &["report", "record"]).out;
+    let first = text.lines().take(6).collect::<Vec<_>>().join(" ");
+    let table = succeed(place, &["report", "record", "--table"]).out;
+    vec![first, table]
+}
+
+#[test]
+fn a_database_that_stands_still_is_told_beside_the_figure() {
+    let Some(()) = require_postgres() else { return };
+    let (place, done) = behind("tpcc.district, tpcc.orders", 2, 5);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let summary = done.json();
+    let stretches = summary["standstills"].as_array().unwrap();
+    let stood: f64 = stretches.iter().map(|stretch| stretch[1].as_f64().unwrap()).sum();
+    assert!((3.0..=7.0).contains(&stood), "{stretches:?}");
+    for words in first_words(place.path()) {
+        assert!(words.contains("STANDSTILL"), "{words}");
+    }
+    assert!(done.err.contains("Nothing at all was completed in"), "{done:?}");
+}
+
+/// Payments wait from the first to the last second, and end when the measurement is over.
+#[test]
+fn a_type_that_ends_only_after_the_interval_fails_the_run() {
+    let Some(()) = require_postgres() else { return };
+    let (place, done) = behind("tpcc.history", -1, SECONDS + 2);
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let summary = done.json();
+    let payment = &summary["outcomes"]["payment"];
+    assert!(payment["completed"].as_u64().unwrap() > 0 && payment["failed"] == 0, "{payment}");
+    assert_eq!(payment["within_interval"], 0, "{payment}");
+    assert!(payment["open_at_end"].as_u64().unwrap() > 0, "{payment}");
+    assert!(payment["longest_open_s"].as_f64().unwrap() > SECONDS as f64 / 2.0, "{payment}");
+    for words in first_words(place.path()) {
+        assert!(words.contains("NO Payment COMPLETED IN THE INTERVAL"), "{words}");
+    }
+    assert!(done.err.contains("the response times do not hold that"), "{done:?}");
+}
+
+/// A run on SQLite that is killed when its result is kept and its check is still to come.
+fn killed_before_its_check(place: &Path) -> PathBuf {
+    let arguments = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "2s", "--check", "after"];
+    for number in 0..5 {
+        let name = format!("killed-{number}");
+        let record = place.join(&name);
+        let working = start(graymark(place, &[&arguments[..], &["--out", &name]].concat()));
+        while !record.join(file::SUMMARY).exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        working.signal(Signal::SIGKILL);
+        working.end();
+        if json_file(&record, file::HEADER)["status"] == "running" {
+            return record;
+        }
+    }
+    panic!("its check is too fast to be killed");
+}
+
+#[test]
+fn a_record_that_was_killed_before_its_check_is_no_baseline() {
+    let place = loaded();
+    let killed = killed_before_its_check(place.path());
+    let name = killed.file_name().unwrap().to_str().unwrap();
+    let summary = json_file(&killed, file::SUMMARY);
+    assert_eq!(summary["consistency"]["unchecked"], "the command ended before that");
+    let whole = ["run", "--db", "sqlite:loaded.db", "--ramp-up", "0s", "--duration", "2s", "--check", "after"];
+    succeed(place.path(), &[&whole[..], &["--out", "whole"]].concat());
+    assert_eq!(json_file(&place.path().join("whole"), file::SUMMARY)["consistency"]["unchecked"], Value::Null);
+
+    let why = ["nothing can be measured by this baseline", name, "did not come to its end"];
+    run(place.path(), &["compare", name, "whole", "--max-slowdown", "5%"]).refused(2, &why);
+    run(place.path(), &["gate", "--baseline", name, "--max-slowdown", "5%", "--at-most", "10s"]).refused(2, &why);
+    let decided = run(place.path(), &["compare", name, "whole", "--max-slowdown", "90%", "--anyway"]);
+    assert_ne!(decided.code, Some(2), "{decided:?}");
+
+    let table = succeed(place.path(), &["report", name, "--table"]).out;
+    assert!(table.contains("unfinished") && table.contains("not checked"), "{table}");
+    let list = succeed(place.path(), &["list", name]).out;
+    assert!(list.contains("unfinished"), "{list}");
+    let report = succeed(place.path(), &["report", name]).out;
+    assert!(report.contains("Not checked after the run: the command ended before that."), "{report}");
+}
