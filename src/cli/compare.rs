@@ -57,7 +57,7 @@ pub(super) struct GateOutputs {
     /// Write the decision and the figures as Markdown
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
-    /// Decide although workload, profile, scale, pace or durability differ, or the baseline failed or did not end
+    /// Decide although workload, profile, mix, scale, pace or durability differ, or the baseline failed or did not end
     #[arg(long)]
     pub(super) anyway: bool,
 }

@@ -68,6 +68,13 @@ fn runs_that_are_not_alike_are_compared_under_protest() {
     for (file, from, to, told) in [
         ("summary.json", "\"scale\": 2", "\"scale\": 3", "they differ in scale: 2 in A, 3 in B"),
         ("summary.json", "\"clients\": 4", "\"clients\": 5", "they differ in clients: 4 in A, 5 in B"),
+        ("plan.toml", "clients = 4", "clients = 4\nat_home = true", "warehouses of their own: usual in A, true in B"),
+        (
+            "plan.toml",
+            "clients = 4",
+            "clients = 4\nmix = \"new_order=1\"",
+            "they differ in mix: usual in A, new_order=1 in B",
+        ),
         ("environment.json", "\"cpu_model\": \"", "\"cpu_model\": \"Other ", "they differ in CPU: "),
     ] {
         let path = place.join("b").join(file);
@@ -171,6 +178,12 @@ fn a_gate_passes_fails_or_asks_for_more() {
     run(place, &["compare", "a", "same", "--max-slowdown", "70%"])
         .refused(2, &["differ in scale (2 in A, 3 in B)", "--anyway"]);
     assert_eq!(run(place, &["compare", "a", "same", "--max-slowdown", "70%", "--anyway"]).code, Some(0));
+    fs::write(&path, text).unwrap();
+    let path = place.join("same/plan.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("clients = 4", "clients = 4\nmix = \"new_order=1\"")).unwrap();
+    run(place, &["compare", "a", "same", "--max-slowdown", "70%"]).refused(2, &["differ in mix (usual in A"]);
+    fs::write(&path, text).unwrap();
 
     let gate = |service: &str, percent: &str, out: &str| {
         let db = format!("simulated:service={service}");

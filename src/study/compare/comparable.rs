@@ -27,6 +27,11 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         fact("planned faults", Some(faults(summary)));
         fact("durability", Some(durability(&summary.durability)));
     }
+    if let Some(plan) = record.plan.as_ref().and_then(|text| text.parse::<toml::Table>().ok()) {
+        for (key, name) in OF_THE_PLAN {
+            fact(name, Some(of_the_plan(&plan, key)));
+        }
+    }
     if let Some(environment) = &record.environment {
         fact("host", environment.host.clone());
         fact("operating system", environment.os.clone());
@@ -48,6 +53,28 @@ fn facts(record: &Record) -> BTreeMap<String, String> {
         }
     }
     facts
+}
+
+/// What of a plan changes what the database is asked for, by its key in `plan.toml`, with its name in a warning.
+const OF_THE_PLAN: [(&str, &str); 9] = [
+    ("mix", "mix"),
+    ("at_home", "clients that keep to warehouses of their own"),
+    ("read_only_on", "where reads go"),
+    ("foreign_keys", "foreign keys"),
+    ("cold", "cold caches"),
+    ("warm", "warm-up"),
+    ("checkpoint", "checkpoint period"),
+    ("vacuum", "vacuum period"),
+    ("history", "share of keys in the history"),
+];
+
+/// A value of the plan in words; what it does not hold is as usual.
+fn of_the_plan(plan: &toml::Table, key: &str) -> String {
+    match plan.get(key) {
+        None => "usual".to_owned(),
+        Some(toml::Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    }
 }
 
 /// Keying and think times, or the rate of an open loop.
@@ -84,7 +111,7 @@ pub(crate) fn durabilities(a: &[Record], b: &[Record]) -> Option<String> {
 
 /// What makes two sets of runs no measurement of the same thing: each difference in what a gate must not overlook.
 pub(crate) fn unlike(a: &[Record], b: &[Record]) -> Vec<String> {
-    const FACTS: [&str; 5] = ["workload", "profile", "scale", "pace", "durability"];
+    const FACTS: [&str; 6] = ["workload", "profile", "mix", "scale", "pace", "durability"];
     let values = |records: &[Record], name: &str| -> BTreeSet<String> {
         records.iter().filter_map(|record| facts(record).remove(name)).collect()
     };
