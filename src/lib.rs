@@ -11,6 +11,7 @@ pub mod engine;
 pub(crate) mod heap;
 pub mod history;
 pub mod judge;
+pub(crate) mod link_safe;
 pub mod measure;
 pub mod plan;
 pub mod powercut;

@@ -276,3 +276,24 @@ async fn client<W: Workload>(
         player.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_success_file_is_made_anew_and_never_behind_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (secret, file) = (place.path().join("secret"), place.path().join("success"));
+        std::fs::write(&secret, "of another").unwrap();
+        for to in ["secret", "nowhere"] {
+            std::os::unix::fs::symlink(to, &file).unwrap();
+            let refused = SuccessFile::create(&file).err().unwrap();
+            assert!(matches!(&refused, Error::Output(why) if why.contains("success")), "{refused}");
+            std::fs::remove_file(&file).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), "of another");
+        assert!(!place.path().join("nowhere").exists());
+        assert!(SuccessFile::create(&file).is_ok());
+    }
+}

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{Ended, records, say};
 use crate::engine::Error;
+use crate::link_safe;
 use crate::record::{Record, directory};
 use crate::report;
 use crate::report::alarms;
@@ -94,7 +95,7 @@ impl GateOutputs {
         for (path, text) in files {
             let Some(path) = path else { continue };
             let cannot = |error| Error::Output(format!("cannot write {}: {error}; name another file", path.display()));
-            std::fs::write(path, visible(&text).as_bytes()).map_err(cannot)?;
+            link_safe::write(path, visible(&text).as_bytes()).map_err(cannot)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use super::run::told;
 use super::{Ended, ReportArgs, TableFormat, records, say};
 use crate::engine::Error;
 use crate::judge;
+use crate::link_safe;
 use crate::record::acid::proof;
 use crate::record::{self, Record};
 use crate::report::model::ReportModel;
@@ -52,8 +53,9 @@ fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
 
 /// Refuses to replace what is no page of Graymark.
 fn replaceable(to: &Path) -> Result<(), Error> {
-    let ours = std::fs::read_to_string(to).is_ok_and(|there| there.contains(OURS));
-    if to.exists() && !ours {
+    let ours = || link_safe::read_to_string(to).is_ok_and(|there| there.contains(OURS));
+    // What is no file, such as standard output, is not replaced but written to.
+    if to.is_file() && !ours() {
         return Err(Error::Usage(format!(
             "{} is there already and is no page of Graymark: give --html=FILE another name",
             to.display()
@@ -65,7 +67,7 @@ fn replaceable(to: &Path) -> Result<(), Error> {
 /// Writes a page; nothing but another page of Graymark is replaced.
 pub(super) fn put_page(to: &Path, page: &str) -> Result<(), Error> {
     replaceable(to)?;
-    std::fs::write(to, page)
+    link_safe::write(to, page.as_bytes())
         .map_err(|error| Error::Output(format!("cannot write {}: {error}; give --html=FILE another", to.display())))
 }
 

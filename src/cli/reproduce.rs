@@ -17,6 +17,7 @@ use super::Ended;
 use super::interrupt::Interrupt;
 use crate::engine::Error;
 use crate::engine::server::url;
+use crate::link_safe;
 use crate::record::{environment, writer};
 use crate::report::format::bytes;
 use crate::report::paper::{Done, Reproduction, file, write};
@@ -156,7 +157,7 @@ fn read(paper: &str) -> Result<Paper, Error> {
 /// The state of a reproduction that was begun.
 fn resume(paper: &str, directory: &Path) -> Result<State, Error> {
     let path = directory.join(STATE);
-    let text = fs::read_to_string(&path)
+    let text = link_safe::read_to_string(&path)
         .map_err(|error| Error::Usage(format!("cannot read {}: {error}; begin without --resume", path.display())))?;
     let state: State = serde_json::from_str(&text)
         .map_err(|error| Error::Usage(format!("{} is damaged: {error}; begin in another --out", path.display())))?;
@@ -303,7 +304,7 @@ impl Commands {
         let mut outputs = Outputs::new();
         for done in &state.steps {
             let path = self.directory.join(format!("{}.json", done.name));
-            let text = fs::read_to_string(&path)
+            let text = link_safe::read_to_string(&path)
                 .map_err(|error| Error::Usage(format!("cannot read {}: {error}", path.display())))?;
             if let Ok(printed) = serde_json::from_str(&text) {
                 outputs.insert(done.name.clone(), printed);

@@ -3,7 +3,6 @@
 //! What was flushed can be read while the run goes on, and after it was killed.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::path::Path;
 
@@ -14,6 +13,7 @@ use jiff::Timestamp;
 
 use super::Error;
 use super::appender::Appender;
+use crate::link_safe;
 use crate::measure::Deferred;
 use crate::result::format::file;
 
@@ -111,7 +111,7 @@ fn seconds(micros: u64) -> String {
 /// The Deliveries in the result file of the record in `directory`, as far as it can be read: a file that is cut off
 /// counts up to there, and one that is missing or is none has none.
 pub fn lines(directory: &Path) -> u64 {
-    let Ok(file) = File::open(directory.join(file::DELIVERIES)) else { return 0 };
+    let Ok(file) = link_safe::open(&directory.join(file::DELIVERIES)) else { return 0 };
     let mut text = BufReader::new(GzDecoder::new(BufReader::new(file)));
     let mut line = Vec::new();
     let mut next = || -> Option<Vec<u8>> {
@@ -140,6 +140,7 @@ fn is_delivery(line: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::fs::File;
 
     use super::*;
     use crate::workload::Delivered;

@@ -1,11 +1,11 @@
 //! Reads a record while it is written: each look takes what has been added since the last one.
 
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::reader::{SeriesRow, header, series_row};
 use super::{Error, counters};
+use crate::link_safe;
 use crate::measure::counters::{Counter, Sample};
 use crate::result::Event;
 use crate::result::format::{Header, file};
@@ -87,7 +87,7 @@ impl Tail {
     fn lines(&mut self, directory: &Path, name: &str) -> Result<String, Error> {
         let path = directory.join(name);
         let unread = |source| Error::Read { path: path.clone(), source };
-        let mut file = match File::open(&path) {
+        let mut file = match link_safe::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
             Err(error) => return Err(unread(error)),

@@ -1,6 +1,5 @@
 //! What transactions read and wrote, compressed with gzip: `history.gz`.
 
-use std::fs::File;
 use std::io::{BufReader, Write as _};
 use std::path::Path;
 
@@ -11,6 +10,7 @@ use flate2::write::GzEncoder;
 use super::Error;
 use super::appender::Appender;
 use crate::history::{History, codec};
+use crate::link_safe;
 use crate::result::format::file;
 
 /// Compressed bytes that are handed to the file at once.
@@ -61,6 +61,6 @@ impl HistoryFile {
 /// If there is none, or it is damaged.
 pub(crate) fn read(directory: &Path) -> Result<History, Error> {
     let path = directory.join(file::HISTORY);
-    let read = || codec::decode(&mut BufReader::with_capacity(PIECE, GzDecoder::new(File::open(&path)?)));
+    let read = || codec::decode(&mut BufReader::with_capacity(PIECE, GzDecoder::new(link_safe::open(&path)?)));
     read().map_err(|source| Error::Read { path: path.clone(), source })
 }

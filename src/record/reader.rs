@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde::de::DeserializeOwned;
 
+use crate::link_safe;
 use crate::measure::SIGNIFICANT_DIGITS;
 use crate::measure::counters::Sample;
 use crate::record::{Error, counters};
@@ -188,7 +188,7 @@ impl Files<'_> {
 
     fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         let path = self.directory.join(name);
-        match fs::read(&path) {
+        match link_safe::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(Error::Read { path, source }),
@@ -234,7 +234,7 @@ impl Files<'_> {
     /// The same one by one: the histograms of a run of many hours are not to be held in memory all at once.
     fn each_line(&self, name: &str, whole: bool, mut take: impl FnMut(&str) -> Result<(), Error>) -> Result<(), Error> {
         let path = self.directory.join(name);
-        let mut file = match File::open(&path) {
+        let mut file = match link_safe::open(&path) {
             Ok(file) => BufReader::new(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(source) => return Err(Error::Read { path, source }),

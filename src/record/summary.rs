@@ -1,13 +1,13 @@
 //! Adds to the summary of a record that is there already. All other keys stay as they are written, to the letter.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::link_safe;
 use crate::record::Error;
 use crate::result::format::file;
 
@@ -17,7 +17,7 @@ use crate::result::format::file;
 /// If the record has no summary, or a damaged one.
 pub(super) fn with(directory: &Path, key: &str, value: &impl Serialize) -> Result<String, Error> {
     let path = directory.join(file::SUMMARY);
-    let text = fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+    let text = link_safe::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
     put(&path, &text, key, value)
 }
 

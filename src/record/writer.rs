@@ -1,8 +1,7 @@
 //! Writes a record while a run goes on.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -11,6 +10,7 @@ use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, IntervalLogWriterError, Tag};
 use serde::Serialize;
 
+use crate::link_safe;
 use crate::measure::counters::Sample;
 use crate::measure::{Interval, note, quantile_ms, strangers};
 use crate::record::appender::Appender;
@@ -322,15 +322,9 @@ impl RecordWriter {
 
 /// Writes a file of the record in `directory` atomically: it is there as a whole or not at all.
 pub(crate) fn put(directory: &Path, name: &str, content: &[u8]) -> Result<(), Error> {
-    let write = || -> io::Result<()> {
-        let mode = fs::Permissions::from_mode(if PRIVATE.contains(&name) { 0o600 } else { 0o666 });
-        let mut temporary = tempfile::Builder::new().prefix(".writing-").permissions(mode).tempfile_in(directory)?;
-        temporary.write_all(content)?;
-        temporary.as_file().sync_all()?;
-        temporary.persist(directory.join(name)).map_err(|error| error.error)?;
-        File::open(directory)?.sync_all()
-    };
-    write().map_err(|source| Error::Write { path: directory.join(name), source })
+    let path = directory.join(name);
+    let mode = if PRIVATE.contains(&name) { 0o600 } else { 0o666 };
+    link_safe::replace(&path, content, mode).map_err(|source| Error::Write { path, source })
 }
 
 fn now() -> String {
@@ -472,6 +466,7 @@ fn append_interval(
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::io::BufWriter;
 
     use super::*;

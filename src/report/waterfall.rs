@@ -34,7 +34,11 @@ pub(super) fn of(record: &Record) -> Option<WaterfallModel> {
     if waterfall.all.response_us <= 0.0 {
         return None;
     }
-    let known = record.header.transactions.iter().filter_map(|name| waterfall.types.get_key_value(name));
+    Some(model(waterfall, &record.header.transactions))
+}
+
+fn model(waterfall: &Waterfall, transactions: &[String]) -> WaterfallModel {
+    let known = transactions.iter().filter_map(|name| waterfall.types.get_key_value(name));
     let columns: Vec<(&String, &Parts)> = known.take(COLUMNS).collect();
     let all = &waterfall.all;
     let most = Part::ALL.iter().map(|part| all.part(*part)).fold(0.0, f64::max);
@@ -58,14 +62,14 @@ pub(super) fn of(record: &Record) -> Option<WaterfallModel> {
     let sums = columns.iter().map(|(_, parts)| significant(parts.response_us));
     rows.push(std::iter::once("response time".to_owned()).chain(sums).collect());
     let head = std::iter::once("µs".to_owned()).chain(columns.iter().map(|(name, _)| transaction(name))).collect();
-    Some(WaterfallModel {
+    WaterfallModel {
         sentence: sentence(waterfall),
         head,
         rows,
         bars,
         notes: notes(waterfall),
         picture: picture(waterfall, &columns),
-    })
+    }
 }
 
 /// What the mean transaction spends most of its time on.
@@ -160,4 +164,21 @@ fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)]) -> String {
     }
     svg.push_str("</svg>");
     svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The planted fault: times so long that their multiples are no numbers.
+    #[test]
+    fn impossible_times_have_bars_of_some_length() {
+        let times = Part::ALL.iter().map(|part| (part.name().to_owned(), 1e308)).collect();
+        let all = Parts { response_us: 1e308, parts: times, ..Parts::default() };
+        let waterfall =
+            Waterfall { types: [("new_order".to_owned(), all.clone())].into(), all, ..Waterfall::default() };
+        let model = model(&waterfall, &["new_order".to_owned()]);
+        assert_eq!(model.bars.len(), Part::ALL.len());
+        assert!(model.bars.iter().all(|bar| bar[4].len() <= BAR as usize), "{:?}", model.bars);
+    }
 }

@@ -1,6 +1,5 @@
 //! `graymark predict fit`
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,6 +7,7 @@ use clap::Args;
 use super::{answer_json, file};
 use crate::cli::Ended;
 use crate::engine::Error;
+use crate::link_safe;
 use crate::report::sizing;
 use crate::study::sizing::fit;
 
@@ -46,7 +46,7 @@ pub(super) fn fit(args: &FitArgs) -> Result<Ended, Error> {
         .map_err(|why| Error::Usage(format!("{}: {why}", args.points.display())))?;
     if let Some(out) = &args.out {
         let cannot = |why: &dyn std::fmt::Display| Error::Output(format!("cannot write {}: {why}", out.display()));
-        fs::write(out, model.text().map_err(|why| cannot(&why))?).map_err(|why| cannot(&why))?;
+        link_safe::write(out, model.text().map_err(|why| cannot(&why))?.as_bytes()).map_err(|why| cannot(&why))?;
     }
     if args.json {
         answer_json(&model)?;

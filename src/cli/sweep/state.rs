@@ -2,7 +2,7 @@
 //! with.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::key::PointKey;
 use super::settings::Settings;
 use crate::engine::Error;
+use crate::link_safe;
 use crate::record::writer;
 use crate::study::point::Point;
 
@@ -101,7 +102,7 @@ impl State {
     /// The state in a directory; none if it holds no sweep.
     pub(super) fn read(directory: &Path) -> Result<Option<State>, Error> {
         let path = directory.join(FILE);
-        let text = match fs::read_to_string(&path) {
+        let text = match link_safe::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(None);
@@ -169,7 +170,7 @@ fn ending() -> String {
 pub(super) fn lock(directory: &Path) -> Result<File, Error> {
     let path = directory.join(LOCK);
     let failed = |error: &io::Error| Error::Output(format!("cannot lock {}: {error}", path.display()));
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(|error| failed(&error))?;
+    let file = link_safe::open_lock(&path).map_err(|error| failed(&error))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(Error::Usage(format!(
@@ -177,5 +178,53 @@ pub(super) fn lock(directory: &Path) -> Result<File, Error> {
             directory.display()
         ))),
         Err(TryLockError::Error(error)) => Err(failed(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::settings::{Series, Varied};
+    use super::*;
+    use crate::plan::Plan;
+
+    /// The planted fault: what is begun is removed and made again, and this would be somebody else's.
+    #[test]
+    fn a_state_whose_records_are_behind_links_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let sweep = place.path().join("sweep");
+        fs::create_dir_all(place.path().join("others/1")).unwrap();
+        fs::create_dir_all(sweep.join("own/1")).unwrap();
+        std::os::unix::fs::symlink("../others", sweep.join("link")).unwrap();
+        std::os::unix::fs::symlink("../../others/1", sweep.join("own/2")).unwrap();
+        let varied = Varied::Load { at: vec![100] };
+        let settings = Settings { varied, plan: Plan::default(), series: vec![Series::default()] };
+        for (record, is_read) in [
+            ("own/1", true),
+            ("own/3", true),
+            ("own/2", false),
+            ("link", false),
+            ("link/1", false),
+            ("../others/1", false),
+        ] {
+            let entry = Entry {
+                key: PointKey { at: Some(100), ..PointKey::default() },
+                state: Progress::Begun,
+                record: record.to_owned(),
+                own_database: false,
+                seconds: 0.0,
+                engine: String::new(),
+                file_system: None,
+                unbounded: None,
+                result: None,
+            };
+            State { points: vec![entry], ..State::new(settings.clone()) }.write(&sweep).unwrap();
+            let read = State::read(&sweep);
+            assert_eq!(read.as_ref().is_ok_and(Option::is_some), is_read, "{record}: {read:?}");
+        }
+        // Nor is a lock made behind one.
+        std::os::unix::fs::symlink("../others/lock", sweep.join(LOCK)).unwrap();
+        assert!(lock(&sweep).is_err() && !place.path().join("others/lock").exists());
     }
 }

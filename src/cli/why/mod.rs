@@ -14,6 +14,7 @@ use super::turns::{Side, Turn, Turns};
 use super::{Ended, compare};
 use crate::engine::Error;
 use crate::engine::registry::WorkloadName;
+use crate::link_safe;
 use crate::plan::{Pace, Plan, RampUp};
 use crate::record::Record;
 use crate::report::experiments as told;
@@ -111,7 +112,7 @@ fn keep(turns: &Turns, found: &Experiments) -> Result<(), Error> {
     for (name, text) in [("why.md", told::markdown(found)), ("why.json", json)] {
         let path = turns.out.join(name);
         let cannot = |error| Error::Output(format!("cannot write {}: {error}", path.display()));
-        std::fs::write(&path, visible(&text).as_bytes()).map_err(cannot)?;
+        link_safe::write(&path, visible(&text).as_bytes()).map_err(cannot)?;
     }
     Ok(())
 }

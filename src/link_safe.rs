@@ -1,0 +1,263 @@
+//! Files in directories where other users can put things, such as `/tmp`: written without following links of theirs,
+//! read without waiting at pipes of theirs.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::unistd::Uid;
+
+/// Links on the way to one file, as many as the kernel follows.
+const MOST_LINKS: usize = 40;
+/// The mode of a new file, before the umask.
+const NEW: u32 = 0o666;
+
+/// Where a user's path leads.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    /// To a file that is replaced, or to none yet; with the mode that it gets.
+    File(PathBuf, u32),
+    /// To a device, a pipe or an open file of this process, which is written to.
+    Stream(PathBuf),
+}
+
+/// Writes a file that a user has named. A file that is there is replaced as a whole; links on the way are followed if
+/// they are the user's own or root's, such as `/dev/stdout`.
+///
+/// # Errors
+/// If it cannot be written, or if a link or a pipe on the way belongs to another user.
+pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    match way(path)? {
+        Way::File(path, mode) => replace(&path, content, mode),
+        Way::Stream(path) => File::options().write(true).truncate(true).open(path)?.write_all(content),
+    }
+}
+
+/// Makes a directory that a user has named, those above it too, and says where it is.
+///
+/// # Errors
+/// If it cannot be made, or if a link on the way belongs to another user.
+pub(crate) fn make_directory(path: &Path) -> io::Result<PathBuf> {
+    let path = resolved(path)?;
+    fs::create_dir_all(&path).map(|()| path)
+}
+
+/// Writes a file atomically: it is there as a whole or not at all, and what was there under its name, a link too, is
+/// not touched but exchanged for it.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
+    let directory = path.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
+    let mode = Permissions::from_mode(mode);
+    let mut temporary = tempfile::Builder::new().prefix(".writing-").permissions(mode).tempfile_in(directory)?;
+    temporary.write_all(content)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    File::open(directory)?.sync_all()
+}
+
+/// Opens a file to lock it, and makes it if it is not there.
+///
+/// # Errors
+/// If it is a link, or cannot be opened.
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    let how = O_NOFOLLOW | O_NONBLOCK;
+    File::options().create(true).truncate(false).write(true).custom_flags(how).open(path)
+}
+
+/// Opens a regular file to read it.
+///
+/// # Errors
+/// If it is none, such as a pipe that nobody may ever write to, or cannot be opened.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(O_NONBLOCK).open(path)?;
+    match file.metadata()?.file_type() {
+        kind if kind.is_file() => Ok(file),
+        kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::other("it is no regular file")),
+    }
+}
+
+/// Reads a regular file.
+///
+/// # Errors
+/// As [`open`], and if it cannot be read.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).map(|_| bytes)
+}
+
+/// As [`read`], of text.
+///
+/// # Errors
+/// As [`read`], and if it is no text.
+pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open(path)?.read_to_string(&mut text).map(|_| text)
+}
+
+fn way(path: &Path) -> io::Result<Way> {
+    let path = resolved(path)?;
+    if is_open_file(&path) {
+        return Ok(Way::Stream(path));
+    }
+    let there = match fs::symlink_metadata(&path) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Way::File(path, NEW)),
+        Err(error) => return Err(error),
+    };
+    let kind = there.file_type();
+    if kind.is_file() {
+        let mode = if there.uid() == Uid::effective().as_raw() { there.mode() & 0o777 } else { NEW };
+        return Ok(Way::File(path, mode));
+    }
+    if kind.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    // Only root makes devices.
+    if kind.is_char_device() || kind.is_block_device() || is_trusted(&there) {
+        return Ok(Way::Stream(path));
+    }
+    Err(io::Error::other(format!("it belongs to another user ({}) and is no file", there.uid())))
+}
+
+/// A path without links, each of which has to be the user's own or root's. What is not there yet stays as it is.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    let parts = |path: &Path| path.components().map(|part| part.as_os_str().to_owned()).collect::<VecDeque<OsString>>();
+    let (mut at, mut left, mut links) = (PathBuf::new(), parts(&std::path::absolute(path)?), 0);
+    while let Some(part) = left.pop_front() {
+        match Path::new(&part).components().next() {
+            Some(Component::ParentDir) => {
+                at.pop();
+                continue;
+            }
+            Some(Component::CurDir) | None => continue,
+            Some(_) => at.push(&part),
+        }
+        if is_open_file(&at) {
+            at.extend(left);
+            return Ok(at);
+        }
+        let Ok(there) = fs::symlink_metadata(&at) else { continue };
+        if !there.is_symlink() {
+            continue;
+        }
+        if !is_trusted(&there) {
+            return Err(io::Error::other(format!(
+                "{} is a link of another user's ({}), which Graymark does not follow",
+                at.display(),
+                there.uid()
+            )));
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(nix::errno::Errno::ELOOP.into());
+        }
+        let mut to = parts(&fs::read_link(&at)?);
+        at.pop();
+        to.append(&mut left);
+        left = to;
+    }
+    Ok(at)
+}
+
+/// Whether a path is of what a process has open, as `/dev/stdout` is. Its link is no path that one could go.
+fn is_open_file(path: &Path) -> bool {
+    path.starts_with("/proc") && path.parent().is_some_and(|above| above.ends_with("fd"))
+}
+
+/// Whether something belongs to the user who runs this, or to root, who needs no tricks.
+fn is_trusted(there: &fs::Metadata) -> bool {
+    there.uid() == 0 || there.uid() == Uid::effective().as_raw()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{lchown, symlink};
+
+    use super::*;
+
+    /// A user that owns nothing.
+    const ANOTHER: u32 = 65_534;
+
+    fn text(path: &Path) -> String {
+        fs::read_to_string(path).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_made_or_replaced_as_a_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("page");
+        write(&file, b"one").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        fs::hard_link(&file, place.path().join("other name")).unwrap();
+        write(&file, b"two").unwrap();
+        assert_eq!((text(&file), text(&place.path().join("other name"))), ("two".to_owned(), "one".to_owned()));
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
+        assert_eq!(write(place.path(), b"").unwrap_err().kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn links_are_followed_only_if_they_are_the_users_own() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        fs::create_dir(path("deep")).unwrap();
+        for (link, to) in [("own", "target"), ("chain", "deep/../own"), ("way", "deep"), ("loop", "loop")] {
+            symlink(to, path(link)).unwrap();
+        }
+        write(&path("chain"), b"through").unwrap();
+        assert_eq!(text(&path("target")), "through");
+        assert!(path("own").is_symlink() && path("chain").is_symlink());
+        write(&path("way/page"), b"below").unwrap();
+        assert_eq!(text(&path("deep/page")), "below");
+        assert!(write(&path("loop"), b"").unwrap_err().to_string().contains("symbolic links"));
+        assert_eq!(make_directory(&path("way/new")).unwrap(), fs::canonicalize(path("deep/new")).unwrap());
+        if !Uid::effective().is_root() {
+            println!("not run: only root can make another user's links");
+            return;
+        }
+        for link in ["own", "way"] {
+            lchown(path(link), Some(ANOTHER), None).unwrap();
+        }
+        for name in ["own", "chain", "way/page"] {
+            let refused = write(&path(name), b"planted").unwrap_err().to_string();
+            assert!(refused.contains("is a link of another user's (65534)"), "{name}: {refused}");
+        }
+        assert!(make_directory(&path("way/more")).is_err() && !path("deep/more").exists());
+        assert_eq!((text(&path("target")), text(&path("deep/page"))), ("through".to_owned(), "below".to_owned()));
+    }
+
+    #[test]
+    fn devices_and_open_files_are_written_to() {
+        let place = tempfile::tempdir().unwrap();
+        write(Path::new("/dev/null"), b"gone").unwrap();
+        assert!(write(Path::new("/dev/full"), b"no").unwrap_err().to_string().contains("space"));
+        if cfg!(target_os = "linux") {
+            use std::os::fd::AsRawFd;
+            let file = File::create(place.path().join("open")).unwrap();
+            write(Path::new(&format!("/dev/fd/{}", file.as_raw_fd())), b"text").unwrap();
+            assert_eq!(text(&place.path().join("open")), "text");
+        }
+    }
+
+    #[test]
+    fn nothing_waits_at_a_pipe() {
+        let place = tempfile::tempdir().unwrap();
+        let pipe = place.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(read(&pipe).unwrap_err().to_string().contains("no regular file"));
+        assert!(read_to_string(place.path()).is_err());
+        symlink("pipe", place.path().join("lock")).unwrap();
+        assert!(open_lock(&place.path().join("lock")).is_err());
+        if Uid::effective().is_root() {
+            std::os::unix::fs::chown(&pipe, Some(ANOTHER), None).unwrap();
+            assert!(write(&pipe, b"").unwrap_err().to_string().contains("another user"));
+        }
+    }
+}
