@@ -56,6 +56,7 @@ mod reproduce;
 mod restore;
 mod resume;
 mod screens;
+mod shared_machine;
 mod simulate;
 mod sqlite;
 mod stages;

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::directory::{self, Directory};
 use super::owner::{self, Owner};
 use super::place::{DATA, Place};
-use super::process::{die_with_parent, failed, name};
+use super::process::{die_with_parent, failed, keep_environment_back, name};
 use crate::engine::Error;
 use crate::powercut::{Disk, DiskOptions};
 
@@ -141,6 +141,7 @@ impl Home {
     pub(super) fn run_on(&self, mut command: Command, input: Option<&str>, telling: &[&str]) -> Result<(), Error> {
         let (data, program) = (self.data.display(), name(command.get_program().as_ref()));
         owner::drop_root(&mut command, self.owner);
+        keep_environment_back(&mut command);
         die_with_parent(&mut command, nix::sys::signal::Signal::SIGKILL);
         let stdin = match input {
             Some(name) => Directory::open(self.place(), self.owner)?.file(name)?.map_or_else(Stdio::null, Stdio::from),
@@ -164,6 +165,7 @@ impl Home {
     pub(super) fn answer(&self, mut command: Command) -> Result<String, Error> {
         let program = name(command.get_program().as_ref());
         owner::drop_root(&mut command, self.owner);
+        keep_environment_back(&mut command);
         die_with_parent(&mut command, nix::sys::signal::Signal::SIGKILL);
         let output = command.stdin(Stdio::null()).output();
         let output = output.map_err(|error| failed(&format!("cannot run {program}"), &error))?;

@@ -62,8 +62,35 @@ pub(super) enum Otherwise {
     Unlisted,
 }
 
-/// The user for a database that does not run as root: the owner of a data directory that is there already, else the
-/// first of some users that there is. None if Graymark is not root.
+impl Otherwise {
+    /// Who it is.
+    fn owner(self) -> Option<Owner> {
+        match self {
+            Otherwise::Nobody => named("nobody"),
+            #[cfg(feature = "odbc")]
+            Otherwise::Unlisted => Owner::unlisted(),
+        }
+    }
+
+    /// The one of a user id, who may have made a data directory when there was no user of its own.
+    fn of(self, uid: u32) -> Option<Owner> {
+        match self {
+            Otherwise::Nobody => named("nobody").filter(|nobody| nobody.is(uid)),
+            #[cfg(feature = "odbc")]
+            Otherwise::Unlisted => {
+                let free = UNLISTED.contains(&uid) && matches!(User::from_uid(uid.into()), Ok(None));
+                free.then(|| Owner { uid: uid.into(), gid: uid.into() })
+            }
+        }
+    }
+}
+
+/// The user for a database that does not run as root: the first of some users that there is, or the one to whom a data
+/// directory that is there already was given. None if Graymark is not root.
+///
+/// # Errors
+/// If there is none, or if the data directory is somebody else's: what is in it could have the server do things as
+/// whoever runs it, and those are not root's to start.
 pub(super) fn find(
     database: &str,
     data: Option<&Path>,
@@ -73,29 +100,74 @@ pub(super) fn find(
     if !Uid::effective().is_root() {
         return Ok(None);
     }
-    if let Some(metadata) =
-        data.and_then(|data| fs::symlink_metadata(data).ok()).filter(|there| there.is_dir() && there.uid() != 0)
-    {
-        return Ok(Some(Owner { uid: metadata.uid().into(), gid: metadata.gid().into() }));
+    let there = data.and_then(|data| Some((data, fs::symlink_metadata(data).ok()?)));
+    if let Some((data, there)) = there.filter(|(_, there)| there.is_dir() && there.uid() != 0) {
+        let uid = there.uid();
+        let theirs = users.iter().find_map(|name| named(name).filter(|user| user.is(uid)));
+        return theirs.or_else(|| otherwise.of(uid)).map(Some).ok_or_else(|| {
+            let whose = User::from_uid(uid.into()).ok().flatten().map_or_else(String::new, |user| format!(" {}", user.name));
+            let who = users.first().unwrap_or(&"nobody");
+            Error::Usage(format!(
+                "{} belongs to the user{whose} ({uid}): as root, Graymark starts {database} only on directories of root \
+                 or of the user {who}; run Graymark as the directory's user, or give another data=DIR",
+                data.display()
+            ))
+        });
     }
-    let named = |name: &&str| User::from_name(name).ok().flatten().map(|user| Owner { uid: user.uid, gid: user.gid });
     let missing = || {
         let user = users.first().unwrap_or(&"nobody");
         Error::Database(format!(
             "{database} does not run as root, and there is no user `{user}` to run it: `useradd --system {user}`"
         ))
     };
-    let other = || match otherwise {
-        Otherwise::Nobody => named(&"nobody"),
-        #[cfg(feature = "odbc")]
-        Otherwise::Unlisted => Owner::unlisted(),
-    };
-    users.iter().find_map(named).or_else(other).map(Some).ok_or_else(missing)
+    users.iter().find_map(|name| named(name)).or_else(|| otherwise.owner()).map(Some).ok_or_else(missing)
+}
+
+/// A user of this machine.
+fn named(name: &str) -> Option<Owner> {
+    User::from_name(name).ok().flatten().map(|user| Owner { uid: user.uid, gid: user.gid })
 }
 
 /// Lets a program run as the server's user, without any group of Graymark's.
 pub(super) fn drop_root(command: &mut Command, owner: Option<Owner>) {
     if let Some(owner) = owner {
         command.uid(owner.uid()).gid(owner.gid()).current_dir("/");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::chown;
+
+    use super::*;
+
+    #[test]
+    fn root_starts_servers_on_its_own_directories_and_on_theirs_only() {
+        let place = tempfile::tempdir().unwrap();
+        let found = |otherwise| find("Oracle", Some(place.path()), &["no-such-user", "daemon"], otherwise);
+        if !Uid::effective().is_root() {
+            println!("not run: only root can give directories away");
+            assert!(found(Otherwise::Nobody).unwrap().is_none());
+            return;
+        }
+        let uid = |otherwise| found(otherwise).map(|owner| owner.unwrap().uid()).map_err(|why| why.to_string());
+        let give = |uid: u32| chown(place.path(), Some(uid), Some(uid)).unwrap();
+        let daemon = named("daemon").unwrap().uid();
+        let nobody = named("nobody").unwrap().uid();
+        assert_eq!(uid(Otherwise::Nobody), Ok(daemon), "it is root's");
+        for (owner, allowed) in [(daemon, true), (nobody, true), (1000, false), (61_185, false)] {
+            give(owner);
+            assert_eq!(uid(Otherwise::Nobody).ok(), allowed.then_some(owner));
+        }
+        let refused = uid(Otherwise::Nobody).unwrap_err();
+        let place = place.path().display();
+        assert!(refused.starts_with(&format!("{place} belongs to the user (61185): as root")), "{refused}");
+        assert!(refused.contains("run Graymark as the directory's user, or give another data=DIR"), "{refused}");
+        #[cfg(feature = "odbc")]
+        {
+            assert_eq!(uid(Otherwise::Unlisted), Ok(61_185));
+            give(nobody);
+            assert!(uid(Otherwise::Unlisted).is_err());
+        }
     }
 }

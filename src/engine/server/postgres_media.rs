@@ -48,9 +48,6 @@ impl Server<Postgres> {
             )));
         }
         let mut command = Command::new(path);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"PG")) {
-            command.env_remove(name);
-        }
         let host = self.home.socket_directory().map_or(OsStr::new("127.0.0.1"), Path::as_os_str);
         command.env("PGHOST", host).env("PGPORT", self.port.to_string()).env("PGUSER", USER);
         command.env("PGPASSWORD", self.password()).arg("--no-password");

@@ -1,5 +1,6 @@
 //! The process of one private server: bound to CPUs and memory, counted in CPU seconds, ended with Graymark.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -101,6 +102,7 @@ impl Process {
     pub(super) fn start(&self, mut command: Command, orphaned: Signal) -> Result<(), Error> {
         // A group of its own: an interrupt from the keyboard is Graymark's to handle, not the server's.
         command.process_group(0);
+        keep_environment_back(&mut command);
         die_with_parent(&mut command, orphaned);
         if let Some(cpus) = &self.cpus {
             cpus.bind(&mut command).map_err(|error| failed("cannot bound the server's CPU time", &error))?;
@@ -267,6 +269,19 @@ pub(super) fn die_with_parent(command: &mut Command, signal: Signal) {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn die_with_parent(_command: &mut Command, _signal: Signal) {}
+
+/// What a server's programs get of Graymark's environment, with all names that begin with `LC_`.
+const PASSED_ON: [&str; 9] = ["PATH", "HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "TZ", "TMPDIR", "USER", "LOGNAME"];
+
+/// Keeps from a server's program what Graymark's environment holds for Graymark and for the clients of other servers,
+/// passwords among it: the server's user could read it. What was set for the program stays.
+pub(super) fn keep_environment_back(command: &mut Command) {
+    let set: Vec<(OsString, OsString)> =
+        command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+    let passed =
+        |name: &OsString| name.to_str().is_some_and(|name| PASSED_ON.contains(&name) || name.starts_with("LC_"));
+    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| passed(name))).envs(set);
+}
 
 /// A program's name without its directory.
 pub(super) fn name(program: &Path) -> String {
