@@ -8,12 +8,14 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod conflicts;
+mod places;
 mod questions;
 mod trial;
 
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use places::Places;
 
 use crate::drive::Stop;
 use crate::engine::dialect::{DIALECTS, Dialect};
@@ -94,7 +96,8 @@ impl<'a> Doctor<'a> {
             started: Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
             ..Diagnosis::default()
         };
-        let mut places = Places { prefix: format!("graymark_doctor_{:08x}", rand::random::<u32>()), made: Vec::new() };
+        let mut places = Places::new();
+        diagnosis.earlier = runtime.block_on(self.clear(&*server, &places));
         runtime.block_on(self.ask_all(&*server, &mut places, &mut diagnosis));
         if !self.stop.requested() {
             let examined = Examined { runtime: &runtime, server: &*server };
@@ -118,6 +121,17 @@ impl<'a> Doctor<'a> {
             done = tokio::time::timeout(limit, guarded) => match done {
                 Err(_) => Err(format!("no answer within {} s", limit.as_secs())),
                 Ok(done) => done.unwrap_or_else(|error| Err(error.to_string())),
+            }
+        }
+    }
+
+    /// Removes what earlier examinations left, for no longer than a question may take.
+    async fn clear(&self, server: &dyn ProbedServer, places: &Places) -> Vec<String> {
+        tokio::select! {
+            biased;
+            () = self.stop.wait() => Vec::new(),
+            told = tokio::time::timeout(LIMIT, guarded(async { Ok::<_, Error>(places.clear(server).await) })) => {
+                told.ok().and_then(Result::ok).unwrap_or_default()
             }
         }
     }
@@ -221,47 +235,6 @@ impl<'a> Doctor<'a> {
 fn ways(dialect: &Dialect) -> impl Iterator<Item = Via> {
     let procedures = dialect.procedures.then_some(Via::Procedures);
     procedures.into_iter().chain(dialect.statements.then_some(Via::Statements))
-}
-
-/// Schemas or databases that this examination made.
-struct Places {
-    prefix: String,
-    made: Vec<String>,
-}
-
-impl Places {
-    /// Makes another one, which is the last then.
-    async fn make(&mut self, server: &dyn ProbedServer) -> Seen {
-        let place = format!("{}_{}", self.prefix, self.made.len());
-        let mut session = server.session(None).await.map_err(|error| error.to_string())?;
-        // It is Graymark's even if the answer is lost: nobody else knows the name.
-        let made = session.ask(&server.make_place(&place)).await;
-        if made.as_ref().is_ok() || made.as_ref().is_err_and(|refusal| refusal.code.is_empty()) {
-            self.made.push(place.clone());
-        }
-        made.map(|_| place).map_err(|refusal| refusal.text)
-    }
-
-    /// Removes all of them; those that are left, with the reasons.
-    async fn remove(&mut self, server: &dyn ProbedServer, patience: Duration) -> Vec<String> {
-        let mut left = Vec::new();
-        let end = tokio::time::Instant::now() + patience;
-        for place in std::mem::take(&mut self.made) {
-            let remove = async {
-                let mut session = server.session(None).await.map_err(|error| error.to_string())?;
-                session.ask(&server.remove_place(&place)).await.map_err(|refusal| refusal.text)
-            };
-            let done = tokio::time::timeout_at(end, guarded(async { Ok::<_, Error>(remove.await) })).await;
-            let why = match done {
-                Ok(Ok(Ok(_))) => continue,
-                Ok(Ok(Err(why))) => why,
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => "no time was left".to_owned(),
-            };
-            left.push(format!("{place}: {why}; remove it with {}", server.remove_place(&place)));
-        }
-        left
-    }
 }
 
 /// Two sessions in a place, for conflicts between them.

@@ -21,6 +21,9 @@ pub fn text(diagnosis: &Diagnosis) -> String {
     for warning in &diagnosis.warnings {
         let _ = writeln!(text, "! {}\n", one_line(warning));
     }
+    for earlier in &diagnosis.earlier {
+        let _ = writeln!(text, "! This was at the server: {}\n", one_line(earlier));
+    }
     if diagnosis.interrupted {
         text.push_str("! It was ended before its time: what follows is a part of it.\n\n");
     }

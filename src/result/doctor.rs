@@ -21,6 +21,9 @@ pub struct Diagnosis {
     /// What the user should know of how the server was reached.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What earlier examinations left, and whether it was removed; a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<String>,
     /// The single questions, in their order.
     pub probes: Vec<Probe>,
     /// The workloads' tables and transactions, in each dialect that was tried.

@@ -75,6 +75,57 @@ fn a_doctor_who_is_stopped_removes_what_it_made() {
     assert_eq!(block_on(left(&server.url())), 0);
 }
 
+/// The planted faults: a doctor that was killed, one that stands still, and one of another machine.
+#[test]
+fn what_a_killed_doctor_left_is_removed_and_nothing_of_others() {
+    let (postgres, mariadb) =
+        (require_postgres().map(|()| small_server()), require_mariadb().map(|()| small_mariadb(&[])));
+    let urls = [postgres.as_ref().map(|server| server.url()), mariadb.as_ref().map(|server| server.url())];
+    for url in urls.into_iter().flatten() {
+        let place = TempDir::new().unwrap();
+        let schemas = || -> Vec<String> {
+            let all =
+                "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'graymark%' ORDER BY 1";
+            block_on(async {
+                match url.starts_with("mysql") {
+                    true => mysql_client(&url, None).await.query(all).await.unwrap(),
+                    false => client(&url).await.query(all, &[]).await.unwrap().iter().map(|row| row.get(0)).collect(),
+                }
+            })
+        };
+        let begin = || {
+            let mut doctor = start(graymark(place.path(), &["doctor", "--db", &url]));
+            doctor.wait_for("doctor: bulk load");
+            doctor
+        };
+        let killed = begin();
+        killed.signal(Signal::SIGKILL);
+        let _ = killed.end();
+        let of_killed = schemas();
+        let at_work = begin();
+        at_work.signal(Signal::SIGSTOP);
+        let of_others = schemas();
+        assert!(!of_killed.is_empty() && of_others.iter().all(|other| !of_killed.contains(other)), "{of_others:?}");
+        let elsewhere = "graymark_doctor_0123456789abcdef_1_2_0";
+        block_on(async {
+            match url.starts_with("mysql") {
+                true => {
+                    mysql_client(&url, None).await.query_drop(format!("CREATE DATABASE {elsewhere}")).await.unwrap()
+                }
+                false => client(&url).await.batch_execute(&format!("CREATE SCHEMA {elsewhere}")).await.unwrap(),
+            }
+        });
+        let told = run(place.path(), &["doctor", "--db", &url]);
+        for other in of_others.iter().map(String::as_str).chain([elsewhere]) {
+            assert!(told.out.contains(&format!("{other}: another doctor made it, and may be at work")), "{told:?}");
+        }
+        assert_eq!(schemas().len(), of_others.len() + 1, "{:?}", schemas());
+        at_work.signal(Signal::SIGCONT);
+        assert_eq!(at_work.end().1.code, Some(0));
+        assert_eq!(schemas(), [elsewhere]);
+    }
+}
+
 #[test]
 fn a_mariadb_that_takes_no_files_is_found_out() {
     let Some(()) = require_mariadb() else { return };

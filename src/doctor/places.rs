@@ -1,0 +1,186 @@
+//! The schemas or databases that an examination makes, and those that earlier ones left because they were killed.
+
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+
+use super::Seen;
+use crate::engine::Error;
+use crate::engine::guard::guarded;
+use crate::engine::probe::ProbedServer;
+
+/// How the names of all such places begin.
+const NAME: &str = "graymark_doctor_";
+/// The question for places of that name. In a `LIKE`, `_` alone stands for any letter.
+const ALL: &str = "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'graymark%' ORDER BY 1";
+
+/// Who makes places: a process, which no other one is that ever was on its machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Maker {
+    /// Stands for the machine, since it was started, and for the part of it in which process ids count.
+    machine: u64,
+    pid: i32,
+    /// When it began, in ticks since the machine was started.
+    began: u64,
+}
+
+impl Maker {
+    /// This process; none where the system does not tell what it takes.
+    fn this() -> Option<Maker> {
+        let pid = i32::try_from(std::process::id()).ok()?;
+        Some(Maker { machine: machine()?, pid, began: began(pid)? })
+    }
+
+    /// Who made a place, from its name; none if the name does not tell.
+    fn of(place: &str) -> Option<Maker> {
+        let mut parts = place.strip_prefix(NAME)?.split('_');
+        let machine = parts.next().filter(|hash| hash.len() == 16)?;
+        let maker = Maker {
+            machine: u64::from_str_radix(machine, 16).ok()?,
+            pid: parts.next()?.parse().ok().filter(|pid| *pid > 0)?,
+            began: parts.next()?.parse().ok()?,
+        };
+        parts.next()?.parse::<u32>().ok()?;
+        // Written otherwise, it is not of this making.
+        (parts.next().is_none() && place.starts_with(&format!("{}_", maker.prefix()))).then_some(maker)
+    }
+
+    fn prefix(&self) -> String {
+        format!("{NAME}{:016x}_{}_{}", self.machine, self.pid, self.began)
+    }
+
+    /// Whether it is sure that the process has ended.
+    fn is_dead(&self) -> bool {
+        if Some(self.machine) != machine() {
+            return false;
+        }
+        match kill(Pid::from_raw(self.pid), None) {
+            Err(Errno::ESRCH) => true,
+            // Another one may have its id by now. What cannot be seen may be alive.
+            _ => began(self.pid).is_some_and(|began| began != self.began),
+        }
+    }
+}
+
+/// A number for this machine since its start, for the namespaces of process ids and of time.
+fn machine() -> Option<u64> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = |of: &str| std::fs::read_link(format!("/proc/self/ns/{of}")).map(|to| to.display().to_string());
+    let text = format!("{} {} {}", boot.trim(), space("pid").ok()?, space("time").unwrap_or_default());
+    // FNV-1a: the same in every version of Graymark.
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    Some(text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
+}
+
+/// When a process began, in ticks since the machine was started (proc(5)).
+fn began(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(19)?.parse().ok()
+}
+
+/// The places that this examination made.
+pub(super) struct Places {
+    prefix: String,
+    pub(super) made: Vec<String>,
+}
+
+impl Places {
+    pub(super) fn new() -> Places {
+        let prefix = Maker::this().map_or_else(|| format!("{NAME}{:08x}", rand::random::<u32>()), |this| this.prefix());
+        Places { prefix, made: Vec::new() }
+    }
+
+    /// Looks for what earlier examinations left, and removes that of processes of this machine that have ended. A line
+    /// each.
+    pub(super) async fn clear(&self, server: &dyn ProbedServer) -> Vec<String> {
+        // An examination finds out by itself what stands against a question.
+        let Ok(mut session) = server.session(None).await else { return Vec::new() };
+        let Ok(rows) = session.ask(ALL).await else { return Vec::new() };
+        let names = rows.into_iter().filter_map(|row| row.into_iter().next().flatten());
+        let mut told = Vec::new();
+        for place in names.filter(|name| name.starts_with(NAME) && !name.starts_with(&format!("{}_", self.prefix))) {
+            let remove = server.remove_place(&place);
+            let dead = Maker::of(&place).is_some_and(|maker| maker.is_dead());
+            let what = match dead {
+                true => match session.ask(&remove).await {
+                    Ok(_) => "a doctor that was killed left it; it was removed".to_owned(),
+                    Err(refusal) => {
+                        format!("a doctor that was killed left it: {}; remove it with {remove}", refusal.text)
+                    }
+                },
+                false => format!("another doctor made it, and may be at work; if none is, remove it with {remove}"),
+            };
+            told.push(format!("{place}: {what}"));
+        }
+        told
+    }
+
+    /// Makes another one, which is the last then.
+    pub(super) async fn make(&mut self, server: &dyn ProbedServer) -> Seen {
+        let place = format!("{}_{}", self.prefix, self.made.len());
+        let mut session = server.session(None).await.map_err(|error| error.to_string())?;
+        // It is Graymark's even if the answer is lost: nobody else knows the name.
+        let made = session.ask(&server.make_place(&place)).await;
+        if made.as_ref().is_ok() || made.as_ref().is_err_and(|refusal| refusal.code.is_empty()) {
+            self.made.push(place.clone());
+        }
+        made.map(|_| place).map_err(|refusal| refusal.text)
+    }
+
+    /// Removes all of them; those that are left, with the reasons.
+    pub(super) async fn remove(&mut self, server: &dyn ProbedServer, patience: Duration) -> Vec<String> {
+        let mut left = Vec::new();
+        let end = tokio::time::Instant::now() + patience;
+        for place in std::mem::take(&mut self.made) {
+            let remove = async {
+                let mut session = server.session(None).await.map_err(|error| error.to_string())?;
+                session.ask(&server.remove_place(&place)).await.map_err(|refusal| refusal.text)
+            };
+            let done = tokio::time::timeout_at(end, guarded(async { Ok::<_, Error>(remove.await) })).await;
+            let why = match done {
+                Ok(Ok(Ok(_))) => continue,
+                Ok(Ok(Err(why))) => why,
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "no time was left".to_owned(),
+            };
+            left.push(format!("{place}: {why}; remove it with {}", server.remove_place(&place)));
+        }
+        left
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_ended_here_is_dead() {
+        let this = Maker::this().unwrap();
+        let place = |maker: Maker| format!("{}_7", maker.prefix());
+        assert_eq!(Maker::of(&place(this)), Some(this));
+        assert!(place(Maker { machine: u64::MAX, pid: i32::MAX, began: u64::MAX }).len() <= 63, "PostgreSQL's longest");
+        assert!(!this.is_dead());
+        assert!(Maker { began: this.began + 1, ..this }.is_dead(), "another one has its id");
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let other = Maker { pid, began: began(pid).unwrap(), ..this };
+        assert!(!other.is_dead());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(other.is_dead());
+        assert!(!Maker { machine: this.machine + 1, ..other }.is_dead(), "it is of another machine");
+        for name in [
+            "graymark_doctor_0123abcd_0",
+            "graymark_doctor_0123456789abcdef_1_2",
+            "graymark_doctor_0123456789abcdef_01_2_3",
+            "graymark_doctor_0123456789abcdef_0_2_3",
+            "graymark_doctor_0123456789abcdef_1_2_3_4",
+            "graymark_doctor_0123456789abcdef_1_2_x",
+            "graymarks_own",
+        ] {
+            assert_eq!(Maker::of(name), None, "{name}");
+        }
+    }
+}
