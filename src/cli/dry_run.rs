@@ -4,7 +4,7 @@
 use super::{Ended, help};
 use crate::engine::Error;
 use crate::plan::{Defaults, Plan};
-use crate::run::preview;
+use crate::run::{known_profile, preview};
 
 /// The key of tables that stand at the end of a plan, one for each fault.
 const FAULT: &str = "fault";
@@ -39,6 +39,7 @@ impl DryRun<'_> {
         let workload = plan.workload.unwrap_or_default();
         let db = plan.db(workload);
         db.check()?;
+        known_profile(&plan)?;
         (plan.workload, plan.db) = (Some(workload), Some(db));
         let keys = toml::from_str::<toml::Table>(&plan.to_toml()?)
             .map_err(|error| Error::Usage(format!("the plan cannot be shown: {error}")))?;

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use super::{Ended, interrupt, say};
 use crate::engine::{Error, ErrorKind};
 
+/// Letters of an argument that a message repeats.
+const MOST_SHOWN: usize = 200;
+
 const HELD: u8 = 0;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
@@ -71,7 +74,7 @@ pub(super) fn bad_usage(text: &str) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// A message about the command line, in which a URL in the wrong place may be repeated.
+/// A message about the command line, in which a URL in the wrong place may be repeated, or a value without end.
 fn without_secrets(text: &str) -> String {
     let mut text = text.to_owned();
     for argument in std::env::args_os().skip(1).filter_map(|argument| argument.into_string().ok()) {
@@ -79,8 +82,16 @@ fn without_secrets(text: &str) -> String {
         for part in [argument.as_str(), value].into_iter().filter(|part| crate::url::may_hold_secret(part)) {
             text = text.replace(part, &crate::url::DatabaseUrl::from(part).to_string());
         }
+        for part in [argument.as_str(), value].into_iter().filter(|part| part.len() > MOST_SHOWN) {
+            text = text.replace(part, &shortened(part));
+        }
     }
     text
+}
+
+/// The beginning of a text that nobody reads to its end.
+fn shortened(text: &str) -> String {
+    text.chars().take(MOST_SHOWN).chain(['…']).collect()
 }
 
 #[cfg(test)]

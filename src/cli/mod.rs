@@ -56,6 +56,7 @@ use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser, Subcommand};
+use nix::sys::signal::{SigHandler, Signal, signal};
 use tokio::runtime::Runtime;
 
 use args::{
@@ -458,6 +459,7 @@ enum Ended {
 pub fn main() -> ExitCode {
     // A driver's panic may quote a server's answer, which a terminal must not obey.
     std::panic::set_hook(Box::new(|panic| tell!("graymark: fault in the program: {panic}")));
+    hear_of_large_files();
     let arguments: Vec<std::ffi::OsString> = std::env::args_os().collect();
     if let Some(ended) = disk::served(&arguments) {
         return ended;
@@ -499,6 +501,14 @@ pub fn main() -> ExitCode {
         Command::Man(args) => man::man(&args),
     };
     exit::with(ended)
+}
+
+/// A file that grows beyond the limit of the system (`ulimit -f`) is an error of writing, not this process' end. The
+/// programs that it starts have the default again, for the signal is not ignored but caught.
+fn hear_of_large_files() {
+    extern "C" fn nothing(_: i32) {}
+    // SAFETY: the handler does nothing.
+    let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::Handler(nothing)) };
 }
 
 /// The arguments of this process.

@@ -12,6 +12,7 @@ mod course;
 mod faults;
 mod hosts;
 mod ledger;
+mod limits;
 mod open_loop;
 mod paced;
 mod queue;
@@ -247,6 +248,7 @@ pub fn run<W: Workload>(
         Load::ClosedLoop | Load::Paced => None,
     };
     let all = threads + u32::from(floor_apart);
+    limits::allow(all)?;
     let share = |number: u32| (number..schedule.clients).step_by(threads as usize).filter(move |_| number < threads);
     let run = Arc::new(shared::Run::<W> {
         terminals: terminals.clone(),
@@ -332,6 +334,9 @@ pub fn run<W: Workload>(
     let running = collector::Running { threads: all, others, schedule, course, stages, begin, ledgers, hosts };
     let (totals, whole) = collector::collect::<W>(&inbox, running, stop, tell);
     spawned.join(whole);
+    if sampler::is_gone::<W>(&**engine) {
+        return Err(Error::Database("the run was ended".to_owned()));
+    }
     Ok(totals)
 }
 

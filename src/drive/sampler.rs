@@ -45,6 +45,11 @@ pub(super) fn thread<W: Workload>(
     }
 }
 
+/// Whether a database within this process is lost: no server will bring it back.
+pub(super) fn is_gone<W: Workload>(engine: &dyn Engine<W>) -> bool {
+    engine.server_process() == ServerProcess::InProcess && engine.server_ended().is_some()
+}
+
 async fn samples<W: Workload>(
     engine: &dyn Engine<W>,
     run: &Run<W>,
@@ -75,6 +80,11 @@ async fn samples<W: Workload>(
             biased;
             () = stop.wait() => return,
             () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
+        }
+        if is_gone::<W>(engine) {
+            // What goes on is of no use to anybody.
+            stop.request();
+            return;
         }
         let at = begin.elapsed().as_secs_f64();
         let (counters, strangers) = system.counters::<W>(engine, at);

@@ -144,6 +144,7 @@ fn remedy(error: &io::Error) -> &'static str {
     use io::ErrorKind;
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => "name a writable place with --out",
+        ErrorKind::FileTooLarge => "allow larger files (ulimit -f)",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space, or name another place with --out",
         _ => "name another place with --out",
     }

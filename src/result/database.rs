@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Who a database is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,7 @@ pub struct Manifest {
     /// Version of this format; now 1.
     pub format: u32,
     /// Warehouses, branches: the scale.
+    #[serde(deserialize_with = "at_least_one")]
     pub scale: u32,
     /// The seed of every row.
     pub seed: u64,
@@ -32,6 +34,14 @@ pub struct Manifest {
     pub foreign_keys: bool,
     /// Further parameters by name, such as TPC-C's `c_load` (clause 2.1.6.1).
     pub parameters: BTreeMap<String, i64>,
+}
+
+/// A scale that a database can have: terminals and rows are counted modulo it.
+fn at_least_one<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    match u32::deserialize(from)? {
+        0 => Err(D::Error::custom("its scale is 0")),
+        scale => Ok(scale),
+    }
 }
 
 /// How transactions are spoken.

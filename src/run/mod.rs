@@ -58,7 +58,7 @@ use crate::result::format::Label;
 use crate::result::summary::Summary;
 use crate::result::{Event, Step};
 pub use price::PriceFile;
-pub(crate) use settle::{preview, random_seed};
+pub(crate) use settle::{known_profile, preview, random_seed};
 pub use task::{Dropped, Loaded, Restored, ScanOutcome, Task};
 
 /// A run that is to be started.

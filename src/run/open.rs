@@ -76,7 +76,7 @@ impl<V: Visitor> WorkloadVisitor for Open<V> {
         }
         if Arc::strong_count(&engine) > 1 {
             engine.abandon();
-            server::abandon();
+            server::abandon_in_time();
         }
         done
     }

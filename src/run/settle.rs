@@ -94,6 +94,22 @@ pub(crate) fn preview(plan: Plan, defaults: &Defaults, terminal: Option<(u32, u3
     plan.workload.unwrap_or_default().visit(Preview(plan, defaults, terminal))
 }
 
+/// Refuses a profile that the workload of a plan has not.
+///
+/// # Errors
+/// Those that it has.
+pub(crate) fn known_profile(plan: &Plan) -> Result<(), Error> {
+    struct Known<'a>(&'a Plan);
+    impl WorkloadVisitor for Known<'_> {
+        type Output = Result<(), Error>;
+
+        fn visit<W: SqlWorkload>(self) -> Result<(), Error> {
+            profile::<W>(self.0, None).map(|_| ())
+        }
+    }
+    plan.workload.unwrap_or_default().visit(Known(plan))
+}
+
 /// The time before the interval, with its limit where it ends by itself.
 fn ramp_up(asked: &Plan, preset: Option<u32>, usual: u32, paced: bool) -> RampUp {
     match asked.ramp_up {

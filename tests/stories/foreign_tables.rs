@@ -60,6 +60,7 @@ fn sqlite_tables_of_somebody_else_are_named_and_left_alone() {
     for (damage, told) in [
         ("UPDATE graymark_manifest SET manifest = 'x'", "cannot be read"),
         ("UPDATE graymark_manifest SET manifest = json_set(manifest, '$.format', 2)", "format 2"),
+        ("UPDATE graymark_manifest SET manifest = json_set(manifest, '$.scale', 0)", "its scale is 0"),
         ("DELETE FROM graymark_manifest", "0 rows"),
     ] {
         file.execute_batch(damage).unwrap();

@@ -32,6 +32,7 @@ mod hosts;
 mod interrupt;
 mod judged_runs;
 mod library;
+mod limits;
 mod list;
 mod live;
 mod lost_commits;

@@ -296,8 +296,9 @@ impl Visitor for MakeWay {
         if stays {
             return Ok(());
         }
-        tell!("sweep: dropping the {} tables of {}", W::NAME, engine.identity().url);
-        runtime.block_on(guarded(engine.drop_tables()))
+        runtime.block_on(guarded(engine.drop_tables()))?;
+        tell!("sweep: dropped the {} tables of {}", W::NAME, engine.identity().url);
+        Ok(())
     }
 }
 

@@ -29,6 +29,8 @@ const INSIDE: &str = "run";
 pub(super) const DATA: &str = "data";
 /// How long a process that ends at once may take to leave nothing behind.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// How long one may take that was asked to end and need not hurry: the files of a cluster may be many.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Those of this process, so that they can be removed when it ends at once.
 static OURS: Mutex<Vec<Ours>> = Mutex::new(Vec::new());
@@ -112,19 +114,30 @@ fn ours() -> MutexGuard<'static, Vec<Ours>> {
 /// Ends the servers of this process whose data are temporary and removes their directories, for a process that ends at
 /// once. What takes long is left to the next start of a private server.
 pub fn abandon() {
+    leave(std::mem::take(&mut *ours()), PATIENCE);
+}
+
+/// The same for a process that ends in order, but for a thread that hangs in a call.
+pub fn abandon_in_time() {
+    leave(std::mem::take(&mut *ours()), LONGEST);
+}
+
+/// Ends the servers side by side, so that several take no longer than one, and removes their directories.
+fn leave(places: Vec<Ours>, patience: Duration) {
     let (done, wait) = mpsc::channel();
     let work = move || {
-        let places = std::mem::take(&mut *ours());
-        for place in &places {
-            if let Some(server) = place.server.as_ref().and_then(Weak::upgrade) {
-                server.end_at_once();
+        std::thread::scope(|scope| {
+            for server in places.iter().filter_map(|place| place.server.as_ref().and_then(Weak::upgrade)) {
+                let end = move || server.end_at_once();
+                // Without a thread it is killed with this process.
+                let _ = std::thread::Builder::new().name("leaving".to_owned()).spawn_scoped(scope, end);
             }
-            remove(&place.path);
-        }
+        });
+        places.iter().for_each(|place| remove(&place.path));
         let _ = done.send(());
     };
     if std::thread::Builder::new().name("leaving".to_owned()).spawn(work).is_ok() {
-        let _ = wait.recv_timeout(PATIENCE);
+        let _ = wait.recv_timeout(patience);
     }
 }
 
@@ -158,5 +171,37 @@ fn remove(path: &Path) {
     let gone = |path: &Path| !path.exists() || fs::remove_dir_all(path).is_ok();
     if gone(&path.join(INSIDE)) {
         gone(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use nix::sys::signal::Signal;
+
+    use super::*;
+
+    /// The planted fault: servers that heed nothing but SIGKILL, more than could be waited for one after the other.
+    #[test]
+    fn several_servers_that_do_not_end_leave_nothing() {
+        let temporary = tempfile::tempdir().unwrap();
+        let begin = |_| {
+            let place = Place::below(temporary.path(), "test", None).unwrap();
+            let server = Arc::new(Process::new(None, None).unwrap());
+            place.holds_data_of(&server);
+            let ready = place.inside().join("ready");
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", "trap '' QUIT; echo > \"$0\"; while :; do sleep 0.1; done"]).arg(&ready);
+            server.start(command, Signal::SIGKILL).unwrap();
+            server.wait_until(|_| ready.exists()).unwrap();
+            (place, server)
+        };
+        let all: Vec<(Place, Arc<Process>)> = (0..4).map(begin).collect();
+        let theirs = ours().extract_if(.., |here| here.path.starts_with(temporary.path())).collect::<Vec<_>>();
+        assert_eq!(theirs.len(), all.len());
+        leave(theirs, PATIENCE);
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+        assert!(all.iter().all(|(_, server)| server.pid().is_none()));
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::plan::Pace;
 use crate::report::format::{plain, plural, rate, significant, transaction};
 use crate::report::table::WIDEST;
 use crate::report::text::ALARM;
@@ -242,7 +243,10 @@ fn row(sweep: SweepKind, measured: &Measured, full: Option<f64>, shared: &[Strin
         SweepKind::Max => vec![point.warehouses.to_string(), point.clients.to_string()],
         SweepKind::Warehouses | SweepKind::Grid => vec![point.warehouses.to_string()],
     };
-    row.extend([rate(point.throughput), percent(point.efficiency)]);
+    // Without think times there is nothing that a run could be near to.
+    let paced = point.pace != Pace::None.to_string();
+    let efficiency = if paced { percent(point.efficiency) } else { "-".to_owned() };
+    row.extend([rate(point.throughput), efficiency]);
     row.extend(
         TYPES.map(|name| point.p90_ms.get(name).map_or("-".to_owned(), |ms| format!("{} ms", significant(*ms)))),
     );

@@ -57,12 +57,21 @@ pub struct Target {
     pub warnings: Vec<String>,
 }
 
+/// Databases in which a server keeps what it knows of itself.
+const OF_THE_SERVER: [&str; 4] = ["mysql", "sys", "information_schema", "performance_schema"];
+
 impl Target {
     /// Reads a `mysql://` URL; what it leaves open comes from the environment and the option file.
     pub fn parse(url: &str, environment: Environment<'_>) -> Result<Target, Error> {
         let parts = Parts::of(url, &MYSQL)?;
         if let Some(database) = parts.last("database").filter(|name| name.contains('`') || name.contains('\0')) {
             return Err(Error::Usage(format!("`{database}` is no name for a database")));
+        }
+        let of_server = |name: &&str| OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name));
+        if let Some(database) = parts.last("database").filter(of_server) {
+            return Err(Error::Usage(format!(
+                "the database `{database}` is the server's own: name another one in the URL, or none"
+            )));
         }
         let given = |name: &str, variable: &str| parts.given(name, variable, environment);
         let named = match (parts.last("socket"), parts.last("host")) {

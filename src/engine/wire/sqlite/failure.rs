@@ -1,7 +1,9 @@
 //! SQLite's errors in words that say what to do.
 
+use std::fs::File;
 use std::path::Path;
 
+use nix::libc;
 use rusqlite::ErrorCode;
 
 use crate::engine::{Error, Failure, RetryReason};
@@ -47,6 +49,11 @@ fn cannot_open(file: &Path) -> String {
         text
     } else if file.is_dir() {
         format!("{shown} is a directory: name a file in it")
+    } else if File::open("/dev/null").is_err_and(|error| error.raw_os_error() == Some(libc::EMFILE)) {
+        format!(
+            "cannot open {shown}: this process may have no more files open; ask for fewer clients, or allow more \
+                 files (ulimit -n)"
+        )
     } else {
         format!("cannot open {shown}: see that you may read and write it and its directory")
     }

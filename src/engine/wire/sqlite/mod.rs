@@ -18,6 +18,7 @@ mod warm;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 pub use connect::{Journal, SqliteOptions, Synchronous};
@@ -46,6 +47,8 @@ pub struct Sqlite {
     dialect: &'static Dialect,
     /// Where the file is, if its power can be cut.
     place: Option<FilePlace>,
+    /// Whether a session has had the file, which was there then.
+    opened: AtomicBool,
 }
 
 impl Sqlite {
@@ -59,7 +62,14 @@ impl Sqlite {
         let identity =
             Identity { name: "SQLite".to_owned(), version: rusqlite::version().to_owned(), url: options.url() };
         let dialect = Dialect::choose(Wire::Sqlite, None)?;
-        Ok(Sqlite { options, identity, writer: Writer::default(), dialect, place: None })
+        Ok(Sqlite {
+            options,
+            identity,
+            writer: Writer::default(),
+            dialect,
+            place: None,
+            opened: AtomicBool::new(false),
+        })
     }
 
     /// The same, in a temporary place on a disk whose power can be cut if one is asked for: then the file that the
@@ -112,7 +122,9 @@ impl Sqlite {
         let _writer = self.writer.lock().await;
         let foreign_keys = self.foreign_keys(&self.sql::<W>(), &self.connect()?)?;
         let statements = commands.iter().flatten().map(|command| Cow::Borrowed(command.sql)).collect();
-        Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements)
+        let connection = Connection::open(&self.options, foreign_keys, Writer::clone(&self.writer), statements)?;
+        self.opened.store(true, Ordering::Relaxed);
+        Ok(connection)
     }
 
     fn not_loaded(&self, why: &str) -> Error {
@@ -173,6 +185,12 @@ impl<W: SqlWorkload> Engine<W> for Sqlite {
 
     fn server_cpu_seconds(&self) -> Option<f64> {
         None
+    }
+
+    /// Sessions go on with a file that nobody can find any more, and what they write is lost.
+    fn server_ended(&self) -> Option<String> {
+        let gone = self.opened.load(Ordering::Relaxed) && !is_there(&self.options);
+        gone.then(|| format!("the file {} is gone: it was removed or renamed", self.options.file.display()))
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {

@@ -46,6 +46,8 @@ pub struct Target {
     led: Option<String>,
     user: String,
     password: Password,
+    /// Whether it is a private server, whose password is right.
+    private: bool,
 }
 
 impl std::fmt::Debug for Target {
@@ -62,6 +64,7 @@ impl Target {
             led: None,
             user: USER.to_owned(),
             password: Password::new(server.password()),
+            private: true,
         }
     }
 
@@ -78,7 +81,13 @@ impl Target {
         }
         let port = parts.last("port").map_or(Ok(PORT), port)?;
         let user = parts.last("user").unwrap_or(USER).to_owned();
-        Ok(Target { address: format!("{host}:{port}"), led: None, user, password: Password::new(password) })
+        Ok(Target {
+            address: format!("{host}:{port}"),
+            led: None,
+            user,
+            password: Password::new(password),
+            private: false,
+        })
     }
 
     /// Without the password.
@@ -164,7 +173,8 @@ impl Target {
     pub(super) fn explain(&self, what: &str, diagnostic: &Diagnostic) -> Error {
         let advice = match (diagnostic.meaning(), diagnostic.state()) {
             _ if diagnostic.message().contains("open lib") => ": `apt-get install libvirtodbc0`",
-            (_, "28000") => ": see user and password, which may stand in GRAYMARK_VIRTUOSO_PASSWORD",
+            (_, "28000") if self.private => LOCKED_PRIVATE,
+            (_, "28000") => LOCKED,
             (_, "42000") if FORBIDDEN.iter().any(|words| diagnostic.message().contains(words)) => {
                 ": this user may not do it: connect as dba, or as the user who made the tables"
             }
@@ -174,6 +184,14 @@ impl Target {
         Error::Database(format!("{}: {what}: {diagnostic}{advice}", self.url()))
     }
 }
+
+/// What is said where Virtuoso refuses the right password.
+const LOCKED_PRIVATE: &str = ": the password is right, but somebody on this machine gave wrong ones, and after a few of \
+                              these Virtuoso refuses every login from there for a while; see who it is, wait some \
+                              minutes, or start the command again, which starts the server again";
+/// What is said where that cannot be known.
+const LOCKED: &str = ": see user and password, which may stand in GRAYMARK_VIRTUOSO_PASSWORD; after a few wrong \
+                      passwords Virtuoso refuses the right one, too, for a while: wait some minutes then";
 
 #[cfg(test)]
 mod tests {
