@@ -160,7 +160,9 @@ mod tests {
         let this = Maker::this().unwrap();
         let place = |maker: Maker| format!("{}_7", maker.prefix());
         assert_eq!(Maker::of(&place(this)), Some(this));
-        assert!(place(Maker { machine: u64::MAX, pid: i32::MAX, began: u64::MAX }).len() <= 63, "PostgreSQL's longest");
+        // The largest process id that Linux has, and a thousand years after the start.
+        let longest = Maker { machine: u64::MAX, pid: 4_194_304, began: 3_200_000_000_000 };
+        assert!(place(longest).len() <= 63, "PostgreSQL's longest");
         assert!(!this.is_dead());
         assert!(Maker { began: this.began + 1, ..this }.is_dead(), "another one has its id");
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
