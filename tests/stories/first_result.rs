@@ -505,7 +505,7 @@ fn a_record_that_cannot_be_written_is_an_error_after_its_result() {
     assert_eq!(json.code, Some(4), "{json:?}");
     assert!(json.json()["new_orders_per_minute"].as_f64().unwrap() > 0.0, "{json:?}");
     let told = json.err.lines().last().unwrap_or_default();
-    assert!(told.starts_with("graymark: cannot write record/") && told.contains("--out"), "{json:?}");
+    assert!(told.starts_with("graymark: cannot write record/") && told.contains("ulimit -f"), "{json:?}");
     assert_eq!(json_file(&place.path().join("record"), file::HEADER)["status"], "partial");
     let text = bench("--out record-2");
     assert_eq!(text.code, Some(4), "{text:?}");

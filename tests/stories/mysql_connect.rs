@@ -58,9 +58,9 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
             .to_string();
         assert!(nowhere.contains("CREATE DATABASE nowhere"), "{nowhere}");
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let port = refused(&format!("mysql://ann:secret@127.0.0.1:{free}/mysql"), &[]).await;
+        let port = refused(&format!("mysql://ann:secret@127.0.0.1:{free}/shop"), &[]).await;
         assert!(port.contains(&format!("127.0.0.1:{free} refuses connections")), "{port}");
-        let socket = refused("mysql://ann@localhost/mysql?socket=/nowhere", &[]).await;
+        let socket = refused("mysql://ann@localhost/shop?socket=/nowhere", &[]).await;
         assert!(socket.contains("socket /nowhere"), "{socket}");
         let ann = open_mysql(&url("ann:open%3Asecret"), Via::Procedures).await.unwrap();
         assert!(!format!("{ann:?}").contains("secret") && !Engine::<Tpcc>::identity(&ann).url.contains("secret"));
@@ -82,7 +82,7 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
         std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
         let place = home.path().to_str().unwrap();
         let by_file = |name: &str| (name == "HOME").then(|| place.to_owned());
-        let nobody = format!("mysql://127.0.0.1:{}/mysql", server.port());
+        let nobody = format!("mysql://127.0.0.1:{}/", server.port());
         Target::parse(&nobody, &by_file).unwrap().connect(None, &[]).await.unwrap();
         std::fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
         let ignored = refused(&url("ann"), &[("HOME", place)]).await;
@@ -93,12 +93,12 @@ fn a_refused_connection_says_in_one_line_what_to_do() {
         let port = web.local_addr().unwrap().port();
         let answer =
             std::thread::spawn(move || web.accept().unwrap().0.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap());
-        let other = refused(&format!("mysql://ann:secret@127.0.0.1:{port}/mysql?connect_timeout=2"), &[]).await;
+        let other = refused(&format!("mysql://ann:secret@127.0.0.1:{port}/shop?connect_timeout=2"), &[]).await;
         assert!(other.contains("MySQL"), "{other}");
         answer.join().unwrap();
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port();
-        let silence = refused(&format!("mysql://ann:secret@127.0.0.1:{port}/mysql?connect_timeout=1"), &[]).await;
+        let silence = refused(&format!("mysql://ann:secret@127.0.0.1:{port}/shop?connect_timeout=1"), &[]).await;
         assert!(silence.contains("does not answer within 1 s"), "{silence}");
     });
 }

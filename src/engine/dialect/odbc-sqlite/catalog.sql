@@ -30,10 +30,3 @@ UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous
 UNION ALL SELECT 'page_size', page_size FROM pragma_page_size
 UNION ALL SELECT 'cache_size', cache_size FROM pragma_cache_size
 UNION ALL SELECT 'foreign_keys', foreign_keys FROM pragma_foreign_keys;
-
--- name: dependents
--- Foreign keys of tables, and views by their texts.
-SELECT 'table', s.name, k."table" FROM sqlite_master s JOIN pragma_foreign_key_list(s.name) k WHERE s.type = 'table'
-UNION SELECT 'view', v.name, t.name
-  FROM sqlite_master v JOIN sqlite_master t ON t.type = 'table' AND instr(lower(v.sql), lower(t.name)) > 0
- WHERE v.type = 'view';

@@ -1,4 +1,4 @@
--- What else in the database hangs on tables of the connection's schema: foreign keys of tables.
+-- What else in the database hangs on tables of the connection's schema: foreign keys of tables, and views.
 
 -- name: dependents
 SELECT 'table' AS kind,
@@ -10,4 +10,15 @@ SELECT 'table' AS kind,
   JOIN pg_catalog.pg_class t ON t.oid = k.confrelid
   JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
  WHERE k.contype = 'f' AND s.nspname = current_schema()
- ORDER BY 2, 3;
+UNION
+SELECT 'view',
+       CASE WHEN n.nspname = current_schema() THEN v.relname::text ELSE n.nspname || '.' || v.relname END,
+       t.relname::text
+  FROM pg_catalog.pg_rewrite r
+  JOIN pg_catalog.pg_depend d ON d.objid = r.oid AND d.refobjid <> r.ev_class
+  JOIN pg_catalog.pg_class v ON v.oid = r.ev_class AND v.relkind IN ('v', 'm')
+  JOIN pg_catalog.pg_namespace n ON n.oid = v.relnamespace
+  JOIN pg_catalog.pg_class t ON t.oid = d.refobjid
+  JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace
+ WHERE s.nspname = current_schema()
+ ORDER BY 1, 2, 3;
