@@ -10,7 +10,9 @@ use nix::unistd::Uid;
 use tempfile::TempDir;
 
 use crate::support::command::{end, family, graymark, open_directory, run, start, succeed};
-use crate::support::{require_mariadb, require_postgres, virtuoso};
+#[cfg(feature = "odbc")]
+use crate::support::virtuoso;
+use crate::support::{require_mariadb, require_postgres};
 
 /// A user that owns nothing.
 const ANOTHER: u32 = 65_534;
@@ -92,7 +94,12 @@ fn root_starts_no_server_on_somebody_elses_directory() {
     if !is_root() {
         return;
     }
-    let makes = [("postgres", require_postgres()), ("mysql", require_mariadb()), ("virtuoso", virtuoso::require())];
+    let makes = [
+        ("postgres", require_postgres()),
+        ("mysql", require_mariadb()),
+        #[cfg(feature = "odbc")]
+        ("virtuoso", virtuoso::require()),
+    ];
     for (make, _) in makes.iter().filter(|(_, there)| there.is_some()) {
         let place = open_directory();
         let data = place.path().join("data");
@@ -111,6 +118,7 @@ fn servers_do_not_inherit_passwords() {
         ("postgres:local?shared_buffers=64MB", "postgres", require_postgres()),
         ("postgres:local?shared_buffers=64MB&standbys=1", "postgres", require_postgres()),
         ("mysql:local?buffers=64MB", "mariadbd", require_mariadb()),
+        #[cfg(feature = "odbc")]
         ("virtuoso:local?buffers=20000", "virtuoso-t", virtuoso::require()),
     ];
     for (url, program, _) in makes.iter().filter(|(_, _, there)| there.is_some()) {
