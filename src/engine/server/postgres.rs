@@ -111,9 +111,11 @@ impl Server {
                 "a server that loses a medium has temporary directories: leave data= out of the URL".to_owned(),
             ));
         }
-        stripes::refuse(options)?;
-        if kept_version.is_none() {
-            stripes::are_free(options)?;
+        if let Some(stripes) = &options.stripes {
+            stripes.go_with(options.media.is_some(), options.data.as_deref(), options.standbys)?;
+            if let (None, Some(data)) = (&kept_version, &options.data) {
+                stripes.are_free(data)?;
+            }
         }
         let process = Process::new(options.cpus.as_deref(), options.memory)?;
         let programs = find_programs(options.version.as_deref().or(kept_version.as_deref()))?;
@@ -167,6 +169,19 @@ impl Server {
             within,
         };
         Ok(Prepared { home, kind, process, password })
+    }
+
+    /// Over how many table spaces, and where, its tables are to lie, if that was asked for.
+    pub fn stripes(&self) -> Option<&Stripes> {
+        self.kind.stripes.as_ref()
+    }
+
+    /// Makes the place of a table space, counted from 1; where it is, as the server is told.
+    ///
+    /// # Errors
+    /// If it cannot be made, or there is something in it.
+    pub fn make_stripe(&self, number: usize) -> Result<String, Error> {
+        self.stripes().map_or(Ok(String::new()), |stripes| stripes.make(number, &self.home.data, self.home.owner))
     }
 
     /// Where to connect: host (a socket directory or an address), port, user, password and database as a URL, which

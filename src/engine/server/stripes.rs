@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::directory::{self, Directory};
-use super::postgres::{PostgresServerOptions, Server};
+use super::owner::Owner;
 use super::process::failed;
 use crate::engine::Error;
 
@@ -69,6 +69,49 @@ impl Stripes {
     pub fn name(number: usize) -> String {
         format!("{}{number}", Stripes::PREFIX)
     }
+
+    /// Where a table space, counted from 1, is to be made for a data directory, as the server is told: an empty text is
+    /// one below the data directory. A given directory gets one of its own in it, for the server's user.
+    ///
+    /// # Errors
+    /// If that cannot be made, or there is something in it.
+    pub(super) fn make(&self, number: usize, data: &Path, owner: Option<Owner>) -> Result<String, Error> {
+        let Stripes::In(directories) = self else { return Ok(String::new()) };
+        let Some(given) = directories.get(number.wrapping_sub(1)) else { return Ok(String::new()) };
+        let path = directory::resolved(&own(given, data), owner.is_some())?;
+        is_empty(&path)?;
+        match directory::make(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(&format!("cannot make {}", path.display()), &error));
+            }
+            _ => {}
+        }
+        Directory::open(&path, owner)?.close()?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    /// Refuses given directories for a data directory that is yet to be made, if one of them has something of another.
+    pub(super) fn are_free(&self, data: &Path) -> Result<(), Error> {
+        match self {
+            Stripes::In(directories) => directories.iter().try_for_each(|given| is_empty(&own(given, data))),
+            Stripes::Within(_) => Ok(()),
+        }
+    }
+
+    /// Refuses what does not go together with table spaces, or with directories outside of the data directory: a server
+    /// that loses a medium, one whose data directory is not given, one with standbys.
+    pub(super) fn go_with(&self, loses_media: bool, data: Option<&Path>, standbys: u32) -> Result<(), Error> {
+        let usage = |why: &str| Err(Error::Usage(format!("postgres:local?stripes=DIR,DIR: {why}, or give stripes=N")));
+        match self {
+            stripes if loses_media && stripes.number() > 0 => Err(Error::Usage(
+                "postgres:local?stripes=: what is backed up and lost is the data directory: leave stripes= out"
+                    .to_owned(),
+            )),
+            Stripes::In(_) if data.is_none() => usage("who keeps table spaces keeps the rest, too: add data=DIR"),
+            Stripes::In(_) if standbys > 0 => usage("standbys cannot share directories: leave standbys= out"),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl fmt::Display for Stripes {
@@ -80,33 +123,6 @@ impl fmt::Display for Stripes {
                 to.write_str(&names.join(","))
             }
         }
-    }
-}
-
-impl Server {
-    /// Over how many table spaces, and where, its tables are to lie, if that was asked for.
-    pub fn stripes(&self) -> Option<&Stripes> {
-        self.kind.stripes.as_ref()
-    }
-
-    /// Where a table space, counted from 1, is to be made, as the server is told: an empty text is one below the data
-    /// directory. A given directory gets one of its own in it.
-    ///
-    /// # Errors
-    /// If that cannot be made, or there is something in it.
-    pub fn make_stripe(&self, number: usize) -> Result<String, Error> {
-        let Some(Stripes::In(directories)) = self.stripes() else { return Ok(String::new()) };
-        let Some(given) = directories.get(number.wrapping_sub(1)) else { return Ok(String::new()) };
-        let path = directory::resolved(&own(given, &self.home.data), self.home.owner.is_some())?;
-        is_empty(&path)?;
-        match directory::make(&path) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(failed(&format!("cannot make {}", path.display()), &error));
-            }
-            _ => {}
-        }
-        Directory::open(&path, self.home.owner)?.close()?;
-        Ok(path.to_string_lossy().into_owned())
     }
 }
 
@@ -123,31 +139,6 @@ fn is_empty(path: &Path) -> Result<(), Error> {
             "{} is not empty, and may be another database's: remove it, or give another directory",
             path.display()
         ))),
-    }
-}
-
-/// Refuses given directories for a data directory that is yet to be made, if one of them has something of another.
-pub(super) fn are_free(options: &PostgresServerOptions) -> Result<(), Error> {
-    match (&options.stripes, &options.data) {
-        (Some(Stripes::In(directories)), Some(data)) => {
-            directories.iter().try_for_each(|given| is_empty(&own(given, data)))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Refuses what does not go together with table spaces, or with directories outside of the data directory.
-pub(super) fn refuse(options: &PostgresServerOptions) -> Result<(), Error> {
-    let usage = |why: &str| Err(Error::Usage(format!("postgres:local?stripes=DIR,DIR: {why}, or give stripes=N")));
-    match &options.stripes {
-        Some(stripes) if options.media.is_some() && stripes.number() > 0 => Err(Error::Usage(
-            "postgres:local?stripes=: what is backed up and lost is the data directory: leave stripes= out".to_owned(),
-        )),
-        Some(Stripes::In(_)) if options.data.is_none() => {
-            usage("who keeps table spaces keeps the rest, too: add data=DIR")
-        }
-        Some(Stripes::In(_)) if options.standbys > 0 => usage("standbys cannot share directories: leave standbys= out"),
-        _ => Ok(()),
     }
 }
 
@@ -177,14 +168,12 @@ mod tests {
         for wrong in ["", "0", "65", "-1", "a", "/a,b", "/a,/a", "/a,"] {
             assert!(matches!(Stripes::parse(wrong), Err(Error::Usage(_))), "{wrong}");
         }
-        let of = |text: &str, data: Option<&str>, standbys| PostgresServerOptions {
-            stripes: Some(Stripes::parse(text).unwrap()),
-            data: data.map(PathBuf::from),
-            standbys,
-            ..PostgresServerOptions::default()
+        let go_with = |text: &str, data: Option<&str>, standbys| {
+            Stripes::parse(text).unwrap().go_with(false, data.map(Path::new), standbys)
         };
-        assert!(refuse(&of("/a,/b", None, 0)).is_err() && refuse(&of("/a,/b", Some("/data"), 1)).is_err());
-        assert_eq!(refuse(&of("/a,/b", Some("/data"), 0)), Ok(()));
-        assert_eq!(refuse(&of("2", None, 2)), Ok(()));
+        assert!(go_with("/a,/b", None, 0).is_err() && go_with("/a,/b", Some("/data"), 1).is_err());
+        assert_eq!(go_with("/a,/b", Some("/data"), 0), Ok(()));
+        assert_eq!(go_with("2", None, 2), Ok(()));
+        assert!(Stripes::parse("2").unwrap().go_with(true, None, 0).is_err());
     }
 }
