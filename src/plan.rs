@@ -44,6 +44,13 @@ pub enum Check {
     Both,
 }
 
+impl Check {
+    /// Whether they are checked after the run.
+    pub fn is_after(self) -> bool {
+        matches!(self, Check::After | Check::Both)
+    }
+}
+
 /// How caches are filled before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]

@@ -1,6 +1,7 @@
 //! What is measured while a run goes on: histograms, counts, and the machine's own figures.
 
 pub mod counters;
+pub mod counters_summary;
 pub mod device;
 pub mod dips;
 pub(crate) mod machine;

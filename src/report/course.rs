@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::alarms::busy;
 use super::format::{Line, bytes, count, plain, plural, rate, seconds, significant};
-use crate::measure::counters::{Counter, CountersSummary};
+use crate::measure::counters::Counter;
+use crate::measure::counters_summary::CountersSummary;
 use crate::measure::dips::Dip;
 use crate::measure::pages::{Hits, PagesSummary};
 use crate::measure::strangers::Strangers;
@@ -245,7 +246,7 @@ fn told(dips: &[Dip]) -> Vec<[String; 5]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::counters::Grown;
+    use crate::measure::counters_summary::Grown;
 
     #[test]
     fn only_what_is_known_is_told() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::counters::CountersSummary;
+use crate::measure::counters_summary::CountersSummary;
 use crate::measure::dips::{Dip, Peaks};
 use crate::measure::steady::Settled;
 use crate::measure::strangers::Strangers;

@@ -12,11 +12,6 @@ use crate::plan::resolved::Resolved;
 use crate::result::{Manifest, Step};
 use crate::workload::Workload;
 
-/// Whether the conditions are to be checked after the run.
-pub(super) fn checks(plan: &Resolved) -> bool {
-    matches!(plan.check, Check::After | Check::Both)
-}
-
 impl<W: Workload> Steps<'_, W> {
     /// Kills the private server and starts it again: seconds until it took connections.
     pub(super) fn recover(&mut self) -> Result<f64, Error> {
@@ -38,7 +33,7 @@ impl<W: Workload> Steps<'_, W> {
     /// What the conditions say after the run, if the plan asks for it and the database answers; whether they were
     /// asked.
     pub(super) fn check_after(&mut self, plan: &Resolved, manifest: &Manifest, after: &mut After) -> bool {
-        if !checks(plan) {
+        if !plan.check.is_after() {
             return false;
         }
         // What was kept so far says that this was still to come.

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use tokio::runtime::Runtime;
 
 use super::accumulate::Accumulated;
-use super::afterwards;
 use super::faults::{FaultMeter, against_members};
 use super::open::Visitor;
 use super::population::{agree, complete, own, within};
@@ -174,11 +173,7 @@ impl<W: Workload> Steps<'_, W> {
             interrupted: self.run.stop.requested(),
             effects: Err("the run ended before the database was asked".to_owned()),
             findings: Vec::new(),
-            unchecked: if afterwards::checks(&plan) {
-                "the command ended before that".to_owned()
-            } else {
-                String::new()
-            },
+            unchecked: if plan.check.is_after() { "the command ended before that".to_owned() } else { String::new() },
             lookup: None,
             recovered_s: None,
             nodes: (self.engine().nodes(), Vec::new()),

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::counted::Counted;
 use crate::drive::{Schedule, Stages};
-use crate::measure::counters::CountersSummary;
+use crate::measure::counters_summary::CountersSummary;
 use crate::measure::dips::{self, Dip, Peaks};
 use crate::measure::pages::{PageReads, PagesSummary};
 use crate::measure::strangers::Strangers;

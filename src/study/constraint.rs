@@ -243,7 +243,7 @@ impl Figure {
 mod tests {
     use super::super::tests::summary;
     use super::*;
-    use crate::measure::counters::CountersSummary;
+    use crate::measure::counters_summary::CountersSummary;
     use crate::measure::pages::{Hits, PagesSummary};
 
     fn broken(text: &str) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use graymark::judge;
-use graymark::measure::counters::{CountersSummary, Grown};
+use graymark::measure::counters_summary::{CountersSummary, Grown};
 use graymark::measure::dips::{Dip, Peaks};
 use graymark::record::{Record, RecordWriter};
 use graymark::report;

@@ -304,8 +304,8 @@ fn little(summary: &Summary) -> Option<Little> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::counters::DeviceSummary;
-    use crate::measure::counters::{CountersSummary, Grown};
+    use crate::measure::counters_summary::DeviceSummary;
+    use crate::measure::counters_summary::{CountersSummary, Grown};
     use crate::measure::strangers::Strangers;
     use crate::measure::waterfall::Parts;
     use crate::result::summary::{LatencySummary, TransactionSummary};
