@@ -316,10 +316,10 @@ pub fn note_checkpoint(found: &mut Vec<(f64, f64)>, growth: &Growth) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn sample(at: f64, values: &[(Counter, f64)]) -> Sample {
+    pub(in crate::measure) fn sample(at: f64, values: &[(Counter, f64)]) -> Sample {
         let mut counters = Counters::default();
         values.iter().for_each(|(counter, value)| counters.set(*counter, *value));
         Sample { at, counters }

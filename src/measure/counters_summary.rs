@@ -161,13 +161,8 @@ pub struct DeviceSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::counters::{Counters, Sample, growths};
-
-    fn sample(at: f64, values: &[(Counter, f64)]) -> Sample {
-        let mut counters = Counters::default();
-        values.iter().for_each(|(counter, value)| counters.set(*counter, *value));
-        Sample { at, counters }
-    }
+    use crate::measure::counters::growths;
+    use crate::measure::counters::tests::sample;
 
     #[test]
     fn a_summary_has_what_is_known_of_the_interval_and_no_more() {

@@ -70,8 +70,8 @@ pub struct Measured {
     pub unknown: u64,
     /// Times that a transaction was tried again.
     pub retries: u64,
-    /// From intent to the moment the user was told, of transactions that began before the measurement interval's end and
-    /// ended after it: no response time holds them.
+    /// From intent to the moment the user was told, of transactions that began before the measurement interval's end
+    /// and ended after it: no response time holds them.
     pub late: Times,
 }
 

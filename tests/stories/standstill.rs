@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 const SECONDS: u64 = 12;
 
-/// A run on one warehouse of PostgreSQL. From `lock_at` to `free_at` seconds after its measurement began, counted
-/// together with the time before it if that is negative, another session holds `tables`.
+/// A run on one warehouse of PostgreSQL. Another session locks `tables` so many seconds after the measurement began, or
+/// before the run if `lock_at` is negative, and frees them `held_s` seconds after that, or after the measurement began.
 fn behind(tables: &str, lock_at: i64, held_s: u64) -> (TempDir, Done) {
     let (server, place) = (small_server(), TempDir::new().unwrap());
     let url = server.url();

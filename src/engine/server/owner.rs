@@ -105,7 +105,8 @@ pub(super) fn find(
         let uid = there.uid();
         let theirs = users.iter().find_map(|name| named(name).filter(|user| user.is(uid)));
         return theirs.or_else(|| otherwise.of(uid)).map(Some).ok_or_else(|| {
-            let whose = User::from_uid(uid.into()).ok().flatten().map_or_else(String::new, |user| format!(" {}", user.name));
+            let whose = User::from_uid(uid.into()).ok().flatten();
+            let whose = whose.map_or_else(String::new, |user| format!(" {}", user.name));
             let who = users.first().unwrap_or(&"nobody");
             Error::Usage(format!(
                 "{} belongs to the user{whose} ({uid}): as root, Graymark starts {database} only on directories of root \
