@@ -271,6 +271,12 @@ async fn client<W: Workload>(
                     }
                     break;
                 }
+                Told::Failed(Failure::Unreadable(_), footprint) => {
+                    if let Footprint::Row(trace) = footprint {
+                        shared.unknown.lock().unwrap_or_else(PoisonError::into_inner).push(trace);
+                    }
+                    break;
+                }
             }
         }
         player.end();

@@ -371,7 +371,7 @@ impl<'a> Scene<'a> {
                         self.say(at, &format!("fails: {detail}"));
                         self.add(at, "failed", 1)?;
                     }
-                    Failure::Disconnected { detail, .. } => {
+                    Failure::Disconnected { detail, .. } | Failure::Unreadable(detail) => {
                         return Err(Cut::Error(Error::Database(format!("a session of the tests was lost: {detail}"))));
                     }
                 }

@@ -369,13 +369,16 @@ struct RunProgress {
     lost: u64,
     /// Of these, restored.
     back: u64,
+    /// Sessions given up for replies that could not be read.
+    given_up: u64,
 }
 
 impl RunProgress {
     /// Of a run of so many seconds; `headline` is the transaction type whose rate is shown, in what it `counts`.
     fn new(seconds: u32, headline: usize, counts: Headline) -> Self {
         let bar = moving("{wide_msg}");
-        RunProgress { bar, last: None, headline, counts, total: seconds, errors: 0, retries: 0, lost: 0, back: 0 }
+        let [errors, retries, lost, back, given_up] = [0; 5];
+        RunProgress { bar, last: None, headline, counts, total: seconds, errors, retries, lost, back, given_up }
     }
 
     /// Shows what happened.
@@ -400,6 +403,12 @@ impl RunProgress {
                 self.lost += 1;
                 if self.lost <= 3 {
                     self.say(&format!("run: session {session} lost its connection: {why}"));
+                }
+            }
+            Event::SessionGivenUp { session, why, .. } => {
+                self.given_up += 1;
+                if self.given_up <= 3 {
+                    self.say(&format!("run: session {session} was {why}"));
                 }
             }
             Event::SessionRestored { session, after, .. } => {
@@ -509,6 +518,7 @@ mod tests {
             retries: 0,
             lost: 0,
             back: 0,
+            given_up: 0,
         };
         let well = run.told(7_199, Phase::Measurement, &interval);
         assert_eq!(well, "measurement 7200/7260 s  5,925,900 New-Orders/min  p50 124 p90 124 ms  98,765 tx/s");

@@ -35,6 +35,8 @@ pub(super) struct Worker<'a, 'd, W: Workload, E: Sessions<W>> {
     session: Option<E::Session>,
     /// When the connection was lost, while there is none.
     lost: Option<Instant>,
+    /// The session was given up, and the database is not known to be away.
+    reopens: bool,
     /// The run ended before there was a connection again.
     given_up: bool,
 }
@@ -51,7 +53,8 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
         stats.borrow().ledger.opened(place, session.id());
         stats.borrow_mut().totals.hosts.opened(session.host());
         let keeps = stats.borrow().keeps();
-        Worker { engine, stats, stop, clock, place, number, keeps, session: Some(session), lost: None, given_up: false }
+        let (session, lost, reopens, given_up) = (Some(session), None, false, false);
+        Worker { engine, stats, stop, clock, place, number, keeps, session, lost, reopens, given_up }
     }
 
     /// Whether it has a session, or may get one again before the run ends.
@@ -147,6 +150,13 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
                 }
                 !ambiguous
             }
+            Failure::Unreadable(why) => {
+                (self.session, self.lost, self.reopens) = (None, Some(now), true);
+                stats.doubt();
+                stats.tell(Event::SessionGivenUp { at: stats.at(now), session: self.number, why });
+                stats.unknown::<W>(input, asked, now);
+                false
+            }
         };
         stats.ledger.settled(self.place);
         again
@@ -185,13 +195,20 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
                 () = self.stop.wait() => return false,
             };
             if let Err(error) = &opened {
+                if std::mem::take(&mut self.reopens) {
+                    // Now the database is away, and not only a reply unreadable.
+                    let (stats, session, why) = (self.stats.borrow(), self.number, error.to_string());
+                    stats.tell(Event::SessionLost { at: stats.at(lost), session, why, ambiguous: false, host: None });
+                }
                 tracing::info!(session = self.number, next_try_ms = pause.as_millis() as u64, "no connection: {error}");
             }
             if let Ok(session) = opened {
                 let (stats, now) = (self.stats.borrow(), Instant::now());
                 let after = now.duration_since(lost).as_secs_f64();
                 let host = session.host().and_then(|host| self.name_of(host));
-                stats.tell(Event::SessionRestored { at: stats.at(now), session: self.number, after, host });
+                if !std::mem::take(&mut self.reopens) {
+                    stats.tell(Event::SessionRestored { at: stats.at(now), session: self.number, after, host });
+                }
                 stats.ledger.opened(self.place, session.id());
                 (self.session, self.lost, self.given_up) = (Some(session), None, false);
                 return true;

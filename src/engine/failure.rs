@@ -47,19 +47,19 @@ pub enum Failure {
         /// In the words of the database or the operating system.
         detail: String,
     },
+    /// The reply to a command that has committed cannot be read or is not as expected. What it did is done, so the fate
+    /// of the transaction is unknown. The session is given up, though its connection may be sound.
+    #[error("{0}")]
+    Unreadable(String),
     /// The database refused a statement, or a row that must be there was not (clause 2.3.6). Rolled back.
     #[error("{0}")]
     Invalid(String),
 }
 
 impl Failure {
-    /// The reply to a command that has committed is not as expected. What it did is done, so the fate of the
-    /// transaction is unknown and the session must not go on as if it were rolled back.
+    /// Of what the reply to a command that has committed lacks: the session must not go on as if it were rolled back.
     pub fn unreadable(why: &Failure) -> Failure {
-        Failure::Disconnected {
-            ambiguous: true,
-            detail: format!("given up, as a committed transaction's reply is not as expected: {why}"),
-        }
+        Failure::Unreadable(format!("given up, as a committed transaction's reply is not as expected: {why}"))
     }
 }
 

@@ -17,7 +17,7 @@ pub trait FromPanic {
 impl FromPanic for Failure {
     /// Whether the transaction was committed is not known: the panic may have come from the reply to its commit.
     fn from_panic(why: &str) -> Failure {
-        Failure::Disconnected { ambiguous: true, detail: unreadable(why) }
+        Failure::Unreadable(format!("given up, as {}", unreadable(why)))
     }
 }
 
@@ -49,11 +49,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_a_lost_connection_and_an_unknown_fate() {
+    fn a_panic_is_an_unknown_fate_and_ends_the_session() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let empty: Vec<u8> = Vec::new();
         let done: Result<u8, Failure> = runtime.block_on(guarded(async { Ok(empty[empty.len()]) }));
-        let Err(Failure::Disconnected { ambiguous: true, detail }) = done else { panic!("{done:?}") };
+        let Err(Failure::Unreadable(detail)) = done else { panic!("{done:?}") };
         assert!(detail.contains("index out of bounds"), "{detail}");
         let done: Result<u8, Error> = runtime.block_on(guarded(async { Ok(7) }));
         assert_eq!(done, Ok(7));

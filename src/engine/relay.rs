@@ -7,12 +7,10 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{mpsc, watch};
@@ -20,6 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::Error;
 use super::address::Host;
+use super::server::Place;
 
 /// The most bytes that are handed on at once.
 const PIECE: usize = 16 << 10;
@@ -47,7 +46,7 @@ pub struct Relay(Arc<Inner>);
 struct Inner {
     network: watch::Sender<Network>,
     /// Where it listens, if it leads anywhere, with the directory of its socket.
-    entry: Mutex<Option<(Host, u16, Option<TempDir>)>>,
+    entry: Mutex<Option<(Host, u16, Option<Place>)>>,
 }
 
 /// What listens for sessions.
@@ -78,7 +77,6 @@ impl Relay {
     /// # Errors
     /// If no place to listen at, or no thread, can be had.
     pub fn lead_to(&self, server: &Host, port: u16) -> Result<(Host, u16), Error> {
-        let failed = |error: io::Error| Error::Database(format!("cannot relay connections to the server: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let inside = runtime.enter();
         let (listener, entry) = match server {
@@ -90,7 +88,7 @@ impl Relay {
                 (Listener::Tcp(listener), (Host::Tcp(Ipv4Addr::LOCALHOST.to_string()), port, None))
             }
             Host::Socket(path) => {
-                let (listener, path, directory) = socket_like(path).map_err(failed)?;
+                let (listener, path, directory) = socket_like(path)?;
                 (Listener::Socket(listener), (Host::Socket(path), port, Some(directory)))
             }
         };
@@ -111,14 +109,15 @@ impl Default for Relay {
 }
 
 /// A socket of the same name, in a directory that nobody else may enter.
-fn socket_like(path: &Path) -> io::Result<(UnixListener, PathBuf, TempDir)> {
-    let name = path.file_name().ok_or_else(|| io::Error::other("the server's socket has no name"))?;
-    let directory = tempfile::Builder::new()
-        .prefix(".graymark-relay-")
-        .permissions(std::fs::Permissions::from_mode(0o700))
-        .tempdir()?;
-    let path = directory.path().join(name);
-    Ok((UnixListener::bind(&path)?, path, directory))
+fn socket_like(path: &Path) -> Result<(UnixListener, PathBuf, Place), Error> {
+    let name = path.file_name().ok_or_else(|| failed(io::Error::other("the server's socket has no name")))?;
+    let directory = Place::private("relay")?;
+    let path = directory.inside().join(name);
+    Ok((UnixListener::bind(&path).map_err(failed)?, path, directory))
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::Database(format!("cannot relay connections to the server: {error}"))
 }
 
 /// Takes connections until the relay is dropped; what they still have to say is then thrown away with the runtime.
@@ -274,6 +273,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::os::unix::fs::PermissionsExt as _;
     use std::os::unix::net as unix;
 
     use super::*;

@@ -198,7 +198,15 @@ impl Spent<'_> {
     }
 }
 
+/// With fewer sightings of sessions at work than this, chance may be half of a part.
+const FEWEST_SAMPLES: f64 = 20.0;
+
 impl Waterfall {
+    /// Whether sessions were seen at work often enough to name what they spend their time on.
+    pub fn tells(&self) -> bool {
+        self.all.samples >= FEWEST_SAMPLES
+    }
+
     /// From all that is known of an interval; none if nobody looked at any session.
     pub fn of<'a>(seen: &WaitsSeen, types: &'a BTreeMap<String, TypeTimes>, clocks: &Clocks) -> Option<Waterfall> {
         let number: u64 = types.values().map(|times| times.count).sum();

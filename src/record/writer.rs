@@ -181,7 +181,7 @@ impl RecordWriter {
                 }
                 self.log.begin(*at, &mut self.histograms);
             }
-            Event::TransactionFailed { .. } => {
+            Event::TransactionFailed { .. } | Event::SessionGivenUp { .. } => {
                 self.failures += 1;
                 if self.failures > FAILURES_WRITTEN {
                     return;

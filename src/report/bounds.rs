@@ -26,6 +26,9 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
             format!("{} ({share}{})", gain.what, at_most(gain))
         });
         lines.push(("Limits", told.collect::<Vec<_>>().join("; ")));
+    } else if let Some(waterfall) = summary.waterfall.as_ref().filter(|waterfall| !waterfall.tells()) {
+        let seen = format!("not known: sessions were seen at work {:.0} times", waterfall.all.samples);
+        lines.push(("Limits", format!("{seen}, which is too seldom to tell; a longer run says more")));
     }
     if !bounds.resources.is_empty() {
         let told = bounds.resources.iter().map(|resource| {
@@ -68,4 +71,21 @@ pub(crate) fn breach(summary: &Summary) -> Option<String> {
         significant(*clients),
         seconds(summary.interval_s)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::waterfall::{Parts, Waterfall};
+
+    #[test]
+    fn what_was_seen_too_seldom_is_said_to_be_unknown() {
+        let told = |samples| {
+            let waterfall = Waterfall { all: Parts { samples, ..Parts::default() }, ..Waterfall::default() };
+            let bounds = Some(Bounds::default());
+            lines(&Summary { bounds, waterfall: Some(waterfall), ..crate::study::tests::kept() })
+        };
+        assert!(told(3.0)[0].1.starts_with("not known: sessions were seen at work 3 times"), "{:?}", told(3.0));
+        assert!(told(300.0).is_empty(), "{:?}", told(300.0));
+    }
 }

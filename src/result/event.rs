@@ -141,6 +141,16 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<String>,
     },
+    /// A session was given up, for the reply to a commit could not be read: a transaction's fate is unknown. The
+    /// database was not away, and if the session is opened again at once, nothing more is said of it.
+    SessionGivenUp {
+        /// When.
+        at: f64,
+        /// Which one.
+        session: u32,
+        /// What is wrong with the reply.
+        why: String,
+    },
     /// A session has a connection again.
     SessionRestored {
         /// When.

@@ -61,6 +61,9 @@ impl FaultMeter {
             Event::SessionLost { at, why, ambiguous, .. } => {
                 self.seen.errors.push(ErrorSeen { at: *at, why: why.clone(), lost: Some(*ambiguous) });
             }
+            Event::SessionGivenUp { at, why, .. } => {
+                self.seen.errors.push(ErrorSeen { at: *at, why: why.clone(), lost: Some(true) });
+            }
             Event::TransactionFailed { at, why, .. } => {
                 self.seen.errors.push(ErrorSeen { at: *at, why: why.clone(), lost: None });
             }

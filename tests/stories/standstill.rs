@@ -127,3 +127,25 @@ fn a_record_that_was_killed_before_its_check_is_no_baseline() {
     let report = succeed(place.path(), &["report", name]).out;
     assert!(report.contains("Not checked after the run: the command ended before that."), "{report}");
 }
+
+#[test]
+fn a_database_that_swallows_rows_is_not_told_as_away() {
+    let place = loaded();
+    let database = rusqlite::Connection::open(place.path().join("loaded.db")).unwrap();
+    let trigger = "CREATE TRIGGER swallow BEFORE INSERT ON history BEGIN SELECT RAISE(IGNORE); END";
+    database.execute_batch(trigger).unwrap();
+    drop(database);
+    let arguments = ["run", "--db", "sqlite:loaded.db", "--duration", "3s", "--ramp-up", "0s", "--check", "none"];
+    let done = run(place.path(), &[&arguments[..], &["--out", "record", "--json"]].concat());
+    assert_eq!(done.code, Some(1), "{done:?}");
+    assert!(done.err.contains("was given up, as a committed transaction's reply"), "{done:?}");
+    let summary = done.json();
+    assert!(summary["outcomes"]["Payment"]["unknown"].as_u64() > Some(0), "{summary:#}");
+    assert_eq!(summary["connections"]["lost"], 0);
+    assert_eq!(summary["connections"]["outages"].as_array().map(Vec::len), Some(0));
+    for words in first_words(place.path()) {
+        assert!(words.contains("NO Payment COMPLETED") && !words.contains("AWAY"), "{words}");
+    }
+    let events = std::fs::read_to_string(place.path().join("record").join(file::EVENTS)).unwrap();
+    assert!(events.contains("session_given_up") && !events.contains("session_lost"), "{events}");
+}

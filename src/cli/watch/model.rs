@@ -155,6 +155,7 @@ impl Model {
                 self.lost += 1;
                 format!("{} session {session} lost its connection: {why}", time(*at))
             }
+            Event::SessionGivenUp { at, session, why } => format!("{} session {session} was {why}", time(*at)),
             Event::SessionRestored { at, session, after, .. } => {
                 self.restored += 1;
                 format!("{} session {session} is back after {}", time(*at), seconds(*after))

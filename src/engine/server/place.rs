@@ -44,7 +44,7 @@ struct Ours {
 
 /// A directory that is removed when this is dropped. It stays Graymark's own; the directory in it is the server's.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(in crate::engine) struct Place {
     path: PathBuf,
     inside: PathBuf,
     /// Unlocked last.
@@ -55,6 +55,14 @@ impl Place {
     /// Makes one for a server, and removes those that were left behind by processes that were killed.
     pub(super) fn new(what: &str, owner: Option<Owner>) -> Result<Place, Error> {
         Place::below(&std::env::temp_dir(), what, owner)
+    }
+
+    /// Makes one for something else than a server, which only Graymark's user may enter.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub(in crate::engine) fn private(what: &str) -> Result<Place, Error> {
+        Place::new(what, None)
     }
 
     /// Makes one below a directory that all may use.
@@ -88,7 +96,7 @@ impl Place {
     }
 
     /// The directory of the server.
-    pub(super) fn inside(&self) -> &Path {
+    pub(in crate::engine) fn inside(&self) -> &Path {
         &self.inside
     }
 

@@ -155,22 +155,23 @@ impl Server {
             password::keep(&home.directory()?, &password)?;
         }
         let server = Server::start_at(home, Virtuoso { program, options: options.clone() }, process, password)?;
-        server.close()?;
+        server.close(new)?;
         Ok(server)
     }
 
     /// Sees that the administrator has the password, and gives it to him if he has his first one still. It listens on
-    /// the loopback by then: that nobody was faster than Graymark is looked up.
-    fn close(&self) -> Result<(), Error> {
+    /// the loopback by then: that nobody was faster than Graymark is looked up. A `new` password cannot be the server's
+    /// yet, and is not tried first: every wrong login brings Virtuoso nearer to refusing all of them for a while.
+    fn close(&self, new: bool) -> Result<(), Error> {
         let cannot = |diagnostic: Diagnostic| {
             Error::Database(format!("cannot set the password of the private Virtuoso: {diagnostic}"))
         };
-        let refused = match self.connect(self.password()) {
-            Ok(_) => return Ok(()),
-            Err(diagnostic) => diagnostic,
-        };
-        if refused.state() != REFUSED {
-            return Err(cannot(refused));
+        if !new {
+            match self.connect(self.password()) {
+                Ok(_) => return Ok(()),
+                Err(refused) if refused.state() == REFUSED => {}
+                Err(other) => return Err(cannot(other)),
+            }
         }
         let connection = self.connect(FIRST_PASSWORD).map_err(|why| match why.state() {
             REFUSED => Error::Database(format!(

@@ -36,7 +36,8 @@ pub fn of(summary: &Summary) -> Option<Bounds> {
     }
     let mut resources = resources(summary, rate);
     resources.sort_by(|one, other| other.utilisation_percent.total_cmp(&one.utilisation_percent));
-    let gains = told(gains(summary, &resources, measured(summary)));
+    let seen_enough = summary.waterfall.as_ref().is_none_or(Waterfall::tells);
+    let gains = if seen_enough { told(gains(summary, &resources, measured(summary))) } else { Vec::new() };
     let little = little(summary);
     let without_waiting = summary.waterfall.as_ref().map(needed_us);
     let closed_loop = summary.pace == "none" && summary.open_loop.is_none();
@@ -370,6 +371,15 @@ mod tests {
         let little = found.little.unwrap();
         near(little.found, 8.0);
         assert!(little.held);
+    }
+
+    #[test]
+    fn a_handful_of_sightings_names_no_cause() {
+        let mut summary = summary(&[(Part::Log, 7_000.0), (Part::ServerCpu, 1_000.0)], 0.4, None);
+        assert_eq!(of(&summary).unwrap().bottleneck, "log write and flush");
+        summary.waterfall.as_mut().unwrap().all.samples = 3.0;
+        let found = of(&summary).unwrap();
+        assert!(found.bottleneck.is_empty() && found.gains.is_empty() && !found.resources.is_empty(), "{found:?}");
     }
 
     #[test]

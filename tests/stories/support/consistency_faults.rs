@@ -194,10 +194,17 @@ pub fn faults() -> Vec<Fault> {
         fault(
             "an item too many",
             "INSERT INTO item (i_id) VALUES (100001)",
-            &[
-                ("cardinality", "of_table=item w_id=0 d_id=0 i_id=0 has_rows=100001 should_have=100000"),
-                ("cardinality", "of_table=stock w_id=0 d_id=0 i_id=100001 has_rows=0 should_have=1"),
-            ],
+            &[("cardinality", "of_table=item w_id=0 d_id=0 i_id=100001 has_rows=100001 should_have=100000")],
+        ),
+        fault(
+            "a stock row was lost",
+            "DELETE FROM stock WHERE s_i_id = 77",
+            &[("cardinality", "of_table=stock w_id=1 d_id=0 i_id=0 has_rows=99999 should_have=100000")],
+        ),
+        fault(
+            "a stock row is another item's",
+            "UPDATE stock SET s_i_id = 0 WHERE s_i_id = 77",
+            &[("cardinality", "of_table=stock w_id=0 d_id=0 i_id=0 has_rows=1 should_have=0")],
         ),
         fault(
             "a district was lost",
@@ -228,8 +235,8 @@ pub fn faults() -> Vec<Fault> {
             "UPDATE order_line SET ol_supply_w_id = 2 WHERE ol_d_id = 4 AND ol_o_id = 3001 AND ol_i_id = 5",
             &[
                 ("all_local", "w_id=1 d_id=4 o_id=3001 o_all_local=1 remote_lines=1"),
-                ("stock_order_cnt", "w_id=1 i_id=5 stock_rows=1 s_order_cnt=1 order_lines=0"),
-                ("stock_order_cnt", "w_id=2 i_id=5 stock_rows=0 s_order_cnt=0 order_lines=1"),
+                ("stock_order_cnt", "w_id=1 i_id=5 s_order_cnt=1 order_lines=0"),
+                ("stock_order_cnt", "w_id=2 i_id=5 s_order_cnt=0 order_lines=1"),
                 ("stock_ytd", "w_id=1 i_id=5 s_ytd=7 sum_ol_quantity=0"),
                 ("stock_ytd", "w_id=2 i_id=5 s_ytd=0 sum_ol_quantity=7"),
                 ("stock_remote_cnt", "w_id=2 i_id=5 s_remote_cnt=0 remote_lines=1"),
@@ -254,12 +261,18 @@ pub fn faults() -> Vec<Fault> {
         fault(
             "a line was not counted in stock",
             "UPDATE stock SET s_order_cnt = 0 WHERE s_i_id = 3",
-            &[("stock_order_cnt", "w_id=1 i_id=3 stock_rows=1 s_order_cnt=0 order_lines=1")],
+            &[("stock_order_cnt", "w_id=1 i_id=3 s_order_cnt=0 order_lines=1")],
         ),
         fault(
-            "a line has no stock row",
+            "a line is of an unknown item",
             "UPDATE order_line SET ol_i_id = 100001 WHERE ol_d_id = 1 AND ol_o_id = 8 AND ol_number = 2",
-            &[("stock_order_cnt", "w_id=1 i_id=100001 stock_rows=0")],
+            &[("stock_order_cnt", "w_id=1 i_id=100001 s_order_cnt=0 order_lines=1")],
+        ),
+        fault(
+            "a line was supplied by an unknown warehouse",
+            "UPDATE order_line SET ol_supply_w_id = 2 WHERE ol_d_id = 1 AND ol_o_id = 8 AND ol_number = 2;
+             UPDATE orders SET o_all_local = 0 WHERE o_d_id = 1 AND o_id = 8",
+            &[("stock_order_cnt", "w_id=2 i_id=")],
         ),
         fault(
             "a quantity was not added to stock's total",

@@ -64,7 +64,7 @@ impl Session {
     fn refused(&self, error: &mysql_async::Error) -> Refusal {
         let retry = match of_transaction(error, false, self.dialect) {
             Failure::Retry { reason, .. } => Some(reason),
-            Failure::Disconnected { .. } | Failure::Invalid(_) => None,
+            Failure::Disconnected { .. } | Failure::Unreadable(_) | Failure::Invalid(_) => None,
         };
         let code = refusal(error).map(|refusal| refusal.code.to_string()).unwrap_or_default();
         Refusal { text: told(error), code, retry }

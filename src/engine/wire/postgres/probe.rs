@@ -67,7 +67,7 @@ impl Session {
     fn refused(&self, error: &tokio_postgres::Error) -> Refusal {
         let retry = match of_transaction(error, false, self.dialect) {
             Failure::Retry { reason, .. } => Some(reason),
-            Failure::Disconnected { .. } | Failure::Invalid(_) => None,
+            Failure::Disconnected { .. } | Failure::Unreadable(_) | Failure::Invalid(_) => None,
         };
         let code = error.code().map(|code| code.code().to_owned()).unwrap_or_default();
         let text = error.as_db_error().map_or_else(|| chain(error), told);
