@@ -13,7 +13,8 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{Done, family, graymark, json_file, loaded, run, start, succeed};
+use crate::support::command::{Done, family, graymark, json_file, run, start, succeed};
+use crate::support::loaded::loaded;
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
 /// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment

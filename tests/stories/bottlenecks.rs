@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::support::command::{graymark, loaded, run, start, succeed};
+use crate::support::command::{graymark, run, start, succeed};
+use crate::support::loaded::loaded;
 use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb};
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::waterfall::{Part, Waterfall};

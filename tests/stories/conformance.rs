@@ -152,8 +152,12 @@ fn mariadb_conforms_by_statements_and_by_procedures() {
 }
 
 /// A dialect without procedures: loaded, run, checked, run side by side, restored, run again, compared with the seed,
-/// and dropped. Rows are compared with the seed as in the wire's usual dialect, where faults are planted for that.
-async fn plain_conforms<E: Sessions<Tpcc>>(engine: &E, dump: impl AsyncFnMut(&Table, &mut dyn RowSink)) {
+/// and dropped. `look` looks at what is loaded. Faults are planted in the wire's usual dialect.
+async fn plain_conforms<E: Sessions<Tpcc>>(
+    engine: &E,
+    dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
+    look: impl AsyncFnOnce(),
+) {
     assert_eq!(engine.via(), Via::Statements);
     engine.load(&manifest(), &population(), 2, &|_| {}).await.unwrap();
     conforms(engine, MODEL.clone(), suite::SCRIPT, dump).await.unwrap_or_else(|why| panic!("{why}"));
@@ -161,6 +165,7 @@ async fn plain_conforms<E: Sessions<Tpcc>>(engine: &E, dump: impl AsyncFnMut(&Ta
     let restored = engine.restore(&manifest(), &population(), &|_| {}).await.unwrap();
     assert!(restored.held() && restored.rows() > 0, "{restored:?}");
     suite::answers(engine, MODEL.clone(), suite::RESTORED).await.unwrap_or_else(|why| panic!("restored: {why}"));
+    look().await;
     engine.drop_tables().await.unwrap();
     assert_eq!(engine.database_state().await, Ok(DatabaseState::Nothing));
 }
@@ -183,14 +188,13 @@ fn postgres_plain_conforms_without_procedures_locks_and_fill_factors() {
         let client = support::client(&server.url()).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
         let stranger = support::client(&server.url()).await;
-        let sql = async |sql: &str| {
+        let look = async || {
             let of_postgres = "SELECT (SELECT count(*) FROM pg_proc WHERE pronamespace = 'tpcc'::regnamespace) \
                                + (SELECT count(*) FROM pg_class WHERE relnamespace = 'tpcc'::regnamespace AND \
                                reloptions IS NOT NULL)";
             assert_eq!(stranger.query_one(of_postgres, &[]).await.unwrap().get::<_, i64>(0), 0);
-            stranger.batch_execute(&format!("SET search_path TO tpcc; {sql}")).await.unwrap();
         };
-        plain_conforms(&engine, rows, sql).await;
+        plain_conforms(&engine, rows, look).await;
     });
 }
 
@@ -207,13 +211,11 @@ fn mysql_plain_conforms_without_returning_and_procedures() {
         let mut client = support::mysql_client(&server.url(), None).await;
         let mut stranger = support::mysql_client(&server.url(), None).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "tpcc", table, sink).await;
-        let sql = async |sql: &str| {
+        let look = async || {
             let procedures = "SELECT count(*) FROM information_schema.routines WHERE routine_schema = 'tpcc'";
             assert_eq!(stranger.query_first::<u64, _>(procedures).await.unwrap(), Some(0));
-            stranger.query_drop("USE tpcc").await.unwrap();
-            stranger.query_drop(sql).await.unwrap();
         };
-        plain_conforms(&engine, rows, sql).await;
+        plain_conforms(&engine, rows, look).await;
     });
 }
 
@@ -235,21 +237,16 @@ fn plain_statements_say_nothing_that_only_some_servers_know() {
     }
 }
 
-/// Over ODBC, on a fresh population. The rows are read, and faults are planted, past the driver.
+/// Over ODBC, on a fresh population. The rows are read past the driver. The engine is for faults that are planted.
 #[cfg(feature = "odbc")]
-async fn odbc_conforms(
-    url: &str,
-    load: bool,
-    dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
-    sql: impl AsyncFnMut(&str),
-) {
-    let engine = graymark::engine::wire::odbc::Odbc::open(support::options(url, Via::Statements)).unwrap();
+async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut dyn RowSink)) -> Odbc {
+    let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
     if load {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
     }
     conforms(&engine, MODEL.clone(), suite::SCRIPT, dump).await.unwrap_or_else(|why| panic!("{url}: {why}"));
     side_by_side(&engine).await;
-    faults::are_told(&engine, &manifest(), sql).await;
+    engine
 }
 
 /// In the dialect of PostgreSQL on what another engine has loaded; then as if nobody knew the database.

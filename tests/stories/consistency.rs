@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::command::{json_file, loaded, run, succeed};
+use crate::support::command::{json_file, run, succeed};
 use crate::support::consistency_faults::{Fault, PAID, faults, work};
+use crate::support::loaded::loaded;
 use crate::support::{mysql_client, require_mariadb, small_mariadb};
 use graymark::engine::sql::script::{Named, statements};
 use graymark::workload::tpcc::population::Population;

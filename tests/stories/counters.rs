@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::command::{graymark, loaded, start, succeed};
-use crate::support::{require_postgres, small_server};
+use crate::support::command::{graymark, start, succeed};
+use crate::support::loaded::{loaded, loaded_server};
+use crate::support::require_postgres;
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::counters::{Counter, Sample};
 use graymark::record::Record;
@@ -152,10 +153,9 @@ fn postgresql_counts_what_its_clients_do() {
 #[test]
 fn a_killed_server_leaves_a_gap_and_not_an_end() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
+    let server = loaded_server();
     let url = server.tcp_url();
     let place = TempDir::new().unwrap();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let arguments =
         ["--clients", "2", "--ramp-up", "1s", "--duration", "11s", "--check", "none", "--out", "record", "--json"];
     let mut run = start(graymark(place.path(), &[&["run", "--db", &url], &arguments[..]].concat()));

@@ -8,8 +8,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::support;
-use crate::support::command::{Working, end, graymark, json_file, loaded, start, succeed};
-use crate::support::{require_postgres, small_server};
+use crate::support::command::{Working, end, graymark, json_file, start, succeed};
+use crate::support::loaded::{loaded, loaded_server};
+use crate::support::require_postgres;
 use graymark::record::deliveries;
 use graymark::result::format::file;
 use jiff::Timestamp;
@@ -130,9 +131,8 @@ fn each_line_is_true_against_sqlite() {
 #[test]
 fn each_line_is_true_against_postgresql() {
     let Some(()) = require_postgres() else { return };
-    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let url = server.url();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
     let summary = run(place.path(), &url);
     let query = "SELECT o_w_id, o_d_id, o_id, o_carrier_id, (extract(epoch FROM min(ol_delivery_d)) * 1000000)::bigint,
                         (extract(epoch FROM max(ol_delivery_d)) * 1000000)::bigint

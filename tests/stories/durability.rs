@@ -3,7 +3,8 @@
 use crate::support;
 use std::path::Path;
 
-use crate::support::command::{loaded, succeed};
+use crate::support::command::succeed;
+use crate::support::loaded::loaded;
 use crate::support::{mysql_client, require_mariadb, require_postgres, small_mariadb};
 use graymark::engine::server::postgres;
 use mysql_async::prelude::Queryable;

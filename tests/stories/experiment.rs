@@ -1,7 +1,8 @@
 //! A user repeats the experiment of "Virtuoso and Database Scalability" on a database of theirs: its load as a profile,
 //! the serial read, and a table of systems.
 
-use crate::support::command::{Done, json_file, loaded, new_record, open_directory, run, succeed};
+use crate::support::command::{Done, json_file, new_record, open_directory, run, succeed};
+use crate::support::loaded::loaded;
 use crate::support::{require_mariadb, require_postgres};
 use graymark::engine::server;
 use serde_json::Value;

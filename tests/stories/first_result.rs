@@ -3,7 +3,8 @@
 use crate::support;
 use std::path::{Path, PathBuf};
 
-use crate::support::command::{json_file, loaded, new_record, open_directory, run, succeed};
+use crate::support::command::{json_file, new_record, open_directory, run, succeed};
+use crate::support::loaded::loaded;
 use crate::support::{require_postgres, tutorial};
 use graymark::result::format::file;
 use serde_json::Value;

@@ -3,7 +3,8 @@
 use std::fs;
 
 use crate::support;
-use crate::support::command::{loaded, run, succeed};
+use crate::support::command::{run, succeed};
+use crate::support::loaded::loaded;
 use crate::support::{block_on, client, require_postgres, small_server};
 use graymark::result::format::file;
 use tempfile::TempDir;

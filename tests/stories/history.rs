@@ -6,8 +6,9 @@ use mysql_async::prelude::Queryable;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{Done, json_file, loaded, run, succeed};
-use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server};
+use crate::support::command::{Done, json_file, run, succeed};
+use crate::support::loaded::{loaded, loaded_server};
+use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb};
 
 /// Order numbers are made from what a statement saw before it waited for its row; nothing refuses a number twice.
 const PLANTED_POSTGRES: &str = "
@@ -54,9 +55,8 @@ fn a_run_with_a_history_shows_no_anomaly_and_one_without_has_none() {
 #[test]
 fn order_numbers_of_a_postgres_that_looks_before_it_waits_are_found() {
     let Some(()) = require_postgres() else { return };
-    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let (url, place) = (server.tcp_url(), place.path());
-    succeed(place, &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let sound = new_orders(place, &url, "sound");
     assert_eq!((sound.code, anomalies(&sound)), (Some(0), serde_json::json!({})), "{sound:?}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

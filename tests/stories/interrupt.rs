@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::command::{end, family, graymark, json_file, loaded, open_directory, run, start, succeed};
+use crate::support::command::{end, family, graymark, json_file, open_directory, run, start, succeed};
+use crate::support::loaded::{loaded, loaded_server};
 use crate::support::{client, require_mariadb, require_postgres, small_server};
 use graymark::result::format::file;
 use nix::sys::signal::{Signal, kill};
@@ -347,9 +348,8 @@ fn a_run_on_a_locked_sqlite_ends_on_sigint() {
 #[test]
 fn a_run_behind_a_locked_row_ends_by_itself() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
+    let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let arguments =
         ["run", "--db", &url, "--clients", "2", "--ramp-up", "0s", "--duration", "5s", "--timeout", "2s", "--json"];
     let mut run = start(graymark(place.path(), &arguments));
@@ -375,9 +375,8 @@ fn a_run_behind_a_locked_row_ends_by_itself() {
 #[test]
 fn a_check_and_a_drop_behind_a_lock_end_by_themselves() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
+    let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let other = runtime.block_on(async {
         let other = client(&url).await;

@@ -7,7 +7,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
 use tempfile::TempDir;
 
-use crate::support::command::{end, graymark, loaded, run, start, succeed};
+use crate::support::command::{end, graymark, run, start, succeed};
+use crate::support::loaded::loaded;
 
 /// A short run without a database.
 const SIMULATED: [&str; 10] =

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{graymark, start, succeed};
+use crate::support::loaded::loaded_server;
 use crate::support::wire::{Swallowed, Wire};
 use crate::support::{client, require_mariadb, require_postgres, small_mariadb, small_server};
 
@@ -101,9 +102,8 @@ fn fates_of_debitcredit_become_known() {
 #[test]
 fn commits_cannot_be_lost_behind_others() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
+    let server = loaded_server();
     let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let run =
         ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
     let mut working = start(graymark(place.path(), &run));

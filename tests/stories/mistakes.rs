@@ -9,7 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::command::{end, graymark, loaded, open_directory, program, run, start, succeed};
+use crate::support::command::{end, graymark, open_directory, program, run, start, succeed};
+use crate::support::loaded::loaded;
 use crate::support::{block_on, client, guarded, require_postgres, small_server};
 use graymark::result::format::file;
 use nix::sys::signal::Signal;

@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{graymark, json_file, loaded, run, start, succeed};
+use crate::support::command::{graymark, json_file, run, start, succeed};
+use crate::support::loaded::loaded;
 
 /// Milliseconds of a percentile of New-Order's times.
 fn new_order(summary: &Value, clock: &str, percentile: &str) -> f64 {

@@ -5,8 +5,9 @@ use crate::support;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::support::command::{Done, graymark, json_file, loaded, run, start, succeed};
-use crate::support::{client, require_mariadb, require_postgres, small_mariadb, small_server};
+use crate::support::command::{Done, graymark, json_file, run, start, succeed};
+use crate::support::loaded::{loaded, loaded_server};
+use crate::support::{client, require_mariadb, require_postgres, small_mariadb};
 use graymark::engine::server;
 use graymark::result::format::file;
 use nix::sys::signal::Signal;
@@ -51,11 +52,10 @@ impl Server for server::mariadb::Server {
 /// A few dozen transactions a second.
 const LIGHT: [&str; 2] = ["--pace", "standard*0.01"];
 
-/// Under the load that `more` asks for, else at full load.
+/// Of a server that holds one warehouse; under the load that `more` asks for, else at full load.
 fn a_crash(server: &impl Server, via: &str, more: &[&str]) {
     let url = server.url();
     let place = TempDir::new().unwrap();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let clients = CLIENTS.to_string();
     let arguments = [
         "run",
@@ -258,9 +258,8 @@ fn a_few_failures_fail_the_run_unless_they_are_allowed() {
 #[test]
 fn a_database_that_only_reads_is_not_fast() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
+    let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     runtime().block_on(async {
         let user = client(&url).await;
         let name: String = user.query_one("SELECT current_database()", &[]).await.unwrap().get(0);
@@ -281,9 +280,8 @@ fn a_database_that_only_reads_is_not_fast() {
 fn a_database_gets_no_faster_by_giving_up() {
     let Some(()) = require_postgres() else { return };
     const LIMIT_MS: f64 = 1_000.0;
-    let server = small_server();
+    let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     runtime().block_on(async {
         let user = client(&url).await;
         let name: String = user.query_one("SELECT current_database()", &[]).await.unwrap().get(0);
@@ -319,9 +317,8 @@ fn a_database_gets_no_faster_by_giving_up() {
 #[test]
 fn a_session_that_is_away_alone_is_told() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
+    let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let run =
         ["run", "--db", &url, "--clients", "3", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
     let mut working = start(graymark(place.path(), &run));
@@ -365,7 +362,6 @@ fn a_session_that_is_away_alone_is_told() {
 /// A run whose server is killed in the interval, up to the moment at which it waits for it in order to count.
 fn without_its_server(server: &server::postgres::Server, place: &Path, patience: &str) -> support::command::Working {
     let url = server.url();
-    succeed(place, &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let run =
         ["run", "--db", &url, "--ramp-up", "0s", "--duration", "5s", "--out", "record", "--reconnect-for", patience];
     let mut working = start(graymark(place, &[&run[..], &["--json"]].concat()));
@@ -399,7 +395,7 @@ fn an_uncounted_result(place: &Path, done: &Done, why: &str) {
 #[test]
 fn a_server_that_never_comes_back_leaves_a_result_without_its_count() {
     let Some(()) = require_postgres() else { return };
-    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let (_, done) = without_its_server(&server, place.path(), "2s").end();
     an_uncounted_result(place.path(), &done, "the database did not come back");
 }
@@ -407,7 +403,7 @@ fn a_server_that_never_comes_back_leaves_a_result_without_its_count() {
 #[test]
 fn nobody_has_to_wait_for_a_server() {
     let Some(()) = require_postgres() else { return };
-    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let working = without_its_server(&server, place.path(), "1h");
     working.signal(Signal::SIGINT);
     let (_, done) = working.end();
@@ -417,7 +413,7 @@ fn nobody_has_to_wait_for_a_server() {
 #[test]
 fn a_server_that_comes_back_after_the_run_is_counted() {
     let Some(()) = require_postgres() else { return };
-    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let working = without_its_server(&server, place.path(), "10m");
     server.restart().unwrap();
     let (_, done) = working.end();
@@ -432,20 +428,22 @@ fn a_server_that_comes_back_after_the_run_is_counted() {
 #[test]
 fn a_run_by_statements_outlives_a_crash() {
     let Some(()) = require_postgres() else { return };
-    a_crash(&small_server(), "statements", &LIGHT);
+    a_crash(&*loaded_server(), "statements", &LIGHT);
 }
 
 #[test]
 fn a_run_by_procedures_outlives_a_crash() {
     let Some(()) = require_postgres() else { return };
-    a_crash(&small_server(), "procedures", &[]);
+    a_crash(&*loaded_server(), "procedures", &[]);
 }
 
 #[test]
 fn a_run_on_mariadb_outlives_a_crash() {
     let Some(()) = require_mariadb() else { return };
     // What is committed has to be there after a crash of the server alone, which is what happens here.
-    a_crash(&small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]), "procedures", &LIGHT);
+    let server = small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]);
+    succeed(Path::new("/"), &["load", "--db", &server.url(), "-w", "1", "--seed", "5"]);
+    a_crash(&server, "procedures", &LIGHT);
 }
 
 /// A database that says that work is committed and has lost it after a crash: in each district the last order goes, as
@@ -454,18 +452,17 @@ fn a_run_on_mariadb_outlives_a_crash() {
 #[test]
 fn commits_that_a_crash_has_lost_are_found_one_by_one() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
+    let server = loaded_server();
     let (url, place) = (server.url(), TempDir::new().unwrap());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let run =
         ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
     let mut working = start(graymark(place.path(), &run));
     working.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(3));
-    Server::kill(&server);
+    Server::kill(&*server);
     working.wait_for("run: session");
     std::thread::sleep(Duration::from_secs(1));
-    Server::restart(&server);
+    Server::restart(&*server);
     runtime().block_on(async {
         let lose = "BEGIN; LOCK TABLE tpcc.district;
             CREATE TEMP TABLE gone AS SELECT d_w_id, d_id, d_next_o_id - back AS o_id

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
 
+use crate::support::loaded::loaded_server;
 use crate::support::{checksums, client, load, load_beside, open, options, require_postgres, small_server};
 use graymark::engine::sql::script;
 use graymark::engine::sql::{SqlWorkload, WorkloadSql};
@@ -276,8 +277,7 @@ fn relay(to: u16) -> (u16, std::thread::JoinHandle<Vec<String>>) {
 #[test]
 fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
-    let (manifest, _) = manifest(1);
+    let server = loaded_server();
     let names = |via, pooler: &str| {
         runtime().block_on(async {
             let (port, relay) = relay(server.port());
@@ -297,9 +297,6 @@ fn behind_a_pooler_nothing_is_bound_to_a_server_session() {
             tokio::task::spawn_blocking(|| relay.join().unwrap()).await.unwrap()
         })
     };
-    runtime().block_on(async {
-        load(&open(&server.url(), Via::Procedures).await.unwrap(), &manifest).await.unwrap();
-    });
     for via in [Via::Procedures, Via::Statements] {
         assert!(names(via, "off").iter().all(|name| !name.is_empty()));
         let unnamed = names(via, "on");
@@ -323,8 +320,7 @@ async fn waiting(user: &tokio_postgres::Client, sessions: i64) {
 #[test]
 fn what_a_database_refuses_is_told_apart() {
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
-    let (manifest, _) = manifest(1);
+    let server = loaded_server();
     let payment = Input::Payment(Payment {
         w_id: 1,
         d_id: 2,
@@ -335,7 +331,6 @@ fn what_a_database_refuses_is_told_apart() {
     });
     runtime().block_on(async {
         let url = server.url();
-        load(&open(&url, Via::Procedures).await.unwrap(), &manifest).await.unwrap();
         let (user, other, watcher) = (client(&url).await, client(&url).await, client(&url).await);
         let hold = "BEGIN; UPDATE tpcc.district SET d_ytd = d_ytd WHERE d_id = 2";
         for via in [Via::Procedures, Via::Statements] {

@@ -4,7 +4,8 @@ use crate::support;
 use std::fs;
 use std::path::Path;
 
-use crate::support::command::{graymark, json_file, loaded, run, start, succeed};
+use crate::support::command::{graymark, json_file, run, start, succeed};
+use crate::support::loaded::loaded;
 use crate::support::require_postgres;
 use graymark::result::format::file;
 use nix::sys::signal::Signal;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::support::command::{Done, graymark, json_file, loaded, run, start, succeed};
-use crate::support::{client, require_postgres, small_server};
+use crate::support::command::{Done, graymark, json_file, run, start, succeed};
+use crate::support::loaded::{loaded, loaded_server};
+use crate::support::{client, require_postgres};
 use graymark::result::format::file;
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -15,9 +16,8 @@ const SECONDS: u64 = 12;
 /// A run on one warehouse of PostgreSQL. Another session locks `tables` so many seconds after the measurement began, or
 /// before the run if `lock_at` is negative, and frees them `held_s` seconds after that, or after the measurement began.
 fn behind(tables: &str, lock_at: i64, held_s: u64) -> (TempDir, Done) {
-    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let url = server.url();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let lock = format!("BEGIN; LOCK TABLE {tables} IN SHARE ROW EXCLUSIVE MODE");
     let seconds = format!("{SECONDS}s");
     let arguments = ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", &seconds, "--check"];

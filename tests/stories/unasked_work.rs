@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use crate::support::command::{graymark, json_file, loaded, run, start, succeed};
+use crate::support::command::{graymark, json_file, run, start, succeed};
+use crate::support::loaded::loaded;
 use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server};
 use mysql_async::prelude::Queryable;
 use rusqlite::Connection;

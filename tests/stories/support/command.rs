@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::Once;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Once, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -202,19 +202,6 @@ pub fn open_directory() -> TempDir {
     use std::os::unix::fs::PermissionsExt;
     let place = TempDir::new().expect("a temporary directory");
     std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o755)).expect("it is ours");
-    place
-}
-
-/// A new directory with a `loaded.db` of one warehouse, which is loaded once for all tests of a file.
-pub fn loaded() -> TempDir {
-    static LOADED: OnceLock<TempDir> = OnceLock::new();
-    let original = LOADED.get_or_init(|| {
-        let place = TempDir::new().expect("a temporary directory");
-        succeed(place.path(), &["load", "--db", "sqlite:loaded.db", "-w", "1", "--seed", "7"]);
-        place
-    });
-    let place = open_directory();
-    std::fs::copy(original.path().join("loaded.db"), place.path().join("loaded.db")).expect("a copy");
     place
 }
 

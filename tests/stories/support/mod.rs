@@ -6,6 +6,7 @@ pub mod consistency_faults;
 pub mod dump;
 pub mod faults;
 pub mod forgetful;
+pub mod loaded;
 pub mod model;
 pub mod model_rows;
 #[cfg(feature = "odbc")]
@@ -69,12 +70,16 @@ pub fn options(url: &str, via: Via) -> ConnectOptions {
     }
 }
 
-/// A small private PostgreSQL, which listens on the loopback, too.
-pub fn small_server() -> server::postgres::Server {
+/// What a small private PostgreSQL is, which listens on the loopback, too.
+pub fn small_postgres() -> server::postgres::PostgresServerOptions {
     let settings = [("shared_buffers", "64MB"), ("fsync", "off"), ("max_connections", "40")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let options = server::postgres::PostgresServerOptions { settings, tcp: true, ..Default::default() };
-    server::postgres::Server::start(&options).expect("a private PostgreSQL starts")
+    server::postgres::PostgresServerOptions { settings, tcp: true, ..Default::default() }
+}
+
+/// A small private PostgreSQL, which listens on the loopback, too.
+pub fn small_server() -> server::postgres::Server {
+    server::postgres::Server::start(&small_postgres()).expect("a private PostgreSQL starts")
 }
 
 /// A database by its URL.
