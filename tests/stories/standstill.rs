@@ -140,7 +140,7 @@ fn a_database_that_swallows_rows_is_not_told_as_away() {
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.err.contains("was given up, as a committed transaction's reply"), "{done:?}");
     let summary = done.json();
-    assert!(summary["outcomes"]["Payment"]["unknown"].as_u64() > Some(0), "{summary:#}");
+    assert!(summary["outcomes"]["payment"]["unknown"].as_u64() > Some(0), "{summary:#}");
     assert_eq!(summary["connections"]["lost"], 0);
     assert_eq!(summary["connections"]["outages"].as_array().map(Vec::len), Some(0));
     for words in first_words(place.path()) {
