@@ -3,7 +3,7 @@
 //! The thread alone writes, with plain stores; the collector reads once, at the end. So nothing of it costs a
 //! transaction a lock.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::totals::ThreadTotals;
@@ -18,6 +18,17 @@ pub(super) struct InProgress {
     pub(super) transaction: Option<usize>,
 }
 
+/// How many sessions are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct States {
+    /// A transaction is under way.
+    pub(super) in_transaction: u32,
+    /// Without a connection.
+    pub(super) reconnecting: u32,
+    /// With a connection and without a transaction.
+    pub(super) idle: u32,
+}
+
 /// The counts of one driver thread, and what each of its sessions is at.
 #[derive(Debug)]
 pub(super) struct Ledger {
@@ -29,6 +40,8 @@ pub(super) struct Ledger {
     intended: Box<[AtomicU64]>,
     /// What the server calls each session; 0 is none, or not known.
     ids: Box<[AtomicU64]>,
+    /// Whether each session is without a connection.
+    away: Box<[AtomicBool]>,
     /// The thread itself, as the system numbers it; 0 is not known.
     thread: AtomicU32,
     /// What is rare, as it was at the last full second or after the last transaction of unknown fate.
@@ -46,6 +59,7 @@ impl Ledger {
             under_way: (0..sessions).map(|_| AtomicU32::new(0)).collect(),
             intended: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
             ids: (0..sessions).map(|_| AtomicU64::new(0)).collect(),
+            away: (0..sessions).map(|_| AtomicBool::new(false)).collect(),
             thread: AtomicU32::new(0),
             rare: Mutex::new(rare),
         }
@@ -66,6 +80,32 @@ impl Ledger {
         if let Some(place) = self.ids.get(session) {
             place.store(id.unwrap_or_default(), Ordering::Relaxed);
         }
+        self.set_away(session, false);
+    }
+
+    /// A session of the thread, counted from 0 within it, has lost its connection.
+    pub(super) fn lost(&self, session: usize) {
+        self.set_away(session, true);
+    }
+
+    fn set_away(&self, session: usize, away: bool) {
+        if let Some(place) = self.away.get(session) {
+            place.store(away, Ordering::Relaxed);
+        }
+    }
+
+    /// How many sessions of the thread are in which state.
+    pub(super) fn states(&self) -> States {
+        let mut states = States::default();
+        for (under_way, away) in self.under_way.iter().zip(&self.away) {
+            let state = match (away.load(Ordering::Relaxed), under_way.load(Ordering::Relaxed)) {
+                (true, _) => &mut states.reconnecting,
+                (false, 0) => &mut states.idle,
+                (false, _) => &mut states.in_transaction,
+            };
+            *state += 1;
+        }
+        states
     }
 
     /// What each session of the thread is at. In process a session has no other name than its thread.
@@ -158,6 +198,11 @@ mod tests {
         let sessions: Vec<(u64, Option<usize>)> =
             ledger.in_progress().map(|session| (session.id, session.transaction)).collect();
         assert_eq!((sessions, ledger.thread()), (vec![(4_711, Some(3)), (77, None)], Some(77)));
+        assert_eq!(ledger.states(), States { in_transaction: 1, reconnecting: 0, idle: 1 });
+        ledger.lost(1);
+        assert_eq!(ledger.states(), States { in_transaction: 1, reconnecting: 1, idle: 0 });
+        ledger.opened(1, None);
+        assert_eq!(ledger.states(), States { in_transaction: 1, reconnecting: 0, idle: 1 });
         let read = ledger.totals();
         assert_eq!((read.completed, &read.effects[..], read.ambiguous), (7, &[5, 0, 0][..], 1));
         assert_eq!(read.errors["no"], 2);

@@ -21,6 +21,7 @@ pub(crate) mod script;
 mod shared;
 mod slices;
 mod stages;
+mod states;
 mod stats;
 mod stop;
 mod thread;

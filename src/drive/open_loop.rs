@@ -60,6 +60,11 @@ impl Backlog {
         Some(taken.times.draw())
     }
 
+    /// How many are due that no session has taken.
+    pub(super) fn queued(&self) -> usize {
+        self.waiting.available_permits()
+    }
+
     /// So many more are due, `due` in all; tells how many wait.
     fn release(&self, more: usize, due: u64) -> u64 {
         self.waiting.add_permits(more);

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::course::Clock;
-use super::queue::{Monitor, Request};
+use super::queue::{Monitor, Request, Terminals};
 use super::stats::{Asked, ThreadStats, micros};
 use super::wheel::Wheel;
 use super::worker::Worker;
@@ -18,6 +18,8 @@ use crate::workload::{Terminal, Workload};
 
 /// How long transactions that are still queued at the end of the test may take before they are given up.
 const DRAIN: Duration = Duration::from_secs(10);
+/// From one count of what the terminals are at to the next.
+const COUNT: Duration = Duration::from_secs(1);
 
 /// A terminal and what its user chose last.
 struct Place<W: Workload> {
@@ -120,6 +122,22 @@ impl<W: Workload> TerminalScheduler<W> {
         }
     }
 
+    /// In which states the terminals are. A user keys in last, so that who sleeps no longer than that takes has begun.
+    fn count(&self, now: u64) -> Terminals {
+        let keying: Vec<u64> =
+            (0..W::TRANSACTIONS.len()).map(|chosen| self.schedule.keying.of(W::keying_time(chosen))).collect();
+        let mut terminals = Terminals::default();
+        for (number, place) in self.places.iter().enumerate() {
+            let state = match self.wheel.last_due(number as u32).checked_sub(now) {
+                None | Some(0) => &mut terminals.waiting,
+                Some(left) if left <= keying[usize::from(place.chosen)] => &mut terminals.keying,
+                Some(_) => &mut terminals.thinking,
+            };
+            *state += 1;
+        }
+        terminals
+    }
+
     /// Moves the terminals until the run ends, and then lets `sessions` end. What is still queued some time later is
     /// given up.
     pub(super) async fn run(
@@ -132,6 +150,7 @@ impl<W: Workload> TerminalScheduler<W> {
     ) {
         let mut woken = Vec::new();
         let mut answers = Vec::new();
+        let mut count = self.begin;
         loop {
             let now = Instant::now();
             if now >= clock.end() || stop.requested() {
@@ -145,7 +164,11 @@ impl<W: Workload> TerminalScheduler<W> {
             for (due, number) in woken.drain(..) {
                 self.send(number, due, now, monitor, stats);
             }
-            let latest = clock.latest(now);
+            if now >= count {
+                monitor.counted(self.count(self.micros(now)));
+                count = now + COUNT;
+            }
+            let latest = clock.latest(now).min(count);
             let next = self.wheel.next_due().map_or(latest, |due| self.moment(due).min(latest));
             tokio::select! {
                 () = tokio::time::sleep_until(next.into()) => {}

@@ -2,6 +2,7 @@
 //! going back.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -19,6 +20,15 @@ pub(super) struct Request<I> {
     pub(super) input: I,
 }
 
+/// How many terminals are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Terminals {
+    pub(super) keying: u32,
+    pub(super) thinking: u32,
+    /// For a response.
+    pub(super) waiting: u32,
+}
+
 /// The queue between terminals and sessions, which may be on several threads.
 pub(super) struct Monitor<I> {
     /// None asks one session to end.
@@ -29,6 +39,8 @@ pub(super) struct Monitor<I> {
     answered: Notify,
     /// A permit for each session that has ended.
     ended: Semaphore,
+    /// Terminals that key in, think and wait, as they were last counted.
+    states: [AtomicU32; 3],
 }
 
 impl<I> Monitor<I> {
@@ -40,7 +52,27 @@ impl<I> Monitor<I> {
             answers: Mutex::default(),
             answered: Notify::new(),
             ended: Semaphore::new(0),
+            states: Default::default(),
         }
+    }
+
+    /// How many requests wait for a session.
+    pub(super) fn queued(&self) -> usize {
+        self.waiting.available_permits()
+    }
+
+    /// Keeps in which states the terminals are, for others to read.
+    pub(super) fn counted(&self, terminals: Terminals) {
+        let Terminals { keying, thinking, waiting } = terminals;
+        for (place, count) in self.states.iter().zip([keying, thinking, waiting]) {
+            place.store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// In which states the terminals were when they were last counted.
+    pub(super) fn terminals(&self) -> Terminals {
+        let [keying, thinking, waiting] = self.states.each_ref().map(|place| place.load(Ordering::Relaxed));
+        Terminals { keying, thinking, waiting }
     }
 
     /// Puts a request at the end; tells how many wait now.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::Report;
 use super::shared::Run;
+use super::states::Sums;
 use crate::engine::guard::guarded;
 use crate::engine::server::{cpu, io};
 use crate::engine::{Engine, ServerProcess};
@@ -71,6 +72,7 @@ async fn samples<W: Workload>(
     let mut system = System::of::<W>(engine);
     system.left_out::<W>(engine).into_iter().for_each(not_counted);
 
+    let mut states = Sums::default();
     let mut told = observer.left_out();
     let mut second = 0;
     // Page reads are asked for at the ends of the interval: at how many of them they were.
@@ -87,7 +89,8 @@ async fn samples<W: Workload>(
             return;
         }
         let at = begin.elapsed().as_secs_f64();
-        let (counters, strangers) = system.counters::<W>(engine, at);
+        let (mut counters, strangers) = system.counters::<W>(engine, at);
+        counters.merge(states.look(run, at));
         // After a pause of this thread the next sample is that of the next full second.
         second = at as u32 + 1;
         let next = begin + Duration::from_secs(second.into());
@@ -118,7 +121,8 @@ async fn samples<W: Workload>(
                         () = tokio::time::sleep_until((begin + Duration::from_secs(second.into())).into()) => {}
                     }
                     let at = begin.elapsed().as_secs_f64();
-                    let (counters, strangers) = system.counters::<W>(engine, at);
+                    let (mut counters, strangers) = system.counters::<W>(engine, at);
+                    counters.merge(states.look(run, at));
                     second = at as u32 + 1;
                     strangers.into_iter().for_each(|event| tell(Report::Happened(event)));
                     tell(Report::Happened(Event::Sampled(Box::new(Sample { at, counters }))));

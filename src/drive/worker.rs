@@ -137,6 +137,7 @@ impl<'a, 'd, W: Workload, E: Sessions<W>> Worker<'a, 'd, W, E> {
             Failure::Disconnected { ambiguous, detail } => {
                 let host = self.session.as_ref().and_then(|session| session.host()).and_then(|host| self.name_of(host));
                 (self.session, self.lost) = (None, Some(now));
+                stats.ledger.lost(self.place);
                 stats.doubt();
                 stats.tell(Event::SessionLost {
                     at: stats.at(now),

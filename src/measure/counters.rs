@@ -104,11 +104,25 @@ pub enum Counter {
     SeenClient,
     /// Likewise: in which nobody knows what they were at.
     SeenUnknown,
+    /// Seconds, of all terminals together, in which their users keyed in; with a pace only, as the next two.
+    TerminalsKeying,
+    /// Likewise: in which they thought.
+    TerminalsThinking,
+    /// Likewise: in which they waited for a response.
+    TerminalsWaiting,
+    /// Seconds, of all requests together, in which no session had taken them; with a pace or a rate only.
+    RequestsQueued,
+    /// Seconds, of all sessions together, in which a transaction was under way.
+    SessionsInTransaction,
+    /// Likewise: in which they had no connection.
+    SessionsReconnecting,
+    /// Likewise: in which they had a connection and nothing to do.
+    SessionsIdle,
 }
 
 impl Counter {
     /// All of them, in the order of records.
-    pub const ALL: [Counter; 49] = [
+    pub const ALL: [Counter; 56] = [
         Counter::ClientCpu,
         Counter::ServerCpu,
         Counter::MachineCpu,
@@ -158,6 +172,13 @@ impl Counter {
         Counter::SeenOther,
         Counter::SeenClient,
         Counter::SeenUnknown,
+        Counter::TerminalsKeying,
+        Counter::TerminalsThinking,
+        Counter::TerminalsWaiting,
+        Counter::RequestsQueued,
+        Counter::SessionsInTransaction,
+        Counter::SessionsReconnecting,
+        Counter::SessionsIdle,
     ];
 
     /// As it is written in records, summaries and SQL.
@@ -212,6 +233,13 @@ impl Counter {
             Counter::SeenOther => "seen_other_s",
             Counter::SeenClient => "seen_client_s",
             Counter::SeenUnknown => "seen_unknown_s",
+            Counter::TerminalsKeying => "terminals_keying_s",
+            Counter::TerminalsThinking => "terminals_thinking_s",
+            Counter::TerminalsWaiting => "terminals_waiting_s",
+            Counter::RequestsQueued => "requests_queued_s",
+            Counter::SessionsInTransaction => "sessions_in_transaction_s",
+            Counter::SessionsReconnecting => "sessions_reconnecting_s",
+            Counter::SessionsIdle => "sessions_idle_s",
         }
     }
 

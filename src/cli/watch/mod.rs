@@ -115,7 +115,7 @@ fn title(brief: &Brief) -> String {
     let workload = &brief.header.workload;
     let workload = known::find(workload).map_or_else(|| workload.clone(), |known| known.title.to_owned());
     let engine = brief.environment.as_ref().and_then(|environment| environment.engine.as_ref());
-    let engine = engine.map(|engine| format!(" on {} {}", engine.name, engine.version)).unwrap_or_default();
+    let engine = engine.map(|engine| model::on(&engine.name, &engine.version)).unwrap_or_default();
     let name = match brief.header.name.as_str() {
         "" => brief.directory.display().to_string(),
         name => name.to_owned(),

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use crate::measure::counters::{Counter, Sample, growths};
 use crate::measure::{Interval, quantile_ms};
 use crate::record::follow::News;
-use crate::report::format::{bytes, plain, seconds, significant};
+use crate::report::format::{bytes, count, plain, plural, seconds, significant};
 use crate::result::format::Status;
 use crate::result::{Event, Identity, Phase, Recorded, Step};
+use crate::workload::known;
 
 /// Seconds that are remembered: more than a terminal has columns.
 const SECONDS: usize = 600;
@@ -42,11 +43,20 @@ impl Second {
     }
 }
 
+/// ` on PostgreSQL 17.5`: how a version was packaged takes the room of what is more telling.
+pub(super) fn on(name: &str, version: &str) -> String {
+    let version = version.split_once(" (").map_or(version, |(short, _)| short);
+    format!(" on {name} {version}")
+}
+
 /// A run as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     /// What is watched, and on what.
     pub(super) title: String,
+    /// What the run is called, and what it runs on.
+    called: String,
+    engine: String,
     /// `running`, or how it ended.
     pub(super) state: String,
     /// Whether it has ended.
@@ -67,7 +77,7 @@ pub(super) struct Model {
 impl Model {
     /// Of a run that is called so.
     pub(super) fn new(title: &str) -> Model {
-        Model { title: plain(title), state: "begins".to_owned(), ..Model::default() }
+        Model { title: plain(title), called: plain(title), state: "begins".to_owned(), ..Model::default() }
     }
 
     /// Takes up what a record has more.
@@ -96,10 +106,12 @@ impl Model {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Step(Step::Connected(Identity { name, version, .. })) => {
-                self.title = plain(&format!("{} on {name} {version}", self.title));
+                self.engine = plain(&on(name, version));
+                self.title = format!("{}{}", self.called, self.engine);
             }
-            Event::Step(Step::DriveBegan { seconds, transactions, .. }) => {
+            Event::Step(Step::DriveBegan { seconds, transactions, workload, .. }) => {
                 self.planned = Some(*seconds);
+                self.title = format!("{}{}, {}", known::of(workload).title, self.engine, self.called);
                 self.of_types(transactions.iter().copied());
             }
             Event::Second { second, phase, interval } => self.second(*second, *phase, interval),
@@ -203,7 +215,8 @@ impl Model {
 
     /// What counters grew by each second, by name; times as the number of processors or devices that were busy.
     pub(super) fn counters(&self) -> Vec<(String, String)> {
-        let told = self.grown().filter(|(counter, _)| WAITS.iter().all(|(wait, _)| wait != counter));
+        let elsewhere = |counter: Counter| WAITS.iter().any(|(wait, _)| *wait == counter) || STATES.contains(&counter);
+        let told = self.grown().filter(|(counter, _)| !elsewhere(*counter));
         let text = |(counter, each): (Counter, f64)| {
             let name = counter.name();
             match (name.strip_suffix("_s"), name.strip_suffix("_bytes")) {
@@ -228,6 +241,44 @@ impl Model {
         shares
     }
 
+    /// How many terminals and sessions were in which state at the last look, in one line or two; sessions that
+    /// reconnect are known without a look.
+    pub(super) fn states(&self) -> Vec<String> {
+        let last: Vec<Sample> = self.samples.range(self.samples.len().saturating_sub(2)..).cloned().collect();
+        let growth = growths(&last).pop();
+        let of = |counter: Counter| {
+            let growth = growth.as_ref()?;
+            Some((growth.grown.get(counter)? / (growth.to - growth.from)).round() as u64)
+        };
+        let mut lines = Vec::new();
+        let queued = of(Counter::RequestsQueued);
+        if let Some(((keying, thinking), waiting)) =
+            of(Counter::TerminalsKeying).zip(of(Counter::TerminalsThinking)).zip(of(Counter::TerminalsWaiting))
+        {
+            lines.push(format!(
+                "Terminals: {} thinking, {} keying, {} waiting for a response ({} queued)",
+                count(thinking),
+                count(keying),
+                count(waiting),
+                count(queued.unwrap_or_default()),
+            ));
+        }
+        let mut sessions = Vec::new();
+        sessions.extend(of(Counter::SessionsInTransaction).map(|busy| format!("{} in a transaction", count(busy))));
+        let away = self.lost.saturating_sub(self.restored);
+        if away > 0 {
+            sessions.push(format!("{} reconnecting", count(away)));
+        }
+        sessions.extend(of(Counter::SessionsIdle).map(|idle| format!("{} idle", count(idle))));
+        if let Some(queued) = queued.filter(|_| lines.is_empty()) {
+            sessions.push(format!("{} for a session", plural(queued, "transaction waits", "transactions wait")));
+        }
+        if !sessions.is_empty() {
+            lines.push(format!("Sessions: {}", sessions.join(", ")));
+        }
+        lines
+    }
+
     /// What each counter grew by in a second, over the samples that are remembered.
     fn grown(&self) -> impl Iterator<Item = (Counter, f64)> {
         let ends: Vec<Sample> = self.samples.front().into_iter().chain(self.samples.back()).cloned().collect();
@@ -250,6 +301,17 @@ const WAITS: [(Counter, &str); 8] = [
     (Counter::SeenOther, "other waits"),
     (Counter::SeenClient, "client"),
     (Counter::SeenUnknown, "not known"),
+];
+
+/// Counters of what terminals and sessions are at, which are told in lines of their own.
+const STATES: [Counter; 7] = [
+    Counter::TerminalsKeying,
+    Counter::TerminalsThinking,
+    Counter::TerminalsWaiting,
+    Counter::RequestsQueued,
+    Counter::SessionsInTransaction,
+    Counter::SessionsReconnecting,
+    Counter::SessionsIdle,
 ];
 
 fn time(at: f64) -> String {
@@ -278,6 +340,8 @@ pub(super) mod tests {
             sample.counters.set(Counter::LogBytes, 1_048_576.0 * at);
             sample.counters.set(Counter::SeenRunning, 3.0 * at);
             sample.counters.set(Counter::SeenRowLock, at);
+            sample.counters.set(Counter::SessionsInTransaction, 3.0 * at);
+            sample.counters.set(Counter::SessionsIdle, at);
             model.sampled(&sample);
         }
         model.event(&Event::TransactionFailed {
@@ -300,6 +364,42 @@ pub(super) mod tests {
         assert_eq!(model.waits(), [("at work", 75.0), ("row locks", 25.0)]);
         let error = &model.errors[0];
         assert!(error.contains("payment: no room") && !error.contains('\u{1b}'), "{error:?}");
+    }
+
+    #[test]
+    fn terminals_and_sessions_are_told_by_state_as_they_were_last_seen() {
+        assert_eq!(model().states(), ["Sessions: 3 in a transaction, 1 idle"]);
+        let mut model = Model::new("nightly");
+        model.event(&Event::SessionLost { at: 0.5, session: 1, why: "gone".to_owned(), ambiguous: false, host: None });
+        assert_eq!(model.states(), ["Sessions: 1 reconnecting"]);
+        assert_eq!(on("PostgreSQL", "15.18 (Debian 15.18-0+deb12u1)"), " on PostgreSQL 15.18");
+        model.engine = " on SQLite 3".to_owned();
+        model.event(&Event::Step(Step::DriveBegan {
+            seconds: 2,
+            headline: 0,
+            counts: crate::workload::Headline::NewOrdersPerMinute,
+            workload: "tpcc",
+            transactions: &["new_order"],
+        }));
+        assert_eq!(model.title, "TPC-C on SQLite 3, nightly");
+        let mut sums = [0.0; 7];
+        for (at, seen) in [(0.0, [0; 7]), (1.0, [9; 7]), (2.0, [38, 2_510, 11, 2, 9, 1, 0])] {
+            for (sum, seen) in sums.iter_mut().zip(seen) {
+                *sum += f64::from(seen);
+            }
+            let mut sample = Sample { at, ..Sample::default() };
+            STATES.into_iter().zip(sums).for_each(|(counter, sum)| sample.counters.set(counter, sum));
+            model.sampled(&sample);
+        }
+        let terminals = "Terminals: 2,510 thinking, 38 keying, 11 waiting for a response (2 queued)";
+        assert_eq!(model.states(), [terminals, "Sessions: 9 in a transaction, 1 reconnecting, 0 idle"]);
+        assert!(terminals.len() < 80 && model.counters().is_empty(), "{:?}", model.counters());
+        // At a rate there are no terminals.
+        for sample in &mut model.samples {
+            STATES[..3].iter().for_each(|counter| sample.counters.set(*counter, None));
+        }
+        let line = "Sessions: 9 in a transaction, 1 reconnecting, 0 idle, 2 transactions wait for a session";
+        assert_eq!(model.states(), [line]);
     }
 
     #[test]

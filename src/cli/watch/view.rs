@@ -7,7 +7,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Sparkline, Table};
 
 use super::model::{Did, Model, Second};
-use crate::report::format::{count, plural, significant, transaction};
+use crate::report::format::{count, significant, transaction};
 
 /// A key that means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,15 +41,16 @@ impl Choice {
 
 /// Draws it all. `quit` is what the key q does.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, choice: Choice, quit: &str) {
+    let told = self::head(model, choice);
     let rows = [
-        Constraint::Length(2),
+        Constraint::Length(told.len() as u16),
         Constraint::Fill(2),
         Constraint::Fill(2),
         Constraint::Min(8.min(frame.area().height / 3)),
         Constraint::Length(1),
     ];
     let [head, throughput, latency, below, foot] = Layout::vertical(rows).areas(frame.area());
-    frame.render_widget(Paragraph::new(self::head(model, choice)), head);
+    frame.render_widget(Paragraph::new(told), head);
     self::throughput(frame, throughput, model);
     self::latency(frame, latency, model);
     if choice.errors {
@@ -58,10 +59,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, choice: Choice, quit: &
         let columns = [Constraint::Fill(3), Constraint::Fill(2)];
         let [left, right] = Layout::horizontal(columns).areas(below);
         types(frame, left, model);
-        let halves = [Constraint::Fill(1), Constraint::Length(2 + model.waits().len().clamp(1, 5) as u16)];
-        let [counters, waits] = Layout::vertical(halves).areas(right);
-        self::counters(frame, counters, model);
-        self::waits(frame, waits, model);
+        counters(frame, right, model);
     }
     let keys = format!("q {quit}   p {}   e errors", if choice.paused { "go on" } else { "pause" });
     frame.render_widget(Line::styled(keys, Style::new().add_modifier(Modifier::DIM)), foot);
@@ -71,19 +69,18 @@ fn head(model: &Model, choice: Choice) -> Vec<Line<'static>> {
     let at = model.seconds.back().map_or(0, |last| last.number + 1);
     let of = model.planned.map(|planned| format!("/{planned}")).unwrap_or_default();
     let sum = |of: fn(&Did) -> u64| count(model.totals.iter().map(of).sum::<u64>());
-    let away = match model.lost.saturating_sub(model.restored) {
-        0 => String::new(),
-        away => format!(", {} reconnecting", plural(away, "session", "sessions")),
-    };
     let paused = if choice.paused { "PAUSED  " } else { "" };
     let state = format!(
-        "{paused}{}  {at}{of} s  {} transactions, {} errors, {} retries{away}",
+        "{paused}{}  {at}{of} s  {} transactions, {} errors, {} retries",
         model.state.replace('_', "-"),
         sum(|of| of.completed),
         sum(|of| of.errors),
         sum(|of| of.retries),
     );
-    vec![Line::styled(model.title.clone(), Style::new().add_modifier(Modifier::BOLD)), Line::raw(state)]
+    let head = [Line::styled(model.title.clone(), Style::new().add_modifier(Modifier::BOLD)), Line::raw(state)];
+    let waits: Vec<String> = model.waits().iter().map(|(name, share)| format!("{name} {share:.0} %")).collect();
+    let waits = (!waits.is_empty()).then(|| format!("Sessions are at: {}", waits.join(", ")));
+    head.into_iter().chain(model.states().into_iter().chain(waits).map(Line::raw)).collect()
 }
 
 /// The last values that fit, the newest on the right.
@@ -139,16 +136,6 @@ fn types(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     frame.render_widget(table, area);
 }
 
-fn pairs(frame: &mut Frame<'_>, area: Rect, title: &'static str, rows: Vec<(String, String)>, nothing: &'static str) {
-    let block = Block::bordered().title(title);
-    if rows.is_empty() {
-        frame.render_widget(Paragraph::new(nothing).block(block), area);
-        return;
-    }
-    let rows = rows.into_iter().map(|(name, value)| Row::new([Cell::from(name), Cell::from(value)]));
-    frame.render_widget(Table::new(rows, [Constraint::Fill(1), Constraint::Length(11)]).block(block), area);
-}
-
 /// Counters that are shown first, as they are named on the screen.
 const FIRST: [&str; 7] =
     ["client cpu", "server cpu", "machine busy", "device busy", "log flushes", "log", "block reads"];
@@ -157,12 +144,13 @@ fn counters(frame: &mut Frame<'_>, area: Rect, model: &Model) {
     let mut rows = model.counters();
     let place = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
     rows.sort_by_key(|(name, _)| place(name));
-    pairs(frame, area, "Counters", rows, "not known yet");
-}
-
-fn waits(frame: &mut Frame<'_>, area: Rect, model: &Model) {
-    let rows = model.waits().into_iter().map(|(name, share)| (name.to_owned(), format!("{share:.0} %"))).collect();
-    pairs(frame, area, "Sessions are at", rows, "not known");
+    let block = Block::bordered().title("Counters");
+    if rows.is_empty() {
+        frame.render_widget(Paragraph::new("not known yet").block(block), area);
+        return;
+    }
+    let rows = rows.into_iter().map(|(name, value)| Row::new([Cell::from(name), Cell::from(value)]));
+    frame.render_widget(Table::new(rows, [Constraint::Fill(1), Constraint::Length(11)]).block(block), area);
 }
 
 fn errors(frame: &mut Frame<'_>, area: Rect, model: &Model) {
@@ -194,6 +182,7 @@ mod tests {
         let has = |text: &str| assert!(lines.iter().any(|line| line.contains(text)), "{text}\n{}", lines.join("\n"));
         assert!(lines[0].starts_with("nightly, tpcc"), "{lines:?}");
         assert!(lines[1].starts_with("measurement  3/70 s  600 transactions, 2 errors, 12 retries"), "{lines:?}");
+        assert_eq!(lines[2].trim_end(), "Sessions: 3 in a transaction, 1 idle");
         has("200 transactions/s, highest 200");
         has("New-Order p50 1.00, p90 2.00, p99 30.0 ms; drawn: p99");
         let payment = lines.iter().find(|line| line.contains("│Payment")).unwrap();
@@ -201,8 +190,7 @@ mod tests {
         assert_eq!(cells, ["Payment", "100", "50.0", "1.00", "30.0", "1"], "{payment}");
         has("server cpu");
         has("1.0 MiB/s");
-        has("at work");
-        has("75 %");
+        assert_eq!(lines[3].trim_end(), "Sessions are at: at work 75 %, row locks 25 %");
         has("█");
         assert!(lines[23].starts_with("q quit   p pause   e errors"), "{lines:?}");
     }
