@@ -474,21 +474,22 @@ impl RunProgress {
     fn told(&self, second: u32, phase: Phase, interval: &Interval) -> String {
         let all = interval.transactions.iter().map(|measured| measured.completed).sum::<u64>();
         let mut parts = vec![format!("{} {}/{} s", phase_name(&phase.into()), second + 1, self.total)];
-        if let Some(measured) = interval.transactions.get(self.headline) {
-            let ms = |share| significant(quantile_ms(&measured.response, share));
-            if self.counts == Headline::NewOrdersPerMinute {
-                parts.push(format!("{} New-Orders/min", HumanCount(measured.completed * 60)));
-            }
-            parts.push(format!("p50 {} p90 {} ms", ms(0.5), ms(0.9)));
+        let headline = interval.transactions.get(self.headline);
+        if let Some(measured) = headline.filter(|_| self.counts == Headline::NewOrdersPerMinute) {
+            parts.push(format!("{} New-Orders/min", HumanCount(measured.completed * 60)));
         }
         match self.lost.saturating_sub(self.back) {
             0 => {}
-            away => parts.push(format!("{} reconnecting", plural(away, "session", "sessions"))),
+            away => parts.push(format!("{away} reconnecting")),
         }
         for (number, one, many) in [(self.errors, "error", "errors"), (self.retries, "retry", "retries")] {
             if number > 0 {
                 parts.push(plural(number, one, many));
             }
+        }
+        if let Some(measured) = headline.filter(|measured| !measured.response.is_empty()) {
+            let ms = |share| significant(quantile_ms(&measured.response, share));
+            parts.push(format!("p50 {} p90 {} ms", ms(0.5), ms(0.9)));
         }
         parts.push(format!("{} tx/s", HumanCount(all)));
         parts.join("  ")
@@ -526,7 +527,12 @@ mod tests {
         assert!(fits.contains("p90 124 ms"), "{fits}");
         (run.lost, run.back, run.errors) = (3, 1, 17);
         let wrong = run.told(5, Phase::RampUp, &interval);
-        assert!(wrong.ends_with("2 sessions reconnecting  17 errors  98,765 tx/s"), "{wrong}");
+        let told = "ramp-up 6/7260 s  5,925,900 New-Orders/min  2 reconnecting  17 errors";
+        assert_eq!(wrong, format!("{told}  p50 124 p90 124 ms  98,765 tx/s"));
+        interval.transactions[0].response.reset();
+        assert!(!run.told(5, Phase::RampUp, &interval).contains("p50"), "nobody was answered");
+        let fits: String = wrong.chars().take(60).collect();
+        assert!(fits.ends_with("2 reconnecting"), "{fits}");
     }
 
     #[test]
