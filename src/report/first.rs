@@ -79,19 +79,34 @@ fn faults(model: &ReportModel) -> Vec<String> {
     faults
 }
 
-/// The faults in at most `room` lines: whole, if there is room for that, else the beginning of each.
+/// The faults in at most `room` lines: whole, if there is room for that, else the beginning of each, and of the first
+/// ones as much as the room allows.
 fn alarms(faults: &[String], room: usize) -> Vec<String> {
     let whole: Vec<String> = faults.iter().flat_map(|fault| folded(ALARM, fault, ALARM.len())).collect();
     if whole.len() <= room {
         return whole;
     }
-    let mut begun: Vec<String> = faults.iter().map(|fault| cut(&format!("{ALARM}{fault}"))).collect();
-    if begun.len() > room {
-        begun.truncate(room.saturating_sub(1));
-        let more = faults.len() - begun.len();
-        begun.push(format!("{ALARM}and {more} more: see the report"));
+    if faults.len() > room {
+        let told = room.saturating_sub(1);
+        let mut begun: Vec<String> = faults.iter().take(told).map(|fault| cut(&format!("{ALARM}{fault}"))).collect();
+        begun.push(format!("{ALARM}and {} more: see the report", faults.len() - told));
+        return begun;
     }
-    begun
+    let mut left = room;
+    let mut lines = Vec::new();
+    for (number, fault) in faults.iter().enumerate() {
+        let most = left - (faults.len() - number - 1);
+        let mut told = folded(ALARM, fault, ALARM.len());
+        if told.len() > most {
+            told.truncate(most);
+            if let Some(last) = told.last_mut() {
+                *last = cut(&format!("{last}{}", " ".repeat(WIDTH)));
+            }
+        }
+        left -= told.len();
+        lines.extend(told);
+    }
+    lines
 }
 
 /// What was run, in a line.
@@ -103,13 +118,18 @@ fn title(record: &Record, model: &ReportModel) -> String {
         None if summary.pace == "none" => ", no think time".to_owned(),
         None => String::new(),
     };
-    format!(
-        "{}, {}, {}, {}{pace}",
-        model.title,
+    let rest = format!(
+        ", {}, {}, {}{pace}",
         plural(summary.scale.into(), one, many),
         plural(summary.clients.into(), "session", "sessions"),
         seconds(summary.interval_s)
-    )
+    );
+    let whole = format!("{}{rest}", model.title);
+    // How a version was packaged is what can be missed first.
+    match model.title.split_once(" (") {
+        Some((short, _)) if whole.chars().count() > WIDTH => format!("{short}{rest}"),
+        _ => whole,
+    }
 }
 
 /// The percentiles of the types that make up most of the load.
@@ -183,8 +203,11 @@ mod tests {
         assert!(all[0].starts_with("! word") && all[1].starts_with("  word") && all[2] == "! Another.");
         let begun = alarms(&faults, 3);
         assert!(begun.len() == 3 && begun[0].ends_with('…') && begun[2] == "! A third.", "{begun:?}");
+        let long = alarms(&["word ".repeat(50), "Another.".to_owned()], 3);
+        assert!(long.len() == 3 && long[1].starts_with("  word") && long[1].ends_with('…'), "{long:?}");
+        assert_eq!(long[2], "! Another.");
         let some = alarms(&faults, 2);
         assert!(some.len() == 2 && some[1] == "! and 2 more: see the report", "{some:?}");
-        assert!(all.iter().chain(&begun).chain(&some).all(|line| line.chars().count() <= WIDTH));
+        assert!(all.iter().chain(&begun).chain(&long).chain(&some).all(|line| line.chars().count() <= WIDTH));
     }
 }
