@@ -43,7 +43,12 @@ pub(crate) fn lines(summary: &Summary) -> Vec<Line> {
         lines.push(("Resources", told.collect::<Vec<_>>().join("; ")));
     }
     if let Some((clients, busiest)) = bounds.saturates_at_clients.zip(bounds.resources.first()) {
-        lines.push(("Saturation", format!("{} is the limit from about {clients:.0} clients on", busiest.name)));
+        // Fewer than one client is no load.
+        let from = match clients.round() {
+            few if few <= 1.0 => "a single client".to_owned(),
+            clients => format!("about {clients:.0} clients"),
+        };
+        lines.push(("Saturation", format!("{} is the limit from {from} on", busiest.name)));
     }
     if let Some(little) = &bounds.little {
         let state = if little.held { "holds" } else { "is BROKEN" };

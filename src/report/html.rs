@@ -40,7 +40,7 @@ pub(crate) fn render(record: &Record, model: &ReportModel) -> Result<String, Err
         model => Serde(model),
         first => Serde(first::facts(record, model)),
         rules => Serde(model.verdict.as_ref().map(VerdictModel::parts).unwrap_or_default()),
-        sparkline => chart::sparkline(record),
+        sparkline => Serde(chart::sparkline(record)),
         charts => Serde(&charts),
         stage_charts => Serde(chart::against_clients(record).into_iter().map(named).collect::<Vec<_>>()),
         frequencies => Serde(chart::frequencies(record).into_iter().map(named).collect::<Vec<_>>()),

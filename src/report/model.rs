@@ -117,7 +117,7 @@ pub struct TransactionModel {
     pub counts: [String; 5],
     /// Response times in ms: mean, p50, p90, p95, p99, p99.9, max; none if nobody waited for any.
     pub response: Option<[String; 7]>,
-    /// Service times in ms, likewise.
+    /// Service times in ms, likewise; none if those of all types are the same as the response times.
     pub service: Option<[String; 7]>,
 }
 
@@ -367,7 +367,7 @@ fn transactions(record: &Record) -> Vec<TransactionModel> {
     }
     let known = record.header.transactions.iter().filter_map(|name| summary.transactions.get_key_value(name));
     let others = summary.transactions.iter().filter(|(name, _)| !record.header.transactions.contains(name));
-    known.chain(others).map(|(name, transaction)| transaction_model(name, transaction)).collect()
+    with_service_where_it_differs(known.chain(others).map(|(name, transaction)| transaction_model(name, transaction)))
 }
 
 fn derived(record: &Record) -> Vec<TransactionModel> {
@@ -392,7 +392,17 @@ fn derived(record: &Record) -> Vec<TransactionModel> {
     for sum in &mut sums {
         sum.share_percent = 100.0 * sum.completed as f64 / all;
     }
-    record.header.transactions.iter().zip(&sums).map(|(name, sum)| transaction_model(name, sum)).collect()
+    let transactions = record.header.transactions.iter().zip(&sums);
+    with_service_where_it_differs(transactions.map(|(name, sum)| transaction_model(name, sum)))
+}
+
+/// Where nobody waits for a session, service times tell nothing new.
+fn with_service_where_it_differs(transactions: impl Iterator<Item = TransactionModel>) -> Vec<TransactionModel> {
+    let mut transactions: Vec<TransactionModel> = transactions.collect();
+    if transactions.iter().all(|transaction| transaction.service == transaction.response) {
+        transactions.iter_mut().for_each(|transaction| transaction.service = None);
+    }
+    transactions
 }
 
 fn transaction_model(name: &str, summary: &TransactionSummary) -> TransactionModel {

@@ -26,6 +26,8 @@ pub struct WaterfallModel {
     pub notes: Vec<String>,
     /// The picture as SVG.
     pub picture: String,
+    /// The same for a phone.
+    pub narrow: String,
 }
 
 /// Of a record whose run looked at its sessions.
@@ -68,7 +70,8 @@ fn model(waterfall: &Waterfall, transactions: &[String]) -> WaterfallModel {
         rows,
         bars,
         notes: notes(waterfall),
-        picture: picture(waterfall, &columns),
+        picture: picture(waterfall, &columns, 1000.0),
+        narrow: picture(waterfall, &columns, 400.0),
     }
 }
 
@@ -101,9 +104,8 @@ const COLOURS: [&str; 12] = [
     "#B8A26B", "#777777",
 ];
 
-/// Bars of all types and of each, parts beside one another.
-fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)]) -> String {
-    const WIDTH: f64 = 1000.0;
+/// Bars of all types and of each, parts beside one another, `width` wide where a letter is 14 high.
+fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)], width: f64) -> String {
     const LEFT: f64 = 120.0;
     const ROOM: f64 = 90.0;
     const ROW: f64 = 30.0;
@@ -117,11 +119,11 @@ fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)]) -> String {
     let there: Vec<usize> = (0..Part::ALL.len())
         .filter(|index| bars.iter().any(|(_, parts)| parts.part(Part::ALL[*index]) > 0.002 * parts.response_us))
         .collect();
-    let per_row = (WIDTH / LEGEND_COLUMN) as usize;
+    let per_row = (width / LEGEND_COLUMN) as usize;
     let top = LEGEND_ROW * there.len().div_ceil(per_row) as f64 + 12.0;
     let height = top + ROW * bars.len() as f64 + 4.0;
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"Where the time of the mean transaction \
+        "<svg viewBox=\"0 0 {width} {height:.0}\" role=\"img\" aria-label=\"Where the time of the mean transaction \
          goes\" font-size=\"14\" fill=\"currentColor\">"
     );
     for (place, index) in there.iter().enumerate() {
@@ -143,17 +145,17 @@ fn picture(waterfall: &Waterfall, columns: &[(&String, &Parts)]) -> String {
         let mut x = LEFT;
         for index in &there {
             let us = parts.part(Part::ALL[*index]).max(0.0);
-            let width = (WIDTH - LEFT - ROOM) * us / longest;
-            if width >= 0.05 {
+            let length = (width - LEFT - ROOM) * us / longest;
+            if length >= 0.05 {
                 svg.push_str(&format!(
-                    "<rect x=\"{x:.1}\" y=\"{y:.0}\" width=\"{width:.1}\" height=\"22\" fill=\"{}\"><title>{}: {} \
+                    "<rect x=\"{x:.1}\" y=\"{y:.0}\" width=\"{length:.1}\" height=\"22\" fill=\"{}\"><title>{}: {} \
                      µs</title></rect>",
                     COLOURS[*index],
                     Part::ALL[*index].words(),
                     significant(us)
                 ));
             }
-            x += width;
+            x += length;
         }
         svg.push_str(&format!(
             "<text x=\"{:.0}\" y=\"{:.0}\">{} µs</text>",
@@ -178,6 +180,7 @@ mod tests {
         let waterfall =
             Waterfall { types: [("new_order".to_owned(), all.clone())].into(), all, ..Waterfall::default() };
         let model = model(&waterfall, &["new_order".to_owned()]);
+        assert!(model.picture.contains("0 0 1000 ") && model.narrow.contains("0 0 400 "), "{}", model.narrow);
         assert_eq!(model.bars.len(), Part::ALL.len());
         assert!(model.bars.iter().all(|bar| bar[4].len() <= BAR as usize), "{:?}", model.bars);
     }

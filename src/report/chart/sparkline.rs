@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use crate::record::Record;
 use crate::report::format::{seconds, significant, transaction};
 use crate::result::Phase;
@@ -11,9 +13,16 @@ const POINTS: u32 = 120;
 /// Its size in units of its own.
 const SIZE: (f64, f64) = (480.0, 48.0);
 
+/// The line, and what it shows.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sparkline {
+    caption: String,
+    svg: String,
+}
+
 /// The 99th percentile of the first transaction type over the measurement interval, the longest one of each step; none
 /// of a record in which nothing was measured for longer than a second.
-pub(crate) fn sparkline(record: &Record) -> Option<String> {
+pub(crate) fn sparkline(record: &Record) -> Option<Sparkline> {
     let name = transaction(record.header.transactions.first()?);
     let rows = || record.series.iter().filter(|row| row.phase == Phase::Measurement && row.transaction == 0);
     let (first, last) = (rows().next()?.second, rows().next_back()?.second);
@@ -43,14 +52,19 @@ pub(crate) fn sparkline(record: &Record) -> Option<String> {
             significant(ms)
         );
     }
-    Some(format!(
-        "<svg role=\"img\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\"><title>99th percentile of {name} over \
-         the interval, from {} to {} ms</title><polyline points=\"{}\" fill=\"none\" stroke=\"currentColor\" \
+    let caption = format!(
+        "99th percentile of {name} over the interval, from {} to {} ms",
+        significant(shortest),
+        significant(longest)
+    );
+    // Names of types come from records.
+    let title: String = caption.chars().filter(|letter| !"<>&".contains(*letter)).collect();
+    let svg = format!(
+        "<svg role=\"img\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\"><title>{title}</title><polyline points=\"{}\" fill=\"none\" stroke=\"currentColor\" \
          vector-effect=\"non-scaling-stroke\"/><g fill-opacity=\"0\">{hover}</g></svg>",
         SIZE.0,
         SIZE.1,
-        significant(shortest),
-        significant(longest),
         line.trim_end()
-    ))
+    );
+    Some(Sparkline { caption, svg })
 }
