@@ -10,9 +10,11 @@ use crate::link_safe;
 use crate::record::{Record, directory};
 use crate::report;
 use crate::report::alarms;
+use crate::report::beside::{self, Form};
 use crate::report::format::significant;
 use crate::report::text::ALARM;
 use crate::result::format::file;
+use crate::study::compare::figures::Figure;
 use crate::study::compare::gate::{self, Decision, Gate, Longer};
 use crate::study::compare::waterfall::Waterfalls;
 use crate::study::compare::{self, Comparison, Side, comparable};
@@ -44,9 +46,27 @@ pub(super) struct CompareArgs {
     /// be lost
     #[arg(long)]
     across_durability: bool,
+    /// How the comparison is written on standard output: json is as --json
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
     /// Print one JSON object on standard output
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+}
+
+/// How a comparison is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people: sentences and aligned columns
+    Text,
+    /// One table: what differs, then what was measured
+    Markdown,
+    /// The same rows, separated by commas
+    Csv,
+    /// The same as a tabular
+    Latex,
+    /// All figures as one object
+    Json,
 }
 
 /// What a gate writes beside its answer, and what it overlooks.
@@ -149,7 +169,17 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     let gate = args
         .max_slowdown
         .map(|percent| Gate::of(&comparison, percent, 1, Longer::Both).and_troubles(&gate::troubles(&b)));
-    if args.json {
+    let form = match args.format {
+        Format::Text | Format::Json => None,
+        Format::Markdown => Some(Form::Markdown),
+        Format::Csv => Some(Form::Csv),
+        Format::Latex => Some(Form::Latex),
+    };
+    let json = args.json || args.format == Format::Json;
+    if let Some(form) = form {
+        answer!("{}", beside::render(&comparison, form).trim_end());
+        comparison.warnings.iter().for_each(|warning| tell!("graymark: warning: {warning}"));
+    } else if json {
         let mut answer = serde_json::json!(comparison);
         if let Some(gate) = &gate {
             answer["gate"] = serde_json::json!(gate);
@@ -160,7 +190,10 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Ended, Error> {
     }
     if let Some(gate) = &gate {
         args.outputs.write(gate, &comparison)?;
-        if !args.json {
+        if form.is_some() {
+            // A table is read by a program: what was decided is for people.
+            tell!("graymark: {}", gate.sentence);
+        } else if !json {
             show_gate(gate);
         }
         return Ok(decided(gate));
@@ -194,6 +227,10 @@ pub(super) fn show_gate(gate: &Gate) {
 }
 
 pub(super) fn show(comparison: &Comparison) {
+    let (differ, others) = comparison.warnings.split_at(comparison.differs.len());
+    for warning in differ {
+        tell!("graymark: warning: {warning}");
+    }
     for (name, side) in [("A", &comparison.a), ("B", &comparison.b)] {
         answer!("{name}: {}", told(side));
         for alarm in alarms::sentences(&side.incidents) {
@@ -209,12 +246,20 @@ pub(super) fn show(comparison: &Comparison) {
     for (transaction, responses) in &comparison.responses {
         let [Some(a), Some(b)] = responses else { continue };
         for (name, a, b) in [("p50", a.p50, b.p50), ("p90", a.p90, b.p90), ("p99", a.p99, b.p99)] {
-            let change = if a > 0.0 { format!("{:+.1} %", 100.0 * (b / a - 1.0)) } else { "-".to_owned() };
+            let change = beside::change(a, b);
             answer!("{:24} {:>10} {:>10} {change:>9}", format!("{transaction} {name}"), significant(a), significant(b));
         }
     }
+    if !comparison.figures.is_empty() {
+        answer!("");
+        answer!("{:24} {:>16} {:>16} {:>9}", "a transaction", "A", "B", "change");
+    }
+    for Figure { what, a, b } in &comparison.figures {
+        let change = a.zip(*b).map_or("-".to_owned(), |(a, b)| beside::change(a.mean, b.mean));
+        answer!("{what:24} {:>16} {:>16} {change:>9}", beside::told(*a), beside::told(*b));
+    }
     comparison.waterfall.iter().for_each(show_waterfalls);
-    for warning in &comparison.warnings {
+    for warning in others {
         tell!("graymark: warning: {warning}");
     }
 }

@@ -380,8 +380,14 @@ struct ReportArgs {
 enum TableFormat {
     /// Aligned columns
     Text,
-    /// For pages and papers
+    /// For pages
     Markdown,
+    /// For other programs
+    Csv,
+    /// For papers
+    Latex,
+    /// As --json prints it
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -11,6 +11,7 @@ use crate::record::acid::proof;
 use crate::record::{self, Record};
 use crate::report::model::ReportModel;
 use crate::report::systems::{self, Row};
+use crate::report::table;
 use crate::report::{self, Written, first};
 use crate::run::PriceFile;
 use crate::study::price_trend;
@@ -25,7 +26,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
     }
     match (args.table, args.records.as_slice()) {
         (Some(_), []) => Err(Error::Usage("name the records of the table: graymark report --table RECORD…".to_owned())),
-        (Some(format), _) => table(args, format),
+        (Some(format), _) => side_by_side(args, format),
         (None, []) => one(args, &records::newest()?),
         (None, [record]) => one(args, &records::find(record)?),
         (None, _) => {
@@ -156,17 +157,18 @@ fn add_tests(tests: &[PathBuf], directory: &Path) -> Result<(), Error> {
     Ok(record::acid::put(directory, &summary)?)
 }
 
-fn table(args: &ReportArgs, format: TableFormat) -> Result<Ended, Error> {
+fn side_by_side(args: &ReportArgs, format: TableFormat) -> Result<Ended, Error> {
     let rows = records::all(&args.records)?.into_iter().map(|directory| Ok(Row::of(&Record::open(&directory)?)));
     let rows = rows.collect::<Result<Vec<Row>, Error>>()?;
-    if args.json {
-        answer!("{}", serde_json::json!({ "records": rows }));
-    } else {
-        let text = match format {
-            TableFormat::Text => systems::text(&rows),
-            TableFormat::Markdown => systems::markdown(&rows),
-        };
-        answer!("{}", text.trim_end());
-    }
+    let json = || serde_json::json!({ "records": rows }).to_string();
+    let text = match format {
+        _ if args.json => json(),
+        TableFormat::Json => json(),
+        TableFormat::Text => systems::text(&rows),
+        TableFormat::Markdown => systems::markdown(&rows),
+        TableFormat::Csv => table::csv(&systems::rows(&rows)),
+        TableFormat::Latex => table::latex(&systems::rows(&rows)),
+    };
+    answer!("{}", text.trim_end());
     Ok(Ended::Held)
 }

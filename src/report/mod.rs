@@ -3,6 +3,7 @@
 pub mod accounting;
 pub mod acid;
 pub(crate) mod alarms;
+pub mod beside;
 mod bounds;
 pub(crate) mod chart;
 mod connections;

@@ -27,6 +27,11 @@ pub struct Row {
     pub throughput: Option<f64>,
     /// What the throughput is called.
     pub unit: String,
+    /// What the run is called by its user, else its directory's own name.
+    pub name: String,
+    /// Median, 90th and 99th percentile of the response times of the type that is told first, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_ms: Option<[f64; 3]>,
     /// Warehouses or branches, and clients.
     pub load: Option<String>,
     /// File system of the database and, of one that stripes its files, their number.
@@ -76,6 +81,8 @@ impl Row {
             load_s: record.load.as_ref().map(|load| load.seconds),
             system: engine.into_iter().chain(system).collect::<Vec<_>>().join(", "),
             record: record.directory.display().to_string(),
+            name: name(record),
+            response_ms: times(record),
             ..Row::default()
         };
         match (summary, &record.scan) {
@@ -126,6 +133,8 @@ impl Row {
         let known = |cell: Option<String>| cell.map_or(UNKNOWN.to_owned(), |cell| plain(&cell));
         vec![
             known(self.throughput.map(|throughput| format!("{} {}", rate(throughput), self.unit))),
+            known(Some(self.name.clone()).filter(|name| !name.is_empty())),
+            known(self.response_ms.map(|times| times.map(significant).join(" / "))),
             known(self.load.clone()),
             known(self.storage.clone()),
             known(self.memory_bytes.map(bytes)),
@@ -138,6 +147,23 @@ impl Row {
             self.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join(", "),
         ]
     }
+}
+
+/// What a record is called.
+fn name(record: &Record) -> String {
+    if !record.header.name.is_empty() {
+        return record.header.name.clone();
+    }
+    let path = record.directory.canonicalize().unwrap_or_else(|_| record.directory.clone());
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Percentiles of the first type that completed anything.
+fn times(record: &Record) -> Option<[f64; 3]> {
+    let types = &record.summary.as_ref()?.transactions;
+    let first = record.header.transactions.iter().filter_map(|name| types.get(name)).find(|of| of.completed > 0)?;
+    let times = &first.response_ms;
+    Some([times.p50, times.p90, times.p99])
 }
 
 /// That the command is still at work, or was killed, so that what it has measured is not all.
@@ -181,8 +207,10 @@ fn per_s(counters: &CountersSummary, counter: Counter) -> Option<f64> {
 
 /// The table with its head.
 pub(crate) fn rows(all: &[Row]) -> Vec<Vec<String>> {
-    const HEAD: [&str; 11] = [
+    const HEAD: [&str; 13] = [
         "throughput",
+        "run",
+        "p50 / p90 / p99 ms",
         "load",
         "storage",
         "RAM",
@@ -206,7 +234,7 @@ pub(crate) fn rows(all: &[Row]) -> Vec<Vec<String>> {
 /// What the columns mean.
 pub(crate) const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the \
     minutes of the whole run. \
-                          Server CPU: percent of one CPU. Reads and writes: of the block device below the database, or \
+                          Times: of the first transaction type. Server CPU: percent of one CPU. Reads and writes: of the block device below the database, or \
                           else blocks of \
                           the database. A dash: the record does not tell.";
 
@@ -229,6 +257,8 @@ mod tests {
         let known = Row {
             throughput: Some(19_001.7),
             unit: "New-Orders/min".to_owned(),
+            name: "before".to_owned(),
+            response_ms: Some([1.0, 2.0, 3.5]),
             memory_bytes: Some(4 << 30),
             server_cpu_percent: Some(119.6),
             load_s: Some(1_024.0),
@@ -238,10 +268,23 @@ mod tests {
         let all = rows(&[known, Row::default()]);
         assert_eq!(
             all[1],
-            ["19,001 New-Orders/min", "-", "-", "4.0 GiB", "-", "120 %", "-", "-", "17 min 4 s", "Solaris | 10"]
+            [
+                "19,001 New-Orders/min",
+                "before",
+                "1.00 / 2.00 / 3.50",
+                "-",
+                "-",
+                "4.0 GiB",
+                "-",
+                "120 %",
+                "-",
+                "-",
+                "17 min 4 s",
+                "Solaris | 10"
+            ]
         );
         assert!(all[2].iter().all(|cell| cell == UNKNOWN), "{:?}", all[2]);
-        assert_eq!(all[0].len(), 10, "a column of notes without any is left out");
+        assert_eq!(all[0].len(), 12, "a column of notes without any is left out");
         assert!(markdown(&[Row { notes: vec!["interrupted".to_owned()], ..Row::default() }]).contains("| notes |"));
     }
 

@@ -49,6 +49,46 @@ pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
     text
 }
 
+/// Comma-separated values; the first row is the head.
+pub(crate) fn csv(rows: &[Vec<String>]) -> String {
+    let cell = |cell: &String| match cell.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.clone(),
+    };
+    rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>().join(",") + "\n").collect()
+}
+
+/// A tabular of LaTeX, the first column left-aligned; the first row is the head.
+pub(crate) fn latex(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let mut text = format!("\\begin{{tabular}}{{l{}}}\n\\hline\n", "r".repeat(columns.saturating_sub(1)));
+    for (number, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row.iter().map(|cell| for_latex(cell)).collect();
+        text.push_str(&format!("{} \\\\\n", cells.join(" & ")));
+        if number == 0 {
+            text.push_str("\\hline\n");
+        }
+    }
+    text + "\\hline\n\\end{tabular}\n"
+}
+
+fn for_latex(cell: &str) -> String {
+    let mut text = String::new();
+    for letter in cell.chars() {
+        match letter {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => text.extend(['\\', letter]),
+            '\\' => text.push_str("\\textbackslash{}"),
+            '~' => text.push_str("\\textasciitilde{}"),
+            '^' => text.push_str("\\textasciicircum{}"),
+            '±' => text.push_str("$\\pm$"),
+            'µ' => text.push_str("$\\mu$"),
+            '<' | '>' => text.push_str(&format!("${letter}$")),
+            _ => text.push(letter),
+        }
+    }
+    text
+}
+
 fn escaped(cell: &str) -> String {
     let mut text = String::new();
     for letter in cell.chars() {
@@ -76,6 +116,10 @@ mod tests {
 
     #[test]
     fn markdown_keeps_its_columns() {
+        assert_eq!(csv(&rows()), "name,size\na|b,1\nlonger,\"1,000\"\n");
+        let told = [["", "A_1"], ["CPU, µs", "5 % ± 1"]].map(|row| row.map(str::to_owned).to_vec());
+        let all = "\\begin{tabular}{lr}\n\\hline\n & A\\_1 \\\\\n\\hline\nCPU, $\\mu$s & 5 \\% $\\pm$ 1 \\\\\n\\hline\n\\end{tabular}\n";
+        assert_eq!(latex(&told), all);
         assert_eq!(markdown(&rows()), "| name | size |\n| --- | --- |\n| a\\|b | 1 |\n| longer | 1,000 |\n");
     }
 }

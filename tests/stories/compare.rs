@@ -47,6 +47,23 @@ fn a_slower_database_is_told_and_a_script_can_stop_at_it() {
     let faster = succeed(place, &["compare", "slow", "a", "--fail-if-slower", "5%"]);
     assert!(faster.out.contains("B is faster than A by") && faster.out.contains("new_order p99"), "{faster:?}");
 
+    // One table in every form, whose figures are those of the object and of the records' pages.
+    assert_eq!(succeed(place, &["compare", "a", "slow", "--format", "json"]).json(), slower);
+    let csv = succeed(place, &["compare", "a", "slow", "--format", "csv"]).out;
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows[0], ",A,B,change");
+    let row = |name: &str| rows.iter().find(|row| row.starts_with(name)).unwrap_or_else(|| panic!("{name}: {csv}"));
+    let p90 = slower["responses"]["new_order"][0]["p90"].as_f64().unwrap();
+    let [told, page] = [row("\"new_order p90, ms\",").to_string(), text_of_page(place, "a")];
+    let told = told.trim_start_matches("\"new_order p90, ms\",").split(',').next().unwrap().to_owned();
+    assert!((told.parse::<f64>().unwrap() - p90).abs() < 0.05 * p90, "{told} is not {p90}");
+    assert!(page.contains(&format!("<td>{told}</td>")), "{told} is not in the page");
+    assert!(row("\"client CPU, µs\",").ends_with('%'), "{csv}");
+    let markdown = succeed(place, &["compare", "a", "slow", "--format", "markdown"]).out;
+    assert!(markdown.starts_with("**B is slower") && markdown.contains(&format!("| new\\_order p90, ms | {told} |")));
+    let latex = succeed(place, &["compare", "a", "slow", "--format", "latex"]).out;
+    assert!(latex.contains(&format!("new\\_order p90, ms & {told} &")), "{latex}");
+
     // A directory stands for the records in it; the same records on both sides are the same.
     let same = compare(place, &["b", "--with", "b/1", "b/2"]);
     assert_eq!(
@@ -86,6 +103,10 @@ fn runs_that_are_not_alike_are_compared_under_protest() {
         assert!(done.err.contains(told), "{told}: {done:?}");
         fs::write(&path, text).unwrap();
     }
+}
+
+fn text_of_page(place: &Path, record: &str) -> String {
+    fs::read_to_string(place.join(record).join("report.html")).unwrap()
 }
 
 /// A commit that does not wait for the disk is faster, and no better for it.

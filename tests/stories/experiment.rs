@@ -178,8 +178,13 @@ fn records_stand_side_by_side() {
     assert_eq!(lines.len(), 6, "{}", table.out);
 
     let markdown = succeed(place.path(), &["report", "--table=markdown", "a", "b"]);
-    assert!(markdown.out.starts_with("| throughput | load | storage | RAM | CPU |"), "{}", markdown.out);
+    assert!(markdown.out.starts_with("| throughput | run | p50 / p90 / p99 ms | load | storage |"), "{}", markdown.out);
+    let csv = succeed(place.path(), &["report", "--table=csv", "a", "b"]).out;
+    assert!(csv.starts_with("throughput,run,") && csv.lines().nth(1).unwrap().contains(",a,"), "{csv}");
+    let latex = succeed(place.path(), &["report", "--table=latex", "a", "b"]).out;
+    assert!(latex.starts_with("\\begin{tabular}") && latex.contains("\\end{tabular}"), "{latex}");
     let json = succeed(place.path(), &["report", "--table", "--json", "a", "b"]).json();
+    assert_eq!(succeed(place.path(), &["report", "--table=json", "a", "b"]).json(), json);
     let load = json_file(&place.path().join("a"), "load.json");
     assert_eq!(json["records"][0]["load_s"], load["seconds"]);
     // What a record does not tell is not made up.

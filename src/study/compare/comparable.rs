@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
+
 use crate::measure::strangers::Strangers;
 use crate::record::Record;
 use crate::result::format::Status;
@@ -123,6 +125,17 @@ pub(crate) fn unlike(a: &[Record], b: &[Record]) -> Vec<String> {
     differ.collect()
 }
 
+/// Something in which two sets of runs differ.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Differ {
+    /// What it is.
+    pub what: String,
+    /// What the runs of A have.
+    pub a: String,
+    /// What those of B have.
+    pub b: String,
+}
+
 /// What runs differ in, by name, with what each of them has.
 pub(crate) fn differing(records: &[Record]) -> Vec<(String, Vec<String>)> {
     let all: Vec<BTreeMap<String, String>> = records.iter().map(facts).collect();
@@ -165,20 +178,30 @@ pub(crate) fn warnings(a: &[Record], b: &[Record]) -> Vec<String> {
         );
     }
     let (of_a, of_b) = (values(a), values(b));
-    let nothing = BTreeSet::new();
-    for name in of_a.keys().chain(of_b.keys()).collect::<BTreeSet<_>>() {
-        let (in_a, in_b) = (of_a.get(name).unwrap_or(&nothing), of_b.get(name).unwrap_or(&nothing));
-        let words = |values: &BTreeSet<String>| match values.len() {
-            0 => "not told".to_owned(),
-            _ => values.iter().cloned().collect::<Vec<_>>().join(" and "),
-        };
-        if in_a != in_b {
-            warnings.push(format!("they differ in {name}: {} in A, {} in B", words(in_a), words(in_b)));
-        } else if in_a.len() > 1 {
+    for (name, in_a) in &of_a {
+        if of_b.get(name) == Some(in_a) && in_a.len() > 1 {
             warnings.push(format!("runs of one set differ in {name}: {}", words(in_a)));
         }
     }
     warnings
+}
+
+fn words(values: &BTreeSet<String>) -> String {
+    match values.len() {
+        0 => "not told".to_owned(),
+        _ => values.iter().cloned().collect::<Vec<_>>().join(" and "),
+    }
+}
+
+/// What the sets differ in, by name: what those of A have, and those of B.
+pub(super) fn differ(a: &[Record], b: &[Record]) -> Vec<Differ> {
+    let (of_a, of_b) = (values(a), values(b));
+    let nothing = BTreeSet::new();
+    let names = of_a.keys().chain(of_b.keys()).collect::<BTreeSet<_>>();
+    let both =
+        names.into_iter().map(|name| (name, of_a.get(name).unwrap_or(&nothing), of_b.get(name).unwrap_or(&nothing)));
+    let differ = both.filter(|(_, in_a, in_b)| in_a != in_b);
+    differ.map(|(name, in_a, in_b)| Differ { what: name.clone(), a: words(in_a), b: words(in_b) }).collect()
 }
 
 fn values(records: &[Record]) -> BTreeMap<String, BTreeSet<String>> {

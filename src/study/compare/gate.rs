@@ -187,6 +187,8 @@ mod tests {
             responses: Default::default(),
             waterfall: None,
             not_ranked: None,
+            differs: Vec::new(),
+            figures: Vec::new(),
             warnings: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 //! confidence interval that knows that a second is like the one before it.
 
 pub(crate) mod comparable;
+pub mod figures;
 pub mod gate;
 pub mod means;
 pub mod repeats;
@@ -17,6 +18,8 @@ use crate::measure::{SIGNIFICANT_DIGITS, quantile_ms};
 use crate::record::Record;
 use crate::result::Phase;
 use crate::result::format::Clock;
+use comparable::Differ;
+use figures::Figure;
 use means::Mean;
 use waterfall::Waterfalls;
 
@@ -110,7 +113,11 @@ pub struct Comparison {
     /// Why neither is called faster than the other; none if they are ranked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_ranked: Option<String>,
-    /// What else differs between them, and what the reader should know.
+    /// What differs between them beside what was measured.
+    pub differs: Vec<Differ>,
+    /// Hit rates, and what a transaction costs.
+    pub figures: Vec<Figure>,
+    /// What differs between them once more, in sentences, and what the reader should know.
     pub warnings: Vec<String>,
 }
 
@@ -165,7 +172,10 @@ fn compare_by(
     let (Some(mean_a), Some(mean_b)) = (mean(&first), mean(&second)) else {
         return Err("there is nothing to compare: name a record for each side".to_owned());
     };
-    let mut warnings = comparable::warnings(a, b);
+    let differs = comparable::differ(a, b);
+    let told = |of: &Differ| format!("they differ in {}: {} in A, {} in B", of.what, of.a, of.b);
+    let mut warnings: Vec<String> = differs.iter().map(told).collect();
+    warnings.extend(comparable::warnings(a, b));
     for (name, mean) in [("A", &mean_a), ("B", &mean_b)] {
         if mean.drifts {
             warnings.push(format!(
@@ -198,6 +208,8 @@ fn compare_by(
         responses: responses.collect(),
         waterfall: waterfall::of(a, b),
         not_ranked,
+        figures: figures::of(a, b),
+        differs,
         warnings,
         a: side(a, mean_a),
         b: side(b, mean_b),

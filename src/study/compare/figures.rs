@@ -1,0 +1,65 @@
+//! What else tells two sets of runs apart than throughput and times: hit rates, and what a transaction costs.
+
+use serde::Serialize;
+
+use crate::measure::counters::Counter;
+use crate::measure::counters_summary::CountersSummary;
+use crate::record::Record;
+use crate::result::summary::Summary;
+
+/// A figure of both sets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// What it is, with its unit.
+    pub what: &'static str,
+    /// Of the first set; none if a run of it does not know.
+    pub a: Option<Known>,
+    /// Of the second set, likewise.
+    pub b: Option<Known>,
+}
+
+/// The mean of a set's runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Known {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error; none of a single run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standard_error: Option<f64>,
+}
+
+/// What a run's summary says; none if it does not know.
+type Of = fn(&Summary) -> Option<f64>;
+
+const FIGURES: [(&str, Of); 5] = [
+    ("buffer hits, %", |of| counters(of)?.pages.as_ref()?.overall?.hit_percent),
+    ("blocks read", |of| a_transaction(of, Counter::BlockReads)),
+    ("log, bytes", |of| counters(of)?.log_bytes_per_transaction),
+    ("client CPU, µs", |of| Some(of.client.cpu_us_per_transaction)),
+    ("server CPU, µs", |of| of.server.cpu_us_per_transaction),
+];
+
+fn counters(summary: &Summary) -> Option<&CountersSummary> {
+    summary.counters.as_ref()
+}
+
+/// What a counter grew by for each transaction of the interval.
+fn a_transaction(summary: &Summary, counter: Counter) -> Option<f64> {
+    let all = Some(summary.transactions_per_second).filter(|all| *all > 0.0)?;
+    Some(counters(summary)?.grown(counter)?.per_second / all)
+}
+
+fn known(records: &[Record], of: Of) -> Option<Known> {
+    let values: Option<Vec<f64>> = records.iter().map(|record| of(record.summary.as_ref()?)).collect();
+    let values = values.filter(|values| !values.is_empty())?;
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+    Some(Known { mean, standard_error: (values.len() > 1).then(|| (square / (count - 1.0) / count).sqrt()) })
+}
+
+/// All figures that one of the sets knows.
+pub(super) fn of(a: &[Record], b: &[Record]) -> Vec<Figure> {
+    let figure = |(what, of): (&'static str, Of)| Figure { what, a: known(a, of), b: known(b, of) };
+    FIGURES.into_iter().map(figure).filter(|figure| figure.a.is_some() || figure.b.is_some()).collect()
+}
