@@ -11,6 +11,7 @@ mod bank_gaps;
 mod bank_verdict;
 mod bottlenecks;
 mod cluster;
+mod coming_from;
 mod compare;
 mod conformance;
 mod consistency;

@@ -26,3 +26,10 @@ fn command(line: &str) -> (Vec<String>, Vec<String>) {
     let paths = piped.split(['\'', ',', ' ']).filter_map(|path| path.strip_prefix('.'));
     (words, paths.map(|path| format!("/{}", path.replace('.', "/"))).collect())
 }
+
+/// What stands between backticks in the last columns of a page's tables.
+pub fn right_columns(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(page)).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")?.rsplit_once(" | "));
+    rows.flat_map(|(_, last)| last.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
