@@ -153,7 +153,9 @@ fn add_tests(tests: &[PathBuf], directory: &Path) -> Result<(), Error> {
         let shown = directory.display();
         return Err(Error::Usage(format!("{shown} has no summary: its run did not come to an end")));
     };
-    judge::add_tests(&proofs, &mut summary);
+    for foreign in judge::add_tests(&proofs, &mut summary) {
+        say::alarm("report", &format!("nothing of this run is shown by {foreign}"));
+    }
     Ok(record::acid::put(directory, &summary)?)
 }
 

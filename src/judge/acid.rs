@@ -294,6 +294,14 @@ pub(super) fn durability_of_run(summary: &Summary) -> Result<(Clause, Vec<&str>)
     Ok((durability(names, &clauses), records))
 }
 
+/// New tests and those that a run has already, each once: a record that is given again takes its own place.
+pub(crate) fn together(new: &[AcidProof], known: Option<&AcidProof>) -> Vec<AcidProof> {
+    let again = |proof: &AcidProof| new.iter().any(|new| new.record == proof.record || new.started == proof.started);
+    let known = known.into_iter().flat_map(|known| std::iter::once(known).chain(&known.others));
+    let known = known.map(|proof| AcidProof { others: Vec::new(), ..proof.clone() });
+    new.iter().cloned().chain(known.filter(|proof| !again(proof))).collect()
+}
+
 /// Of several tests the newest that say something of a run, with the others that do; if none does, the newest.
 pub(crate) fn choose(proofs: &[AcidProof], summary: &Summary) -> Option<AcidProof> {
     let mut sorted: Vec<&AcidProof> = proofs.iter().collect();
@@ -456,5 +464,20 @@ mod tests {
         assert_eq!(of(&[&media, &power]), "held: 1 3");
         assert_eq!(of(&[&media, &kill, &power, &other]), "held: 1 2 3");
         assert_eq!(of(&[&broken, &media, &power]), "broken: 1 5");
+        // What comes later comes beside what is there, and a record that is given again counts once.
+        let mut run = Summary { acid: None, ..summary.clone() };
+        let mut then = |proof: &AcidProof| {
+            let foreign = crate::judge::add_tests(std::slice::from_ref(proof), &mut run);
+            let all = run.acid.as_ref().map_or(0, |acid| 1 + acid.others.len());
+            let clause = durability_of_run(&run).map(|(clause, _)| clause.state.name().to_owned());
+            (all, clause.unwrap_or_default(), foreign)
+        };
+        assert_eq!(then(&media), (1, "not tested".into(), Vec::new()));
+        assert_eq!(then(&power), (2, "held".into(), Vec::new()));
+        assert_eq!(then(&media), (2, "held".into(), Vec::new()));
+        let (all, state, foreign) = then(&other);
+        assert_eq!((all, state.as_str(), foreign.len()), (2, "held", 1));
+        assert!(foreign[0].starts_with("4: the tests were of another version"), "{foreign:?}");
+        assert_eq!(then(&broken).1, "broken");
     }
 }

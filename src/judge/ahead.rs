@@ -15,6 +15,8 @@ pub(crate) struct Planned<'a> {
     pub(crate) checked: bool,
     /// The mix is the standard's.
     pub(crate) standard_mix: bool,
+    /// Faults that are planned in the interval.
+    pub(crate) faults: usize,
     /// As the engine tells it.
     pub(crate) isolation: &'a str,
     /// What the server's settings promise.
@@ -37,11 +39,16 @@ pub(crate) fn obstacles(workload: &str, planned: &Planned) -> Vec<String> {
     let unchecked =
         || format!("clause {} is not checked before and after the run: give --check both", needs.conditions);
     let mixed = || format!("clause {}: the mix is not the standard's: leave --mix out", needs.mix);
+    let disturbed = || {
+        let planned = planned.faults;
+        format!("clause {}: {planned} faults are planned in the interval: leave --fault out", needs.steady)
+    };
     let risks = || format!("clause {}: {}", needs.durability, planned.durability.risks.join("; "));
     level
         .into_iter()
         .chain((!planned.checked).then(unchecked))
         .chain((!planned.standard_mix).then(mixed))
+        .chain((planned.faults > 0).then(disturbed))
         .chain((planned.durability.class == DurabilityClass::MayLoseCommits).then(risks))
         .collect()
 }
@@ -53,6 +60,7 @@ pub(super) struct Needs {
     pub(super) isolation: &'static str,
     pub(super) conditions: &'static str,
     pub(super) mix: &'static str,
+    pub(super) steady: &'static str,
     pub(super) durability: &'static str,
 }
 
@@ -71,6 +79,7 @@ mod tests {
             interval_s: 7_200.0,
             checked: true,
             standard_mix: true,
+            faults: 0,
             isolation: "repeatable read",
             durability: &durability,
         };
@@ -82,6 +91,7 @@ mod tests {
         told(Planned { isolation: "read committed with row locks", ..good.clone() }, "3.4");
         told(Planned { checked: false, ..good.clone() }, "3.3.2");
         told(Planned { standard_mix: false, ..good.clone() }, "5.2.3");
+        told(Planned { faults: 2, ..good.clone() }, "5.5.1.2: 2 faults are planned");
         let lost = Durability {
             class: DurabilityClass::MayLoseCommits.into(),
             risks: vec!["fsync = off".to_owned()],

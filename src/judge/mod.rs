@@ -65,7 +65,7 @@ static STANDARDS: [Standard; 2] = [
         workload: Tpcc::NAME,
         limits: &LIMITS,
         rules: tpcc::rules,
-        steady: "5.5.1.2",
+        steady: tpcc::STEADY,
         acknowledged: "3.5.3",
         shown: &tpcc::SHOWN,
         needs: Some(tpcc::NEEDS),
@@ -338,9 +338,12 @@ fn effect_name(effect: &str) -> &str {
     }
 }
 
-/// Puts what tests say into a verdict that is there already. Rules that they do not bear on stay as they are.
-pub(crate) fn add_tests(proofs: &[AcidProof], summary: &mut Summary) {
-    summary.acid = acid::choose(proofs, summary);
+/// Puts what tests say into a verdict that is there already, beside what it has from others. Rules that they do not bear
+/// on stay as they are. Says of each of these tests that says nothing of the run, by its record, why.
+pub(crate) fn add_tests(proofs: &[AcidProof], summary: &mut Summary) -> Vec<String> {
+    let foreign = |proof: &AcidProof| acid::of_run(proof, summary).err().map(|why| format!("{}: {why}", proof.record));
+    let foreign = proofs.iter().filter_map(foreign).collect();
+    summary.acid = acid::choose(&acid::together(proofs, summary.acid.as_ref()), summary);
     let standard = standard(&summary.workload);
     let mut fresh = acid::rules(standard.shown, summary);
     if summary.verdict.clauses.iter().any(|clause| clause.id == durability::ID) && !standard.shown.is_empty() {
@@ -354,6 +357,7 @@ pub(crate) fn add_tests(proofs: &[AcidProof], summary: &mut Summary) {
         }
     }
     summary.verdict.valid = clauses.iter().all(|clause| clause.state == Recorded::Known(State::Held));
+    foreign
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
 
 /// Clause 5.5.1.2: what terminals send is worked, so that the rate can be kept up.
 fn unfinished(summary: &Summary) -> Clause {
-    let rule = Rule::new("5.5.1.2", "transactions that were still queued 10 s after the interval", "none");
+    let rule = Rule::new(super::STEADY, "transactions that were still queued 10 s after the interval", "none");
     match &summary.pacing {
         Some(pacing) => rule.is(pacing.unfinished == 0, pacing.unfinished.to_string()),
         None if summary.open_loop.is_some() => {

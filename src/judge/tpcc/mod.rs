@@ -76,9 +76,18 @@ pub(super) const SHOWN: [Shown; 2] = [
     Shown { id: "3.4", rule: "transactions do not see of each other what the standard forbids" },
 ];
 
+/// The clause on the rate that can be kept up.
+pub(super) const STEADY: &str = "5.5.1.2";
+
 /// What a plan alone can break.
-pub(super) const NEEDS: Needs =
-    Needs { interval_s: interval::SHORTEST_S, isolation: "3.4", conditions: "3.3.2", mix: "5.2.3", durability: "3.5" };
+pub(super) const NEEDS: Needs = Needs {
+    interval_s: interval::SHORTEST_S,
+    isolation: "3.4",
+    conditions: "3.3.2",
+    mix: "5.2.3",
+    steady: STEADY,
+    durability: "3.5",
+};
 
 pub(super) fn rules(summary: &Summary) -> Vec<Clause> {
     let mut clauses = scale::rules(summary);
