@@ -123,8 +123,7 @@ impl<W: Workload> Work<'_, W> {
             scripts.crash(&self.tests.stop)?;
             (By::Kill, String::new())
         } else {
-            kill(&self.engine)?;
-            (By::Kill, String::new())
+            (By::Kill, kill(&self.engine)?)
         };
         Ok(Down { at, away: began.elapsed(), unusable, by })
     }
@@ -204,7 +203,9 @@ fn told(
         By::Power(cut) => (Some(cut.told(&down.unusable, oldest_lost_s)), None),
         By::Media(loss) => (None, Some(loss.told(&down.unusable, oldest_lost_s))),
     };
+    let unusable = if power.is_none() && media.is_none() { down.unusable.clone() } else { String::new() };
     Crash {
+        unusable,
         after_s: down.at.as_secs_f64(),
         committed,
         rolled_back: success.rolled_back.len() as u64,
@@ -225,10 +226,10 @@ fn told(
     }
 }
 
-/// Kills the server and starts it again.
-fn kill<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<(), Error> {
+/// Kills the server and starts it again; why it does not, if it does not: that is a finding, not a fault of the audit.
+fn kill<W: Workload>(engine: &Arc<dyn LoadTarget<W>>) -> Result<String, Error> {
     let server =
         engine.private_server().ok_or_else(|| Error::Usage("there is no private server to kill".to_owned()))?;
     server.crash()?;
-    server.start_again()
+    Ok(server.start_again().err().map(|error| error.to_string()).unwrap_or_default())
 }

@@ -21,6 +21,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 const LEVEL: Duration = Duration::from_secs(2);
 /// How long the level is waited for after recovery.
 const BACK: Duration = Duration::from_secs(60);
+/// How long a server that is back may refuse its clients, before the first transaction, until nothing more is expected.
+const REFUSED: Duration = Duration::from_secs(10);
 /// For how long the level may not rise by [`RISE`] before it is held to be all that comes back.
 const STALLED: Duration = Duration::from_secs(10);
 /// A rise that counts, as a factor.
@@ -141,11 +143,36 @@ pub(super) fn until_the_crash(
     true
 }
 
+/// Watches a server that is back, until its first transaction.
+struct Hope {
+    since: Instant,
+    /// Clients that had been refused before.
+    refused: u64,
+}
+
+impl Hope {
+    fn new(clients: &Clients) -> Hope {
+        Hope { since: Instant::now(), refused: clients.shared.refused.load(Ordering::Relaxed) }
+    }
+
+    /// Whether clients have been refused for so long that no transaction is to be expected: a database that is lost
+    /// need not be waited for as long as one that is slow.
+    fn is_gone(&self, clients: &Clients) -> bool {
+        gone(self.since.elapsed(), clients.shared.refused.load(Ordering::Relaxed) - self.refused)
+    }
+}
+
+/// Whether a server that came back so long ago, and refused clients so often, is to be waited for no longer.
+fn gone(back: Duration, refused: u64) -> bool {
+    back > REFUSED && refused > 0
+}
+
 /// Seconds from the crash to the first transaction after the server is back; none where it did not come in time.
 pub(super) fn first(clients: &Clients, crashed: Duration, stopped: &dyn Fn() -> bool) -> Option<f64> {
     let shared = &clients.shared;
     let (from, end) = (crashed + 2 * PIECE, Instant::now() + BACK);
-    while Instant::now() < end && !stopped() {
+    let hope = Hope::new(clients);
+    while Instant::now() < end && !stopped() && !hope.is_gone(clients) {
         let now = shared.elapsed();
         if shared.completed(from, now + PIECE) > 0 {
             return Some((now - crashed).as_secs_f64());
@@ -165,7 +192,8 @@ pub(super) fn times(clients: &Clients, killed: Duration, stopped: &dyn Fn() -> b
     let mut first = None;
     let mut highest = (0.0, Instant::now());
     let end = Instant::now() + BACK;
-    while Instant::now() < end && !stopped() {
+    let hope = Hope::new(clients);
+    while Instant::now() < end && !stopped() && (first.is_some() || !hope.is_gone(clients)) {
         let now = shared.elapsed();
         if first.is_none() && shared.completed(from, now + PIECE) > 0 {
             first = Some((now - killed).as_secs_f64());
@@ -196,6 +224,12 @@ pub(super) fn success_file(record: &Path, number: u32) -> Result<(std::path::Pat
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_that_is_back_and_refuses_everybody_is_not_waited_for_as_long_as_one_that_is_slow() {
+        let (soon, late) = (Duration::from_secs(3), Duration::from_secs(11));
+        assert_eq!([gone(soon, 100), gone(late, 0), gone(late, 1)], [false, false, true]);
+    }
 
     static ORDER: Mark = Mark { table: "orders", joined: None, columns: &["w", "d", "o"], amount: None };
 

@@ -79,6 +79,9 @@ pub(super) struct Shared {
     connected: AtomicU64,
     /// Connections that were lost.
     pub(super) disconnected: AtomicU64,
+    /// How often a client was refused: by a server that takes no connection, or an error that no lost connection
+    /// explains.
+    pub(super) refused: AtomicU64,
     /// Transactions completed by pieces of time.
     pieces: Vec<AtomicU64>,
     /// What transactions leave if they are committed whose connection was lost before they were answered.
@@ -109,6 +112,7 @@ impl Clients {
             paused: AtomicBool::new(false),
             connected: AtomicU64::new(0),
             disconnected: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
             pieces: (0..PIECES).map(|_| AtomicU64::new(0)).collect(),
             unknown: Mutex::default(),
             failed: Mutex::default(),
@@ -196,6 +200,7 @@ impl Shared {
     }
 
     fn fail(&self, why: String) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
 }
@@ -238,6 +243,7 @@ async fn client<W: Workload>(
             Ok(None) => return shared.fail(not_here(&engine.identity().name).to_string()),
             // The server is away, or not yet back.
             Err(_) => {
+                shared.refused.fetch_add(1, Ordering::Relaxed);
                 tokio::time::sleep(RECONNECT).await;
                 continue;
             }

@@ -149,8 +149,7 @@ pub struct Crash {
     pub committed: u64,
     /// Rollbacks that clients were told of.
     pub rolled_back: u64,
-    /// Commits that are not there; all of them if the database cannot be used after a power cut or the loss of a
-    /// medium.
+    /// Commits that are not there; all of them if the database cannot be used any more.
     pub lost: u64,
     /// Rolled-back transactions that are there.
     pub risen: u64,
@@ -178,6 +177,9 @@ pub struct Crash {
     /// The user's own programs that crashed and recovered the server; none if Graymark did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scripts: Option<ScriptedCrash>,
+    /// Why the database cannot be used any more after a kill, with which the series ends; empty if it can.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unusable: String,
     /// The first rows that were lost or had risen.
     pub examples: Vec<String>,
     /// The file of what clients were told, in the record.
@@ -287,11 +289,11 @@ pub struct ProvedLevel {
 }
 
 impl Crash {
-    /// Why the database could not be used after a power cut or the loss of a medium; empty if it could.
+    /// Why the database could not be used after the crash; empty if it could.
     pub fn unusable(&self) -> &str {
         let power = self.power.as_ref().map(|power| power.unusable.as_str());
         let media = self.media.as_ref().map(|media| media.unusable.as_str());
-        power.or(media).unwrap_or_default()
+        power.or(media).unwrap_or(&self.unusable)
     }
 }
 

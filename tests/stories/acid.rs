@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::command::{Done, family, graymark, json_file, run, start, succeed};
+use crate::support::command::{Done, family, graymark, json_file, open_directory, run, start, succeed};
 use crate::support::loaded::loaded;
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
@@ -161,6 +161,7 @@ fn mariadbs_lost_update_at_repeatable_read_is_found() {
     let broken = broken(&found, "repeatable read");
     assert!(broken.contains(&"3.4.2.3"), "{broken:?}");
     assert!(done.err.contains("repeatable read: 3.4.2.3 home: broken"), "{}", done.err);
+    assert!(succeed(place, &["report", "latest"]).out.contains("3.4.2.3"));
 }
 
 /// One writer at a time; and with one warehouse, nothing can be remote.
@@ -243,10 +244,12 @@ fn debitcredit_keeps_what_tpc_b_asks_for() {
 #[test]
 fn what_a_kill_loses_is_found_row_by_row() {
     let Some(()) = require_postgres() else { return };
-    let place = TempDir::new().unwrap();
+    let place = open_directory();
     let place = place.path();
+    let data = place.join("data");
+    let url = format!("postgres:local?data={}", data.display());
     let audit = |record: &str, more: &[&str]| {
-        let usual = ["acid", "--db", "postgres:local", "-w", "1", "--seed", "5", "--crash", "kill", "--json", "--out"];
+        let usual = ["acid", "--db", &url, "-w", "1", "--seed", "5", "--crash", "kill", "--json", "--out"];
         start(graymark(place, &[&usual[..], &[record], more].concat()))
     };
     let clause = |acid: &Value, id: &str| {
@@ -283,6 +286,17 @@ fn what_a_kill_loses_is_found_row_by_row() {
     assert!(crash["examples"][0].as_str().unwrap().starts_with("o_w_id=1 "), "{crash}");
     assert_eq!((clause(&planted, "3.5.3.2"), clause(&planted, "3.5")), ("broken".into(), "broken".into()));
     assert!(succeed(place, &["report", "planted"]).out.contains("success-1.txt: not survived"));
+    // A server that does not start again has lost everything; that is told, and its record is kept.
+    let mut gone = audit("gone", &["--times", "3"]);
+    gone.wait_for("check: the consistency conditions before the run");
+    fs::remove_file(data.join("global/pg_control")).unwrap();
+    let (_, done) = gone.end();
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let [crash] = done.json()["crashes"].as_array().unwrap().clone().try_into().unwrap_or_else(|all| panic!("{all:?}"));
+    assert!(crash["unusable"].as_str().unwrap().contains("pg_control"), "{crash}");
+    assert!(crash["lost"] == crash["committed"] && crash["lost"].as_u64().unwrap() > 0, "{crash}");
+    assert_eq!(clause(&done.json(), "3.5.3.2"), Value::from("broken"));
+    assert!(succeed(place, &["report", "gone"]).out.contains("the database cannot be used any more: "));
     // A server that is not ours is not killed.
     run(place, &["acid", "--db", "sqlite:x.db", "--crash", "kill"]).refused(2, &["kills the server"]);
 }

@@ -15,7 +15,7 @@ use crate::drive::LoadTarget;
 use crate::engine::{Engine, Error};
 use crate::measure::counters::Counter;
 use crate::plan::default_record;
-use crate::record::{RecordWriter, environment};
+use crate::record::{RecordWriter, directory, environment};
 use crate::report;
 use crate::result::format::{Status, file};
 use crate::result::scan::{CacheState, Pass, Scan};
@@ -62,6 +62,7 @@ impl Visitor for Serial<'_> {
         let Some(there) = requests.database_state()? else { return Ok(None) };
         let manifest = complete::<W>(there, &engine.identity().url)?;
         let name = &engine.identity().name;
+        let named = out.is_some();
         let out =
             out.unwrap_or_else(|| default_record(&format!("{}-scan", W::NAME), &name.to_lowercase(), Timestamp::now()));
         // A directory that cannot take the record is told before any cache is emptied.
@@ -83,7 +84,12 @@ impl Visitor for Serial<'_> {
         };
         task.tell(Step::CachesEmptied(caches.clone()));
         match read_all::<W>(&mut task, &requests, &manifest, caches) {
-            Ok(scan) => Ok(Some(finished(&engine, scan, record))),
+            Ok(scan) => {
+                if !named && let Err(why) = directory::link(record.directory()) {
+                    task.tell(Step::Warning(why));
+                }
+                Ok(Some(finished(&engine, scan, record)))
+            }
             Err(error) => {
                 record.abandon();
                 Err(error)
