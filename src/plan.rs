@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::registry::WorkloadName;
 use crate::result::{Arrivals, Isolation, ReadOnlyOn, Via};
 use crate::url::DatabaseUrl;
-pub use chaos::{SHORTEST_CHAOS, chaos};
+pub use chaos::{Ground, SHORTEST_CHAOS, chaos};
 use defaults::STAGE_SECONDS;
 pub use defaults::{ACID_SCALE, CHECKPOINT_PACED, CLIENTS_OF_RATE, Defaults, ISOLATION, RECONNECT_FOR, SCALE};
 pub use error::Error;

@@ -7,7 +7,7 @@ use super::run::{Kind, execute};
 use super::{Ended, RunArgs};
 use crate::engine::Error;
 use crate::engine::server::url::is_private;
-use crate::plan::{Defaults, Plan, SHORTEST_CHAOS, chaos as timetable};
+use crate::plan::{Defaults, Ground, Plan, SHORTEST_CHAOS, chaos as timetable};
 use crate::report::{first, text};
 use crate::run::Run;
 
@@ -40,7 +40,7 @@ pub(super) fn chaos(mut args: ChaosArgs) -> Result<Ended, Error> {
     let workload = args.run.workload.or(file.workload).unwrap_or_default();
     let typed = args.run.of_every_run.database.db.clone();
     let url = typed.or(file.db).unwrap_or_else(|| Plan::default().db(workload));
-    args.run.faults.fault = timetable(seconds, is_private(url.reveal()));
+    args.run.faults.fault = timetable(seconds, ground(url.reveal()));
     let mut plan = Plan::default();
     args.loading.add_to(&mut plan);
     let kind = Kind {
@@ -52,4 +52,36 @@ pub(super) fn chaos(mut args: ChaosArgs) -> Result<Ended, Error> {
         },
     };
     execute(args.run, plan, kind)
+}
+
+/// What a URL has faults done to. What makes no sense in it is told when it is opened.
+fn ground(url: &str) -> Ground {
+    let several = |name: &str, one: &str| {
+        let values = url.split_once('?').map_or("", |(_, values)| values).split('&');
+        values.filter_map(|pair| pair.split_once('=')).any(|(key, value)| key == name && value != one)
+    };
+    match is_private(url) {
+        false => Ground::Foreign,
+        true if several("standbys", "0") => Ground::Standbys,
+        true if several("nodes", "1") => Ground::Nodes,
+        true => Ground::Private,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_fit_what_the_url_starts() {
+        for (url, expected) in [
+            ("postgres://me@dbhost/bench", Ground::Foreign),
+            ("postgres:local?fsync=off", Ground::Private),
+            ("mysql:local?nodes=1", Ground::Private),
+            ("mysql:local?buffers=64MB&nodes=3", Ground::Nodes),
+            ("postgres:local?standbys=1", Ground::Standbys),
+        ] {
+            assert_eq!(ground(url), expected, "{url}");
+        }
+    }
 }

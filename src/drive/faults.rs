@@ -54,7 +54,9 @@ impl Timetable {
         }
         // Nothing goes wrong before the interval, so that its times are known now.
         let (interval, end) = (begin + Duration::from_secs(course.ramp_up().into()), course.from(begin).end());
-        let breaker = Breaker { server: engine.private_server(), relay: self.relay.as_ref(), stop, end };
+        let cut_off = |number, off| block_on(engine.cut_off(number, off));
+        let server = engine.private_server();
+        let breaker = Breaker { server, relay: self.relay.as_ref(), cut_off: &cut_off, stop, end };
         let tell = |event| drop(reports.send(Report::Happened(event)));
         for (number, fault) in self.faults.iter().enumerate() {
             breaker.wait_until(interval + fault.at);
@@ -72,10 +74,18 @@ impl Timetable {
     }
 }
 
+/// Waits for an answer of a server, on this thread.
+fn block_on<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Error::Database(format!("cannot ask a server: {error}")))?.block_on(answer)
+}
+
 /// Breaks things and mends them.
 struct Breaker<'a> {
     server: Option<&'a dyn PrivateServer>,
     relay: Option<&'a Relay>,
+    /// Cuts a node off from the others, or joins it to them again.
+    cut_off: &'a dyn Fn(usize, bool) -> Result<String, Error>,
     stop: &'a Stop,
     /// When the run ends.
     end: Instant,
@@ -93,21 +103,19 @@ impl Breaker<'_> {
                 server.start_again()
             }
             Action::KillNode(number) => {
-                let missing = || Error::Usage(format!("there is no node {number} that Graymark started"));
-                let node = self.server()?.member(*number).ok_or_else(missing)?;
+                let node = self.node(*number)?;
                 node.crash()?;
                 node.start_again()
             }
             Action::Restart => self.server()?.restart(),
-            Action::Stop(length) => {
-                let server = self.server()?;
-                // Some of its processes may stand still although others could not be stopped.
-                let paused = server.pause();
-                if paused.is_ok() {
+            Action::Stop(length) => self.pause(self.server()?, *length),
+            Action::StopNode { number, length } => self.pause(self.node(*number)?, *length),
+            Action::PartitionNode { number, length } => {
+                let parted = (self.cut_off)(*number, true);
+                if parted.is_ok() {
                     self.wait(*length);
                 }
-                server.resume();
-                paused
+                return parted.and((self.cut_off)(*number, false)).map(Some);
             }
             Action::Delay { by, length } => self.network(Network { delay: *by, ..Network::default() }, *length),
             Action::Bandwidth { bytes_per_second, length } => {
@@ -141,6 +149,22 @@ impl Breaker<'_> {
         let Some(length) = length else { return Ok(format!("node {} was killed", number + 1)) };
         self.wait(length);
         nodes.start_standby(number)
+    }
+
+    /// Has all processes of a server stand still for a time.
+    fn pause(&self, server: &dyn PrivateServer, length: Duration) -> Result<(), Error> {
+        // Some of them may stand still although others could not be stopped.
+        let paused = server.pause();
+        if paused.is_ok() {
+            self.wait(length);
+        }
+        server.resume();
+        paused
+    }
+
+    fn node(&self, number: usize) -> Result<&dyn PrivateServer, Error> {
+        let missing = || Error::Usage(format!("node {number} does not run"));
+        self.server()?.member(number).ok_or_else(missing)
     }
 
     fn nodes(&self) -> Result<&dyn Nodes, Error> {
@@ -210,7 +234,8 @@ mod tests {
     use super::*;
 
     fn breaker(stop: &Stop, left: Duration) -> Breaker<'_> {
-        Breaker { server: None, relay: None, stop, end: Instant::now() + left }
+        let cut_off = &|_, _| Err(Error::Usage("there are no nodes".to_owned()));
+        Breaker { server: None, relay: None, cut_off, stop, end: Instant::now() + left }
     }
 
     fn script(place: &Path, text: &str) -> Action {
@@ -251,10 +276,35 @@ mod tests {
     fn what_is_not_there_is_not_broken() {
         let stop = Stop::new();
         let bare = breaker(&stop, Duration::from_secs(600));
-        for action in
-            ["kill", "kill node 1", "kill primary", "kill standby", "restart", "stop for 1s", "partition for 1s"]
-        {
+        for action in [
+            "kill",
+            "kill node 1",
+            "kill primary",
+            "kill standby",
+            "restart",
+            "stop for 1s",
+            "stop node 1 for 1s",
+            "partition for 1s",
+            "partition node 1 for 1s",
+        ] {
             assert!(bare.carry_out(&action.parse().unwrap()).is_err(), "{action}");
+        }
+    }
+
+    #[test]
+    fn a_node_is_joined_again_whatever_became_of_its_partition() {
+        let stop = Stop::new();
+        for broken in [false, true] {
+            let asked = std::cell::RefCell::new(Vec::new());
+            let cut_off = |number: usize, off: bool| {
+                asked.borrow_mut().push((number, off));
+                let failed = || Error::Database("it does not answer".to_owned());
+                (!off || !broken).then(|| format!("node {number} is back")).ok_or_else(failed)
+            };
+            let breaker = Breaker { cut_off: &cut_off, ..breaker(&stop, Duration::from_secs(600)) };
+            let done = breaker.carry_out(&"partition node 2 for 1ms".parse().unwrap());
+            assert_eq!(done.ok().flatten().as_deref(), (!broken).then_some("node 2 is back"));
+            assert_eq!(*asked.borrow(), [(2, true), (2, false)]);
         }
     }
 }

@@ -227,6 +227,11 @@ pub trait Engine<W: Workload>: Send + Sync + 'static {
     async fn check_nodes(&self, _told: &mut dyn FnMut(String)) -> Result<Vec<(String, NodeCheck)>, Error> {
         Ok(Vec::new())
     }
+    /// Cuts a node of a private cluster, counted from 1, off from the others, or joins it to them again. Sessions reach
+    /// it all the while. Says in words what came of it.
+    async fn cut_off(&self, _number: usize, _off: bool) -> Result<String, Error> {
+        Err(Error::Usage("there are no nodes that could be cut off from each other".to_owned()))
+    }
     /// Does some upkeep now.
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error>;
     /// Reads rows of the population at random until it helps no more: see [`warm`]. `told` hears of the rows read, and

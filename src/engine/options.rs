@@ -36,6 +36,8 @@ pub struct ConnectOptions {
     /// Through which its sessions are led, if the network is to fail. Engines without a network of their own have no
     /// use for it.
     pub relay: Option<Relay>,
+    /// Whether the network between the nodes of a private cluster is to fail.
+    pub node_partitions: bool,
 }
 
 /// The settings that a private server is given, all of which have to be such that it can be given.

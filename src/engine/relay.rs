@@ -77,19 +77,32 @@ impl Relay {
     /// # Errors
     /// If no place to listen at, or no thread, can be had.
     pub fn lead_to(&self, server: &Host, port: u16) -> Result<(Host, u16), Error> {
+        self.lead(server, port, matches!(server, Host::Tcp(_)))
+    }
+
+    /// The same from a port of the loopback, whatever the server listens at; the port. It is for servers that trust
+    /// nobody without a password, and for who is another user than Graymark's.
+    ///
+    /// # Errors
+    /// If no place to listen at, or no thread, can be had.
+    pub fn lead_over_tcp(&self, server: &Host, port: u16) -> Result<u16, Error> {
+        self.lead(server, port, true).map(|(_, port)| port)
+    }
+
+    fn lead(&self, server: &Host, port: u16, tcp: bool) -> Result<(Host, u16), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let inside = runtime.enter();
         let (listener, entry) = match server {
-            Host::Tcp(_) => {
+            Host::Socket(path) if !tcp => {
+                let (listener, path, directory) = socket_like(path)?;
+                (Listener::Socket(listener), (Host::Socket(path), port, Some(directory)))
+            }
+            _ => {
                 let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
                 listener.set_nonblocking(true).map_err(failed)?;
                 let listener = TcpListener::from_std(listener).map_err(failed)?;
                 let port = listener.local_addr().map_err(failed)?.port();
                 (Listener::Tcp(listener), (Host::Tcp(Ipv4Addr::LOCALHOST.to_string()), port, None))
-            }
-            Host::Socket(path) => {
-                let (listener, path, directory) = socket_like(path)?;
-                (Listener::Socket(listener), (Host::Socket(path), port, Some(directory)))
             }
         };
         drop(inside);
@@ -361,6 +374,10 @@ mod tests {
         assert_eq!((entry.file_name(), entry == path), (path.file_name(), false));
         assert_eq!(directory.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         says(&mut unix::UnixStream::connect(&entry).unwrap(), b"well");
+        // Or over a port, for another user.
+        let open = Relay::new();
+        let port = open.lead_over_tcp(&Host::Socket(path), 5432).unwrap();
+        says(&mut std::net::TcpStream::connect(("127.0.0.1", port)).unwrap(), b"well");
         drop(relay);
         assert!(!directory.exists());
     }

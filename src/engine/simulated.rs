@@ -270,6 +270,7 @@ mod tests {
             disk: None,
             media: None,
             relay: None,
+            node_partitions: false,
             url: url.into(),
             via: None,
             scale: None,

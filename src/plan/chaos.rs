@@ -10,9 +10,23 @@ const FAULTS: u32 = 10;
 /// The shortest interval that it fits into, in seconds: each fault needs a level before it, and time to recover.
 pub const SHORTEST_CHAOS: u32 = 60;
 
+/// What the faults are done to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// A server that Graymark did not start.
+    Foreign,
+    /// A private server.
+    Private,
+    /// A private server with standbys.
+    Standbys,
+    /// Private servers all of which take writes.
+    Nodes,
+}
+
 /// Ten faults spread over a measurement interval of so many seconds. A private server is also stopped, restarted and
-/// killed; of others only the network fails. The hardest come last, for a recovery that takes long delays what follows.
-pub fn chaos(seconds: u32, private: bool) -> Vec<Fault> {
+/// killed, and nodes of a cluster are cut off from each other; of others only the network fails. The hardest come last,
+/// for a recovery that takes long delays what follows.
+pub fn chaos(seconds: u32, ground: Ground) -> Vec<Fault> {
     let second = Duration::from_secs(1);
     let hiccup = Duration::from_millis(200);
     // Half a slot before the first, one after the beginning of the last.
@@ -21,8 +35,35 @@ pub fn chaos(seconds: u32, private: bool) -> Vec<Fault> {
     let delay = |ms| Action::Delay { by: Duration::from_millis(ms), length: long };
     let bandwidth = |bytes_per_second| Action::Bandwidth { bytes_per_second, length: long };
     let (kb, mb) = (100 << 10, 1 << 20);
-    let actions: [Action; FAULTS as usize] = match private {
-        true => [
+    let stop = |number, length| Action::StopNode { number, length };
+    let part = |number, length| Action::PartitionNode { number, length };
+    let actions: [Action; FAULTS as usize] = match ground {
+        // The first node takes writes until the last fault.
+        Ground::Standbys => [
+            stop(2, hiccup),
+            stop(2, long),
+            part(2, hiccup),
+            part(2, long),
+            part(1, hiccup),
+            part(1, long),
+            Action::Stop(long),
+            Action::KillStandby(Some(long)),
+            Action::Kill,
+            Action::KillPrimary,
+        ],
+        Ground::Nodes => [
+            Action::Stop(hiccup),
+            Action::Stop(long),
+            stop(1, hiccup),
+            stop(2, long),
+            part(2, hiccup),
+            part(1, long),
+            part(2, long),
+            Action::Restart,
+            Action::KillNode(2),
+            Action::KillNode(1),
+        ],
+        Ground::Private => [
             delay(1),
             delay(10),
             bandwidth(mb),
@@ -34,7 +75,7 @@ pub fn chaos(seconds: u32, private: bool) -> Vec<Fault> {
             Action::Kill,
             Action::Kill,
         ],
-        false => [
+        Ground::Foreign => [
             delay(1),
             delay(5),
             delay(20),
@@ -63,9 +104,9 @@ mod tests {
 
     #[test]
     fn ten_faults_fit_into_any_interval_that_is_long_enough() {
-        for private in [false, true] {
+        for ground in [Ground::Foreign, Ground::Private, Ground::Standbys, Ground::Nodes] {
             for seconds in [SHORTEST_CHAOS, 300, 7_200, 30 * 86_400] {
-                let plan = Plan { fault: chaos(seconds, private), ..Plan::default() };
+                let plan = Plan { fault: chaos(seconds, ground), ..Plan::default() };
                 let faults = plan.timetable(seconds).unwrap();
                 assert_eq!((faults.len(), &faults), (10, &plan.fault));
                 let written: Plan = toml::from_str(&plan.to_toml().unwrap()).unwrap();
@@ -76,7 +117,12 @@ mod tests {
                     two[1].at >= end + Duration::from_secs(4)
                 });
                 assert!(apart && faults[0].at >= Duration::from_secs(2), "{faults:?}");
-                assert_eq!(faults.iter().any(|fault| fault.action.needs_private_server()), private);
+                let any = |is: fn(&Action) -> bool| faults.iter().any(|fault| is(&fault.action));
+                assert_eq!(any(Action::needs_private_server), ground != Ground::Foreign);
+                assert_eq!(any(|it| it.node().is_some()), matches!(ground, Ground::Standbys | Ground::Nodes));
+                assert_eq!(any(Action::needs_standbys), ground == Ground::Standbys);
+                // Sessions are led through a relay to one host only.
+                assert_eq!(any(Action::is_of_network), matches!(ground, Ground::Foreign | Ground::Private));
             }
         }
     }

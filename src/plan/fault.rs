@@ -16,8 +16,9 @@ const MOST_FAULTS: usize = 100;
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// What is said of a text that is no fault.
 const USAGE: &str = "give AT: DO with DO one of kill, kill node NUMBER, kill primary, kill standby [for TIME], restart, \
-                     stop for TIME, delay TIME for TIME, bandwidth SIZE for TIME, partition for TIME, slow flush \
-                     TIME for TIME, full disk for TIME, script PATH, such as --fault '60s: stop for 5s'";
+                     stop [node NUMBER] for TIME, delay TIME for TIME, bandwidth SIZE for TIME, partition [node \
+                     NUMBER] for TIME, slow flush TIME for TIME, full disk for TIME, script PATH, such as --fault \
+                     '60s: stop for 5s'";
 
 /// Something that goes wrong at a time of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +35,7 @@ pub struct Fault {
 pub enum Action {
     /// All processes of a private server are killed with SIGKILL, and it is started again.
     Kill,
-    /// The same with one node of a private cluster whose nodes all take writes; its number, from 1.
+    /// The same with one node of a private cluster; its number, from 1.
     KillNode(usize),
     /// All processes of the server of a private cluster that takes writes are killed with SIGKILL, and a standby takes
     /// its place.
@@ -46,6 +47,13 @@ pub enum Action {
     Restart,
     /// All processes of a private server are stopped (SIGSTOP), and go on after this time.
     Stop(Duration),
+    /// The same with one node of a private cluster.
+    StopNode {
+        /// Its number, from 1.
+        number: usize,
+        /// How long.
+        length: Duration,
+    },
     /// Answers of the server arrive later by `by`, for `length`.
     Delay {
         /// How much later.
@@ -62,6 +70,13 @@ pub enum Action {
     },
     /// Nothing passes between sessions and server for this time; connections stay open.
     Partition(Duration),
+    /// Nothing passes between one node of a private cluster and the others for this time; sessions reach all of them.
+    PartitionNode {
+        /// Its number, from 1.
+        number: usize,
+        /// How long.
+        length: Duration,
+    },
     /// It takes a private server's disk `by` longer to make something durable, for `length`.
     SlowFlush {
         /// How much longer.
@@ -82,15 +97,28 @@ impl Action {
             Action::Kill | Action::KillNode(_) | Action::KillPrimary | Action::Restart | Action::Script(_) => None,
             Action::KillStandby(length) => *length,
             Action::Stop(length) | Action::Partition(length) | Action::FullDisk(length) => Some(*length),
-            Action::Delay { length, .. } | Action::Bandwidth { length, .. } | Action::SlowFlush { length, .. } => {
-                Some(*length)
-            }
+            Action::Delay { length, .. }
+            | Action::Bandwidth { length, .. }
+            | Action::SlowFlush { length, .. }
+            | Action::StopNode { length, .. }
+            | Action::PartitionNode { length, .. } => Some(*length),
         }
     }
 
     /// Whether only a server that Graymark started can be treated like that.
     pub fn needs_private_server(&self) -> bool {
-        self.needs_standbys() || matches!(self, Action::Kill | Action::KillNode(_) | Action::Restart | Action::Stop(_))
+        let whole = matches!(self, Action::Kill | Action::Restart | Action::Stop(_));
+        whole || self.needs_standbys() || self.node().is_some()
+    }
+
+    /// The node of a private cluster that it is done to, from 1; none if it names none.
+    pub fn node(&self) -> Option<usize> {
+        match self {
+            Action::KillNode(number) | Action::StopNode { number, .. } | Action::PartitionNode { number, .. } => {
+                Some(*number)
+            }
+            _ => None,
+        }
     }
 
     /// Whether only a server with standbys that Graymark started can be treated like that.
@@ -120,11 +148,13 @@ impl fmt::Display for Action {
             Action::KillStandby(Some(length)) => write!(to, "kill standby for {}", time(length)),
             Action::Restart => write!(to, "restart"),
             Action::Stop(length) => write!(to, "stop for {}", time(length)),
+            Action::StopNode { number, length } => write!(to, "stop node {number} for {}", time(length)),
             Action::Delay { by, length } => write!(to, "delay {} for {}", time(by), time(length)),
             Action::Bandwidth { bytes_per_second, length } => {
                 write!(to, "bandwidth {} for {}", size::text(*bytes_per_second), time(length))
             }
             Action::Partition(length) => write!(to, "partition for {}", time(length)),
+            Action::PartitionNode { number, length } => write!(to, "partition node {number} for {}", time(length)),
             Action::SlowFlush { by, length } => write!(to, "slow flush {} for {}", time(by), time(length)),
             Action::FullDisk(length) => write!(to, "full disk for {}", time(length)),
             Action::Script(path) => write!(to, "script {}", path.display()),
@@ -143,10 +173,19 @@ impl FromStr for Action {
             rest.split_once(" for ").ok_or_else(|| format!("`{word}` needs a measure and a time: {word} {such}"))
         };
         match word {
-            "kill" if rest.split_whitespace().next() == Some("node") => {
-                let number = rest.strip_prefix("node").map(str::trim).and_then(|number| number.parse().ok());
-                let number = number.filter(|number| *number > 0);
-                number.map(Action::KillNode).ok_or_else(|| "a node has a number from 1: kill node 2".to_owned())
+            "kill" if is_of_node(rest) => {
+                let number = node(rest).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| Action::KillNode(number));
+                number.ok_or_else(|| "a node has a number from 1: kill node 2".to_owned())
+            }
+            "stop" | "partition" if is_of_node(rest) => {
+                let named = node(rest).and_then(|(number, rest)| Some((number, rest.strip_prefix("for ")?)));
+                let wrong = || format!("a node has a number from 1, and `{word}` needs a time: {word} node 2 for 5s");
+                let (number, length) = named.ok_or_else(wrong)?;
+                let length = duration(length)?;
+                Ok(match word {
+                    "stop" => Action::StopNode { number, length },
+                    _ => Action::PartitionNode { number, length },
+                })
             }
             "kill" if rest == "primary" => Ok(Action::KillPrimary),
             "kill" if rest == "standby" => Ok(Action::KillStandby(None)),
@@ -208,6 +247,18 @@ impl FromStr for Fault {
     }
 }
 
+/// Whether what comes after a word names a node.
+fn is_of_node(rest: &str) -> bool {
+    rest.split_whitespace().next() == Some("node")
+}
+
+/// The number of a node, from 1, and what comes after it.
+fn node(rest: &str) -> Option<(usize, &str)> {
+    let rest = rest.strip_prefix("node")?.trim_start();
+    let (number, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    Some((number.parse().ok().filter(|number| *number > 0)?, rest.trim_start()))
+}
+
 /// A time of at least a millisecond.
 fn duration(text: &str) -> Result<Duration, String> {
     let time = moment(text)?;
@@ -252,6 +303,11 @@ impl Plan {
     /// Whether any planned fault is of the network between sessions and server.
     pub fn has_network_faults(&self) -> bool {
         self.fault.iter().any(|fault| fault.action.is_of_network())
+    }
+
+    /// Whether any planned fault is of the network between the nodes of a private cluster.
+    pub fn has_node_partitions(&self) -> bool {
+        self.fault.iter().any(|fault| matches!(fault.action, Action::PartitionNode { .. }))
     }
 
     /// The planned faults in the order of time, of a measurement interval of so many seconds.
@@ -304,6 +360,8 @@ mod tests {
             "4s: kill standby for 1s 500ms",
             "0s: restart",
             "500ms: stop for 5s",
+            "500ms: stop node 3 for 5s",
+            "3s: partition node 2 for 20s",
             "1s: delay 5ms for 30s",
             "1s: delay 1s 500ms for 1m 30s",
             "2s: bandwidth 1MB for 10s",
@@ -332,6 +390,11 @@ mod tests {
             ("1s: kill -9", "leave out `-9`"),
             ("1s: kill node", "kill node 2"),
             ("1s: kill node 0", "kill node 2"),
+            ("1s: kill node 2 for 5s", "kill node 2"),
+            ("1s: partition node 2", "partition node 2 for 5s"),
+            ("1s: partition node for 5s", "partition node 2 for 5s"),
+            ("1s: stop node 0 for 5s", "stop node 2 for 5s"),
+            ("1s: stop node 2 for 0s", "at least 1ms"),
             ("1s: kill primary for 5s", "leave out `primary for 5s`"),
             ("1s: kill standby for 0s", "at least 1ms"),
             ("1s: stop", "stop for 5s"),

@@ -148,19 +148,18 @@ fn lost_commits(all: &mut [FaultSummary], lookup: Option<&Lookup>, lost: u64) {
     }
 }
 
-/// The first fault that private servers of this number cannot have, all of which take writes, and why; 0 are none.
-pub(super) fn against_members(faults: &[Fault], members: usize) -> Option<(&Fault, String)> {
+/// The first fault that so many private servers cannot have, and why; 0 are none. `equal` says whether all of them take
+/// writes.
+pub(super) fn against_members(faults: &[Fault], members: usize, equal: bool) -> Option<(&Fault, String)> {
     faults.iter().find_map(|fault| {
-        let why = match fault.action {
-            Action::Kill if members > 1 => {
+        let why = match (&fault.action, fault.action.node()) {
+            (Action::Kill, _) if members > 1 && equal => {
                 "would end the whole cluster: name one of its nodes, as in `kill node 2`".to_owned()
             }
-            Action::KillNode(_) if members < 2 => {
-                "needs a cluster that Graymark starts: give --db 'mysql:local?nodes=3'".to_owned()
-            }
-            Action::KillNode(number) if number > members => {
-                format!("names a node that is not there: there are {members}")
-            }
+            (_, Some(_)) if members < 2 => "needs a cluster that Graymark starts: give --db 'mysql:local?nodes=3' or \
+                                            'postgres:local?standbys=2'"
+                .to_owned(),
+            (_, Some(number)) if number > members => format!("names a node that is not there: there are {members}"),
             _ => return None,
         };
         Some((fault, why))
@@ -244,13 +243,20 @@ mod tests {
 
     #[test]
     fn a_cluster_loses_a_node_and_not_all_of_them() {
-        let refused = |fault: &str, members| {
+        let told = |fault: &str, members, equal| {
             let faults: [Fault; 1] = [fault.parse().unwrap()];
-            against_members(&faults, members).map(|(_, why)| why).unwrap_or_default()
+            against_members(&faults, members, equal).map(|(_, why)| why).unwrap_or_default()
         };
+        let refused = |fault: &str, members| told(fault, members, true);
         assert!(refused("1s: kill", 3).contains("kill node 2"));
         assert!(refused("1s: kill node 1", 1).contains("nodes=3") && refused("1s: kill node 4", 3).contains("are 3"));
         assert!(refused("1s: kill", 1).is_empty() && refused("1s: kill node 3", 3).is_empty());
         assert!(refused("1s: restart", 3).is_empty());
+        // Where one takes writes, that is the one that is killed.
+        assert!(told("1s: kill", 3, false).is_empty() && told("1s: kill node 3", 3, false).is_empty());
+        for fault in ["1s: partition node 2 for 1s", "1s: stop node 2 for 1s"] {
+            assert!(refused(fault, 1).contains("standbys=2") && refused(fault, 0).contains("nodes=3"), "{fault}");
+            assert!(refused(fault, 2).is_empty());
+        }
     }
 }

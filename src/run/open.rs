@@ -29,6 +29,7 @@ pub(crate) fn options(workload: WorkloadName, plan: &Plan) -> ConnectOptions {
         disk: None,
         media: None,
         relay: plan.has_network_faults().then(Relay::new),
+        node_partitions: plan.has_node_partitions(),
     }
 }
 

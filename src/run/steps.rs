@@ -211,7 +211,7 @@ impl<W: Workload> Steps<'_, W> {
 
     /// The population to run on; none if it has to be loaded first.
     fn ready(&self) -> Result<Option<Manifest>, End> {
-        let alone = |server: &dyn PrivateServer| server.members() == 1;
+        let alone = |server: &dyn PrivateServer| server.members() == 1 || server.nodes().is_some();
         if self.run.plan.measure_recovery && !self.engine().private_server().is_some_and(alone) {
             return Err(no_private_server().into());
         }
@@ -268,7 +268,8 @@ impl<W: Workload> Steps<'_, W> {
             );
         }
         let members = self.engine().private_server().map_or(0, PrivateServer::members);
-        if let Some((fault, why)) = against_members(faults, members) {
+        let equal = self.engine().private_server().and_then(PrivateServer::nodes).is_none();
+        if let Some((fault, why)) = against_members(faults, members, equal) {
             return cannot(fault, &why);
         }
         let disk = self.engine().private_server().is_some_and(|server| server.disk().is_some());
@@ -366,6 +367,7 @@ impl<W: Workload> Steps<'_, W> {
             },
             checked: plan.check == Check::Both,
             standard_mix: plan.cards == Cards::Standard,
+            faults: plan.asked.fault.len(),
             isolation: self.engine().isolation(),
             durability: &judge::durability::of(environment),
         };

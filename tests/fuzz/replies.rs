@@ -202,6 +202,7 @@ fn ask(runtime: &Runtime, url: &str, asked: &str) -> bool {
         disk: None,
         media: None,
         relay: None,
+        node_partitions: false,
         url: url.parse().unwrap(),
         via: Some(via),
         scale: None,

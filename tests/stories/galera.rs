@@ -24,12 +24,16 @@ fn a_node_that_is_killed_joins_again_and_all_nodes_hold_the_same() {
     let (Some(()), Some(())) = (require_mariadb(), found(galera())) else { return };
     let place = TempDir::new().unwrap();
     let load = ["bench", "debitcredit", "--db", "mysql:local?nodes=3&buffers=64MB", "-b", "1", "--seed", "5"];
-    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "12s", "--reconnect-for", "5m"];
-    let fault = ["--fault", "2s: kill node 2", "--check", "after", "--out", "record", "--json"];
-    let done = succeed(place.path(), &[&load[..], &times, &fault].concat());
+    let times = ["--clients", "3", "--ramp-up", "0s", "--duration", "24s", "--reconnect-for", "5m"];
+    let faults = ["--fault", "2s: kill node 2", "--fault", "12s: partition node 3 for 8s"];
+    let fault = ["--check", "after", "--out", "record", "--json"];
+    let done = succeed(place.path(), &[&load[..], &times, &faults, &fault].concat());
     let summary = done.json();
-    let [kill] = summary["faults"].as_array().unwrap().as_slice() else { panic!("{}", summary["faults"]) };
+    let [kill, parted] = summary["faults"].as_array().unwrap().as_slice() else { panic!("{}", summary["faults"]) };
     assert_eq!(kill["what"], "kill node 2");
+    // The others stand still until they are sure, and go on without it; it comes back and takes up what it has missed.
+    assert!(parted["done"].as_str().unwrap().starts_with("node 3 was cut off from the others; it had"), "{parted}");
+    assert!(parted["resilience"]["during"]["max_ms"].as_f64() >= Some(1_000.0), "{parted}");
     let hosts = summary["hosts"].as_array().unwrap();
     let number = |host: &Value, key: &str| host[key].as_u64().unwrap();
     assert!(hosts.len() == 3 && hosts.iter().all(|host| number(host, "sessions_begin") == 1), "{hosts:?}");

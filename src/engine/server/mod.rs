@@ -126,15 +126,15 @@ pub trait PrivateServer: Send + Sync {
     fn media(&self) -> Option<&dyn Media> {
         None
     }
-    /// How many servers there are: more than one in a cluster whose nodes all take writes.
+    /// How many servers there are: more than one in a cluster.
     fn members(&self) -> usize {
         1
     }
-    /// One of the nodes of such a cluster, counted from 1.
+    /// One of the nodes of a cluster, counted from 1, if it is there and can be killed and started again.
     fn member(&self, _number: usize) -> Option<&dyn PrivateServer> {
         None
     }
-    /// The servers of a cluster, if it is one.
+    /// The servers of a cluster, if it is one of which one takes writes.
     fn nodes(&self) -> Option<&dyn Nodes> {
         None
     }

@@ -53,6 +53,8 @@ pub struct PostgresServerOptions {
     pub standbys: u32,
     /// What a commit waits for at them.
     pub sync: StandbySync,
+    /// Whether the network between the server and its standbys is to fail.
+    pub partitions: bool,
     /// Over how many table spaces the tables are spread when they are loaded, and where.
     pub stripes: Option<Stripes>,
 }

@@ -17,6 +17,8 @@ use super::process::{Process, failed};
 use super::standby::{SETTINGS, StandbySync, name};
 use super::{Home, Kind, password};
 use crate::engine::Error;
+use crate::engine::address::Host;
+use crate::engine::relay::{Network, Relay};
 
 /// The password by which it follows another one, there too.
 const PASSWORDS: &str = "node.pgpass";
@@ -28,12 +30,55 @@ const WRITER: &str = "graymark.writer";
 const NOT_COPIED: [&str; 4] = [password::FILE, LOG, "postmaster.pid", "postmaster.opts"];
 /// The oldest major version whose standbys can be told to follow another one while they run.
 const OLDEST: u32 = 13;
+/// Where servers listen that have no socket, and relays.
+const LOOPBACK: &str = "127.0.0.1";
 /// The most standbys: a server sends its log to ten at most.
 pub const MOST_STANDBYS: u32 = 8;
+
+/// The network between the nodes, where it is to fail: a relay of each, through which it follows another one. Empty
+/// where it is not.
+#[derive(Debug, Default)]
+pub struct Links(Vec<Relay>);
+
+impl Links {
+    fn new(nodes: usize) -> Links {
+        Links((0..nodes).map(|_| Relay::new()).collect())
+    }
+
+    /// Cuts a node off: what it follows, and, if it takes writes, all that follow it.
+    ///
+    /// # Errors
+    /// If the nodes follow each other without relays.
+    pub fn part(&self, number: usize, takes_writes: bool) -> Result<(), Error> {
+        let own = self.0.get(number);
+        own.ok_or_else(|| Error::Usage("the nodes of this cluster follow each other through no relay".to_owned()))?;
+        let cut = self.0.iter().enumerate().filter(|(other, _)| takes_writes || *other == number);
+        cut.for_each(|(_, relay)| relay.set(Network { parted: true, ..Network::default() }));
+        Ok(())
+    }
+
+    /// Joins all again.
+    pub fn join(&self) {
+        self.0.iter().for_each(|relay| relay.set(Network::default()));
+    }
+
+    /// Where a node finds the one that it follows.
+    fn address(&self, number: usize, of: &Server) -> Result<(String, u16), Error> {
+        let directory = of.home.socket_directory();
+        if let Some(relay) = self.0.get(number) {
+            let socket = directory.map(|directory| Host::Socket(directory.join(format!(".s.PGSQL.{}", of.port))));
+            let host = socket.unwrap_or_else(|| Host::Tcp(LOOPBACK.to_owned()));
+            return Ok((LOOPBACK.to_owned(), relay.lead_over_tcp(&host, of.port)?));
+        }
+        Ok((directory.map_or(LOOPBACK.into(), Path::to_string_lossy).into_owned(), of.port))
+    }
+}
 
 /// What a node is told.
 #[derive(Clone, Copy, Debug)]
 pub struct Role<'a> {
+    /// By what it reaches others.
+    pub links: &'a Links,
     /// Its number, from 0.
     pub number: usize,
     /// Whom it follows; nobody if it takes writes.
@@ -45,13 +90,14 @@ pub struct Role<'a> {
 }
 
 /// Starts the servers of a cluster, each when the one that it follows takes connections, and says which of them takes
-/// writes. Blocks for some seconds, and longer where there are data to copy.
+/// writes, and by what they reach each other. Blocks for some seconds, and longer where there are data to copy.
 ///
 /// # Errors
 /// If the options make no sense, or a server does not start.
-pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize), Error> {
+pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize, Links), Error> {
     refuse(options)?;
     let count = options.standbys as usize + 1;
+    let links = if options.partitions { Links::new(count) } else { Links::default() };
     let writer = options.data.as_deref().map_or(Ok(0), |data| writer_of(data, count))?;
     let others: Vec<usize> = (0..count).filter(|number| *number != writer).collect();
     let place = |number| options.data.as_ref().map(|data| data.join(format!("node{}", number + 1)));
@@ -61,9 +107,9 @@ pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize), Er
         return Err(Error::Usage(format!("standbys need PostgreSQL {OLDEST} or later, and this is {version}")));
     }
     // Alone at first: where it was not stopped in order, it recovers, and nobody copies what it still writes.
-    let alone = Role { number: writer, follows: None, standbys: &[], sync: StandbySync::Off };
+    let alone = Role { links: &links, number: writer, follows: None, standbys: &[], sync: StandbySync::Off };
     let Prepared { home, kind, process, password } = prepared;
-    home.write(SETTINGS, &settings(&home, alone))?;
+    home.write(SETTINGS, &settings(&home, alone)?)?;
     let first = Server::start_at(home, kind, process, password)?;
     first.stop()?;
     let homes = others.iter().map(|number| standby_home(&first, place(*number).as_deref()));
@@ -75,10 +121,10 @@ pub fn start(options: &PostgresServerOptions) -> Result<(Vec<Server>, usize), Er
     }
     let mut nodes = Vec::new();
     for (number, home) in others.iter().copied().zip(homes) {
-        nodes.push(start_standby(options, number, home, &first)?);
+        nodes.push(start_standby(options, number, home, &first, &links)?);
     }
     nodes.insert(writer.min(nodes.len()), first);
-    Ok((nodes, writer))
+    Ok((nodes, writer, links))
 }
 
 fn refuse(options: &PostgresServerOptions) -> Result<(), Error> {
@@ -123,7 +169,13 @@ fn copy(from: &Home, to: &Home) -> Result<(), Error> {
     to.run(command, &["cp:"])
 }
 
-fn start_standby(options: &PostgresServerOptions, number: usize, home: Home, of: &Server) -> Result<Server, Error> {
+fn start_standby(
+    options: &PostgresServerOptions,
+    number: usize,
+    home: Home,
+    of: &Server,
+    links: &Links,
+) -> Result<Server, Error> {
     let kind = Postgres {
         programs: of.kind.programs.clone(),
         tcp: of.kind.tcp,
@@ -134,7 +186,7 @@ fn start_standby(options: &PostgresServerOptions, number: usize, home: Home, of:
         within: of.kind.within,
     };
     let others: Vec<usize> = (0..=options.standbys as usize).filter(|other| *other != number).collect();
-    write_role(&home, Role { number, follows: Some(of), standbys: &others, sync: options.sync })?;
+    write_role(&home, Role { links, number, follows: Some(of), standbys: &others, sync: options.sync })?;
     let process = Process::new(options.cpus.as_deref(), options.memory)?;
     Server::start_at(home, kind, process, of.password.clone())
 }
@@ -143,7 +195,7 @@ fn write_role(home: &Home, role: Role<'_>) -> Result<(), Error> {
     if let Some(of) = role.follows {
         home.write(PASSWORDS, &format!("*:*:*:{USER}:{}\n", of.password()))?;
     }
-    home.write(SETTINGS, &settings(home, role)).map(|_| ())
+    home.write(SETTINGS, &settings(home, role)?).map(|_| ())
 }
 
 impl Server {
@@ -183,13 +235,13 @@ impl Server {
 }
 
 /// The settings of a node, over those of its data directory.
-fn settings(home: &Home, role: Role<'_>) -> String {
-    let conninfo = role.follows.map(|of| {
-        let host = of.home.socket_directory().map_or_else(|| "127.0.0.1".into(), Path::to_string_lossy);
+fn settings(home: &Home, role: Role<'_>) -> Result<String, Error> {
+    let address = role.follows.map(|of| role.links.address(role.number, of)).transpose()?;
+    let conninfo = address.map(|(host, port)| {
         let passwords = home.place().join(PASSWORDS);
         let pairs = [
-            ("host", host.into_owned()),
-            ("port", of.port.to_string()),
+            ("host", host),
+            ("port", port.to_string()),
             ("user", USER.to_owned()),
             ("application_name", name(role.number)),
             ("passfile", passwords.to_string_lossy().into_owned()),
@@ -206,7 +258,7 @@ fn settings(home: &Home, role: Role<'_>) -> String {
         // Conditions read for a while, and are not to be cut off by the log that arrives.
         ("max_standby_streaming_delay", "-1".to_owned()),
     ];
-    lines.map(|(name, value)| format!("{name} = {}\n", in_settings(&value))).concat()
+    Ok(lines.map(|(name, value)| format!("{name} = {}\n", in_settings(&value))).concat())
 }
 
 /// A value in a connection string of libpq.

@@ -60,6 +60,7 @@ pub fn options(url: &str, via: Via) -> ConnectOptions {
         disk: None,
         media: None,
         relay: None,
+        node_partitions: false,
         url: url.into(),
         via: Some(via),
         isolation: Isolation::ReadCommitted,

@@ -12,6 +12,7 @@ pub mod local;
 mod maintain;
 mod observe;
 mod option_file;
+mod parted;
 pub mod probe;
 mod procedures;
 mod query;
@@ -308,6 +309,10 @@ impl<W: SqlWorkload> Engine<W> for Mysql {
 
     async fn rows_of(&self, traces: &[Trace]) -> Result<Option<Vec<i64>>, Error> {
         check::rows_of(&mut self.conn::<W>().await?, traces).await
+    }
+
+    async fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
+        parted::cut_off(self.servers(), number, off).await
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {

@@ -12,7 +12,7 @@ use super::failure;
 use crate::engine::Error;
 use crate::engine::dialect::{Dialect, Wire};
 use crate::engine::server::postgres::{PostgresServerOptions, Server};
-use crate::engine::server::postgres_nodes::{self, Role};
+use crate::engine::server::postgres_nodes::{self, Links, Role};
 use crate::engine::server::standby::{self, StandbySync};
 use crate::engine::server::{Media, Nodes, PrivateServer};
 use crate::engine::sql::script;
@@ -37,6 +37,8 @@ pub struct Cluster {
     /// The number of the one that takes writes.
     writer: AtomicUsize,
     sync: StandbySync,
+    /// The network between them.
+    links: Links,
     /// Where all data are kept, if they are.
     data: Option<PathBuf>,
 }
@@ -48,13 +50,13 @@ impl Cluster {
     /// If the options make no sense, or one does not start or follow.
     pub async fn start(options: &PostgresServerOptions) -> Result<Cluster, Error> {
         let (sync, data) = (options.sync, options.data.clone().filter(|_| options.standbys > 0));
-        let (nodes, writer) = match options.standbys {
-            0 => (vec![Server::start(options)?], 0),
+        let (nodes, writer, links) = match options.standbys {
+            0 => (vec![Server::start(options)?], 0, Links::default()),
             _ => postgres_nodes::start(options)?,
         };
         let mut nodes = nodes.into_iter();
         let first = nodes.next().ok_or_else(|| Error::Database("no server was started".to_owned()))?;
-        let cluster = Cluster { first, standbys: nodes.collect(), writer: writer.into(), sync, data };
+        let cluster = Cluster { first, standbys: nodes.collect(), writer: writer.into(), sync, links, data };
         if cluster.several() {
             cluster.wait_until_followed().await?;
         }
@@ -177,6 +179,23 @@ impl Cluster {
         }
     }
 
+    /// Cuts a node, counted from 1, off from the others, or joins it to them again. Says in words what was done.
+    ///
+    /// # Errors
+    /// If it does not run, or nodes cannot be cut off from each other here.
+    pub fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
+        self.links.join();
+        let node =
+            number.checked_sub(1).filter(|node| self.nodes().nth(*node).is_some_and(|node| node.pid().is_some()));
+        let node = node.ok_or_else(|| Error::Usage(format!("node {number} does not run")))?;
+        let takes_writes = node == self.writer_number();
+        if off {
+            self.links.part(node, takes_writes)?;
+        }
+        let role = if takes_writes { "takes writes" } else { "is a standby" };
+        Ok(format!("node {number}, which {role}, was cut off from the others"))
+    }
+
     /// How much of the log a standby has when no more arrives.
     async fn received(&self, standby: usize) -> Result<(u64, Client), Error> {
         let client = self.client(standby).await?;
@@ -209,7 +228,7 @@ impl Cluster {
         if let Some(data) = &self.data {
             postgres_nodes::note_writer(data, new)?;
         }
-        let role = Role { number: new, follows: None, standbys: &others, sync: self.sync };
+        let role = Role { links: &self.links, number: new, follows: None, standbys: &others, sync: self.sync };
         self.node(new).tell(role)?;
         self.writer.store(new, Ordering::Release);
         let done = ask(&client, "promote").await?;
@@ -218,8 +237,8 @@ impl Cluster {
         }
         for number in &others {
             let standbys: Vec<usize> = standbys.iter().copied().filter(|other| other != number).collect();
-            let follows = Some(self.node(new));
-            self.node(*number).tell(Role { number: *number, follows, standbys: &standbys, sync: self.sync })?;
+            let role = Role { number: *number, follows: Some(self.node(new)), standbys: &standbys, ..role };
+            self.node(*number).tell(role)?;
         }
         Ok(format!("{} was promoted, which had received {bytes} bytes of the log, the most", Cluster::shown(new)))
     }
@@ -279,6 +298,16 @@ impl PrivateServer for Cluster {
 
     fn media(&self) -> Option<&dyn Media> {
         self.first.media()
+    }
+
+    fn members(&self) -> usize {
+        Cluster::nodes(self).count()
+    }
+
+    fn member(&self, number: usize) -> Option<&dyn PrivateServer> {
+        // One that was killed as a primary would come back as a second one.
+        let node = Cluster::nodes(self).nth(number.checked_sub(1)?).filter(|node| node.pid().is_some())?;
+        self.several().then_some(node as &dyn PrivateServer)
     }
 
     fn nodes(&self) -> Option<&dyn Nodes> {

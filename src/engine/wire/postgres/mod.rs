@@ -84,6 +84,7 @@ impl Postgres {
                 let shown = local::url(&wanted);
                 wanted.options.disk = options.disk;
                 wanted.options.media = options.media;
+                wanted.options.partitions = options.node_partitions;
                 wanted.options.settings.extend(private_settings(options.settings, local::is_setting)?);
                 let cluster = Cluster::start(&wanted.options).await?;
                 let url = DatabaseUrl::from(cluster.url());
@@ -336,6 +337,11 @@ impl<W: SqlWorkload> Engine<W> for Postgres {
             Some(cluster) => nodes::check(cluster, &self.schema::<W>(), &self.sql::<W>(), told).await,
             None => Ok(Vec::new()),
         }
+    }
+
+    async fn cut_off(&self, number: usize, off: bool) -> Result<String, Error> {
+        let none = || Error::Usage("there are no standbys that Graymark started".to_owned());
+        Postgres::nodes(self).ok_or_else(none)?.cut_off(number, off)
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
