@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::command::{Done, json_file, run, succeed};
-use crate::support::require_postgres;
+use crate::support::{require_mariadb, require_postgres};
 use graymark::result::format::file;
 
 /// The events of a record that are of planned faults.
@@ -63,6 +63,33 @@ fn a_private_server_is_slowed_stopped_and_killed_on_time_and_loses_nothing() {
     assert_eq!(header["status"], "complete");
 }
 
+#[test]
+fn a_private_mariadb_stands_faults_of_all_kinds() {
+    let Some(()) = require_mariadb() else { return };
+    let place = TempDir::new().unwrap();
+    let load = ["bench", "debitcredit", "--db", "mysql:local?buffers=64MB", "-b", "1", "--clients", "2", "--seed", "5"];
+    let times = ["--ramp-up", "0s", "--duration", "9s", "--reconnect-for", "5m", "--check", "after", "--json"];
+    let faults = [
+        "500ms: delay 5ms for 500ms",
+        "1s: bandwidth 1MB for 500ms",
+        "1500ms: partition for 500ms",
+        "2500ms: stop for 500ms",
+        "3500ms: restart",
+        "5s: kill",
+    ];
+    let faults: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", *fault]).collect();
+    let summary = succeed(place.path(), &[&load[..], &times, &faults].concat()).json();
+    let told = summary["faults"].as_array().unwrap();
+    assert!(told.len() == 6 && told.iter().all(|fault| fault["error"].is_null()), "{told:?}");
+    let waited = |fault: &Value| fault["resilience"]["during"]["max_ms"].as_f64().unwrap_or_default();
+    assert!(waited(&told[2]) >= 400.0 && waited(&told[3]) >= 400.0, "{told:?}");
+    let lost = |fault: &Value| fault["resilience"]["connections_lost"].as_u64();
+    assert!(lost(&told[3]) == Some(0) && lost(&told[4]) >= Some(1) && lost(&told[5]) >= Some(1), "{told:?}");
+    assert_eq!(summary["database"]["agrees"], json!(true), "{}", summary["database"]);
+    assert_eq!(summary["consistency"]["failed"], json!([]));
+    assert_eq!(summary["connections"]["lookup"]["acknowledged"]["lost"], json!(0), "{}", summary["connections"]);
+}
+
 /// The disk is one of Graymark's own, whose flushes can be made slow: each commit then waits for at least so long.
 #[test]
 fn a_disk_is_slow_to_flush_for_as_long_as_it_was_planned() {
@@ -97,6 +124,7 @@ fn a_fault_that_cannot_be_carried_out_is_refused_before_anything_is_done() {
     for (fault, why) in [
         ("1s: kill", "needs a server that Graymark starts"),
         ("1s: stop for 1s", "(--fault '5s: script PATH')"),
+        ("1s: partition node 2 for 1s", "needs a server that Graymark starts"),
         ("1s: partition for 1s", "leads no sessions to this SQLite through a relay"),
         ("1s: script nowhere.sh", "nowhere.sh is no file that could be run"),
         ("9s: script nowhere.sh", "make --duration longer"),
