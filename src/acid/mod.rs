@@ -243,8 +243,8 @@ impl Visitor for AcidTests<'_> {
         let equals = |server: &dyn PrivateServer| server.members() > 1 && server.nodes().is_none();
         if self.crashes > 0 && self.scripts.is_none() && engine.private_server().is_some_and(equals) {
             return Err(Error::Usage(
-                "--crash kills one server, whole: leave nodes= out. What the loss of a node takes, a run shows: graymark \
-                 bench --fault '20s: kill node 2'"
+                "--crash kills one server, whole: leave nodes= out. What the loss of a node takes, a run shows: \
+                 graymark bench --fault '20s: kill node 2'"
                     .to_owned(),
             ));
         }

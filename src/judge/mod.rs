@@ -338,8 +338,8 @@ fn effect_name(effect: &str) -> &str {
     }
 }
 
-/// Puts what tests say into a verdict that is there already, beside what it has from others. Rules that they do not bear
-/// on stay as they are. Says of each of these tests that says nothing of the run, by its record, why.
+/// Puts what tests say into a verdict that is there already, beside what it has from others. Rules that they do not
+/// bear on stay as they are. Says of each of these tests that says nothing of the run, by its record, why.
 pub(crate) fn add_tests(proofs: &[AcidProof], summary: &mut Summary) -> Vec<String> {
     let foreign = |proof: &AcidProof| acid::of_run(proof, summary).err().map(|why| format!("{}: {why}", proof.record));
     let foreign = proofs.iter().filter_map(foreign).collect();
