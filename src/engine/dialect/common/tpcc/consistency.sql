@@ -193,14 +193,14 @@ FROM (
 GROUP BY w_id
 HAVING sum(present) <> sum(due)
 UNION ALL
-SELECT 'stock', 0, 0, s_i_id, count(*), CASE WHEN s_i_id BETWEEN 1 AND 100000 THEN (SELECT count(*) FROM warehouse) ELSE 0 END
-FROM stock
-GROUP BY s_i_id
-HAVING count(*) <> (SELECT count(*) FROM warehouse) OR s_i_id NOT BETWEEN 1 AND 100000
+SELECT 'stock', 0, 0, i_id, present, CASE WHEN i_id BETWEEN 1 AND 100000 THEN warehouses ELSE 0 END
+FROM (SELECT s_i_id AS i_id, count(*) AS present FROM stock GROUP BY s_i_id) AS stocked
+CROSS JOIN (SELECT count(*) AS warehouses FROM warehouse) AS w
+WHERE present <> warehouses OR i_id NOT BETWEEN 1 AND 100000
 UNION ALL
-SELECT 'item', 0, 0, CASE WHEN min(i_id) < 1 THEN min(i_id) ELSE max(i_id) END, count(*), 100000
-FROM item
-HAVING count(*) <> 100000 OR min(i_id) < 1 OR max(i_id) > 100000;
+SELECT 'item', 0, 0, CASE WHEN lowest < 1 THEN lowest ELSE highest END, present, 100000
+FROM (SELECT count(*) AS present, min(i_id) AS lowest, max(i_id) AS highest FROM item) AS items
+WHERE present <> 100000 OR lowest < 1 OR highest > 100000;
 
 -- name: order_ids
 -- title: The orders of a district are numbered from 1 without a gap
@@ -259,8 +259,8 @@ HAVING sum(counted) <> sum(present)
 UNION ALL
 SELECT ol_supply_w_id, ol_i_id, 0, count(*)
 FROM order_line
-WHERE ol_o_id <= 3000
-  AND (ol_i_id NOT BETWEEN 1 AND 100000 OR ol_supply_w_id NOT BETWEEN 1 AND (SELECT max(w_id) FROM warehouse))
+CROSS JOIN (SELECT max(w_id) AS last_w_id FROM warehouse) AS w
+WHERE ol_o_id <= 3000 AND (ol_i_id NOT BETWEEN 1 AND 100000 OR ol_supply_w_id NOT BETWEEN 1 AND last_w_id)
 GROUP BY ol_supply_w_id, ol_i_id;
 
 -- name: stock_ytd
