@@ -40,8 +40,8 @@ pub(crate) fn obstacles(workload: &str, planned: &Planned) -> Vec<String> {
         || format!("clause {} is not checked before and after the run: give --check both", needs.conditions);
     let mixed = || format!("clause {}: the mix is not the standard's: leave --mix out", needs.mix);
     let disturbed = || {
-        let planned = planned.faults;
-        format!("clause {}: {planned} faults are planned in the interval: leave --fault out", needs.steady)
+        let faults = if planned.faults == 1 { "a fault is" } else { "faults are" };
+        format!("clause {}: {faults} planned in the interval: leave --fault out", needs.steady)
     };
     let risks = || format!("clause {}: {}", needs.durability, planned.durability.risks.join("; "));
     level
@@ -91,7 +91,7 @@ mod tests {
         told(Planned { isolation: "read committed with row locks", ..good.clone() }, "3.4");
         told(Planned { checked: false, ..good.clone() }, "3.3.2");
         told(Planned { standard_mix: false, ..good.clone() }, "5.2.3");
-        told(Planned { faults: 2, ..good.clone() }, "5.5.1.2: 2 faults are planned");
+        told(Planned { faults: 2, ..good.clone() }, "5.5.1.2: faults are planned");
         let lost = Durability {
             class: DurabilityClass::MayLoseCommits.into(),
             risks: vec!["fsync = off".to_owned()],

@@ -8,6 +8,8 @@ pub const DIALECT: Dialect = Dialect {
     wire: Wire::Mysql,
     folders: &["mariadb"],
     procedures: true,
+    // "Got error … during COMMIT", such as from a node that loses its cluster at that moment.
+    undetermined: &["1180"],
     statistics: "ANALYZE TABLE {table}",
     checkpoint: Some("SET GLOBAL innodb_log_checkpoint_now = ON"),
     run: "run in CI with MariaDB 10.11; MariaDB 11.4 and, by procedures, MySQL 8.0 by hand on 2026-11-22",

@@ -137,6 +137,10 @@ mod tests {
         }
         assert!(!of("oceanbase", 1644, "45000") && of("tidb", 8028, "HY000") && of("tidb", 9007, "HY000"));
         let oceanbase = Dialect::choose(Wire::Mysql, Some("oceanbase")).unwrap();
+        assert!(matches!(
+            of_transaction(&server(1180, "HY000"), true, Dialect::choose(Wire::Mysql, None).unwrap()),
+            Failure::Disconnected { ambiguous: true, .. }
+        ));
         let open = of_transaction(&server(4012, "25000"), true, oceanbase);
         assert!(matches!(open, Failure::Disconnected { ambiguous: true, .. }), "{open:?}");
         for (ambiguous, dialect) in [(false, oceanbase), (true, usual)] {
