@@ -302,7 +302,9 @@ async fn transactions<W: Workload, E: Sessions<W>>(engine: &E) -> Result<(), Err
                 W::count(&output, &mut vec![0; W::EFFECTS.len()]);
                 W::tally(&input, &output, &mut vec![0; W::TALLIES.len()]);
             }
-            Err(failure @ Failure::Disconnected { .. }) => return Err(Error::Database(format!("{failure}"))),
+            Err(failure @ (Failure::Disconnected { .. } | Failure::Unreadable(_))) => {
+                return Err(Error::Database(format!("{failure}")));
+            }
             Err(failure) => failed = Some(format!("{failure}")),
         }
     }
