@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::Work;
 use super::company::{Equipment, opening};
-use super::crash::{Audit, BEFORE_CUT, BEFORE_KILL, EXAMPLES, Success, first, success_file, times, until_the_crash};
+use super::crash::{
+    Audit, BACK, BEFORE_CUT, BEFORE_KILL, EXAMPLES, REFUSED, Success, first, success_file, times, until_the_crash,
+};
 use super::load::Clients;
 use super::media::Loss;
 use super::power::Cut;
@@ -79,10 +81,12 @@ impl<W: Workload> Work<'_, W> {
             return Ok(None);
         }
         let mut down = self.bring_down(&clients, backed_up, seed, number)?;
+        // One that the user's program brings back may still recover; private ones take connections by now.
+        let patience = if self.tests.scripts.is_some() { BACK } else { REFUSED };
         let times = match &down.by {
             _ if !down.unusable.is_empty() => (None, None),
-            By::Power(_) => (first(&clients, down.at, &stopped), None),
-            By::Kill | By::Media(_) => times(&clients, down.at, &stopped),
+            By::Power(_) => (first(&clients, down.at, patience, &stopped), None),
+            By::Kill | By::Media(_) => times(&clients, down.at, patience, &stopped),
         };
         let shared = clients.end()?;
         let success = Success::read(&path, &self.suite.marks())?;

@@ -20,9 +20,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// The level before a kill is that of so long before it.
 const LEVEL: Duration = Duration::from_secs(2);
 /// How long the level is waited for after recovery.
-const BACK: Duration = Duration::from_secs(60);
-/// How long a server that is back may refuse its clients, before the first transaction, until nothing more is expected.
-const REFUSED: Duration = Duration::from_secs(10);
+pub(super) const BACK: Duration = Duration::from_secs(60);
+/// How long a server that Graymark started again, and which takes connections, may refuse its clients before the first
+/// transaction, until nothing more is expected.
+pub(super) const REFUSED: Duration = Duration::from_secs(10);
 /// For how long the level may not rise by [`RISE`] before it is held to be all that comes back.
 const STALLED: Duration = Duration::from_secs(10);
 /// A rise that counts, as a factor.
@@ -148,30 +149,38 @@ struct Hope {
     since: Instant,
     /// Clients that had been refused before.
     refused: u64,
+    patience: Duration,
 }
 
 impl Hope {
-    fn new(clients: &Clients) -> Hope {
-        Hope { since: Instant::now(), refused: clients.shared.refused.load(Ordering::Relaxed) }
+    fn new(clients: &Clients, patience: Duration) -> Hope {
+        Hope { since: Instant::now(), refused: clients.shared.refused.load(Ordering::Relaxed), patience }
     }
 
     /// Whether clients have been refused for so long that no transaction is to be expected: a database that is lost
     /// need not be waited for as long as one that is slow.
     fn is_gone(&self, clients: &Clients) -> bool {
-        gone(self.since.elapsed(), clients.shared.refused.load(Ordering::Relaxed) - self.refused)
+        let refused = clients.shared.refused.load(Ordering::Relaxed) - self.refused;
+        gone(self.since.elapsed(), refused, self.patience)
     }
 }
 
 /// Whether a server that came back so long ago, and refused clients so often, is to be waited for no longer.
-fn gone(back: Duration, refused: u64) -> bool {
-    back > REFUSED && refused > 0
+fn gone(back: Duration, refused: u64, patience: Duration) -> bool {
+    back > patience && refused > 0
 }
 
 /// Seconds from the crash to the first transaction after the server is back; none where it did not come in time.
-pub(super) fn first(clients: &Clients, crashed: Duration, stopped: &dyn Fn() -> bool) -> Option<f64> {
+/// So long, at the most, a server may refuse everybody.
+pub(super) fn first(
+    clients: &Clients,
+    crashed: Duration,
+    patience: Duration,
+    stopped: &dyn Fn() -> bool,
+) -> Option<f64> {
     let shared = &clients.shared;
     let (from, end) = (crashed + 2 * PIECE, Instant::now() + BACK);
-    let hope = Hope::new(clients);
+    let hope = Hope::new(clients, patience);
     while Instant::now() < end && !stopped() && !hope.is_gone(clients) {
         let now = shared.elapsed();
         if shared.completed(from, now + PIECE) > 0 {
@@ -183,8 +192,14 @@ pub(super) fn first(clients: &Clients, crashed: Duration, stopped: &dyn Fn() -> 
 }
 
 /// After the server is back: seconds from the kill to the first transaction, and to the level before; none where that
-/// did not come in time. Times are since the load began.
-pub(super) fn times(clients: &Clients, killed: Duration, stopped: &dyn Fn() -> bool) -> (Option<f64>, Option<f64>) {
+/// did not come in time. Times are since the load began. So long, at the most, a server may refuse everybody before its
+/// first transaction.
+pub(super) fn times(
+    clients: &Clients,
+    killed: Duration,
+    patience: Duration,
+    stopped: &dyn Fn() -> bool,
+) -> (Option<f64>, Option<f64>) {
     let shared = &clients.shared;
     let before = shared.completed(killed.saturating_sub(LEVEL), killed) as f64 / LEVEL.as_secs_f64();
     // What was under way at the kill may be answered in its piece of time, or in the next.
@@ -192,7 +207,7 @@ pub(super) fn times(clients: &Clients, killed: Duration, stopped: &dyn Fn() -> b
     let mut first = None;
     let mut highest = (0.0, Instant::now());
     let end = Instant::now() + BACK;
-    let hope = Hope::new(clients);
+    let hope = Hope::new(clients, patience);
     while Instant::now() < end && !stopped() && (first.is_some() || !hope.is_gone(clients)) {
         let now = shared.elapsed();
         if first.is_none() && shared.completed(from, now + PIECE) > 0 {
@@ -228,7 +243,10 @@ mod tests {
     #[test]
     fn a_server_that_is_back_and_refuses_everybody_is_not_waited_for_as_long_as_one_that_is_slow() {
         let (soon, late) = (Duration::from_secs(3), Duration::from_secs(11));
-        assert_eq!([gone(soon, 100), gone(late, 0), gone(late, 1)], [false, false, true]);
+        let ours = |back, refused| gone(back, refused, REFUSED);
+        assert_eq!([ours(soon, 100), ours(late, 0), ours(late, 1)], [false, false, true]);
+        // One that the user's program brings back may still recover.
+        assert!(!gone(late, 1, BACK));
     }
 
     static ORDER: Mark = Mark { table: "orders", joined: None, columns: &["w", "d", "o"], amount: None };

@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::ops::Deref;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
+use nix::unistd::Uid;
 use tempfile::TempDir;
 
 use super::command::{open_directory, succeed};
@@ -15,13 +17,14 @@ use super::command::{open_directory, succeed};
 const PREFIX: &str = "graymark-stories-";
 
 /// A new directory of this process, which others may enter. The tests do not end where it could be removed, so it
-/// removes those of processes that have ended.
+/// removes those of its user's processes that have ended.
 fn for_all_tests(what: &str) -> PathBuf {
     let temporary = std::env::temp_dir();
     for entry in fs::read_dir(&temporary).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next()?.parse::<u32>().ok());
+        let ours = entry.metadata().is_ok_and(|of| of.is_dir() && of.uid() == Uid::effective().as_raw());
+        if ours && pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
