@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{Done, family, graymark, json_file, open_directory, run, start, succeed};
-use crate::support::loaded::loaded;
+use crate::support::loaded::{loaded, loaded_postgres_data};
 use crate::support::{require_mariadb, require_postgres, small_mariadb, small_server};
 
 /// New-Order reads the district's next order number, and writes the one after it without looking again; and Payment
@@ -246,10 +246,10 @@ fn what_a_kill_loses_is_found_row_by_row() {
     let Some(()) = require_postgres() else { return };
     let place = open_directory();
     let place = place.path();
-    let data = place.join("data");
+    let data = loaded_postgres_data(place);
     let url = format!("postgres:local?data={}", data.display());
     let audit = |record: &str, more: &[&str]| {
-        let usual = ["acid", "--db", &url, "-w", "1", "--seed", "5", "--crash", "kill", "--json", "--out"];
+        let usual = ["acid", "--db", &url, "--clients", "2", "--seed", "5", "--crash", "kill", "--json", "--out"];
         start(graymark(place, &[&usual[..], &[record], more].concat()))
     };
     let clause = |acid: &Value, id: &str| {

@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::support::command::{graymark, run, start, succeed};
-use crate::support::loaded::loaded;
-use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb};
+use crate::support::loaded::{Loaded, loaded, loaded_mariadb, loaded_postgres};
+use crate::support::{client, mysql_client, require_mariadb, require_postgres};
 use graymark::engine::server::postgres::{PostgresServerOptions, Server};
 use graymark::measure::waterfall::{Part, Waterfall};
 use mysql_async::prelude::Queryable;
@@ -107,7 +107,7 @@ fn first(summary: &Value) -> (String, Waterfall) {
 }
 
 /// A private PostgreSQL that waits for no disk when it commits, so that locks alone are what takes time.
-fn quick_to_commit() -> Server {
+fn quick_to_commit() -> Loaded<Server> {
     let settings = [
         ("fsync", "off"),
         ("synchronous_commit", "off"),
@@ -116,7 +116,7 @@ fn quick_to_commit() -> Server {
         ("pg_stat_statements.track", "all"),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    Server::start(&PostgresServerOptions { settings, tcp: true, ..PostgresServerOptions::default() }).unwrap()
+    loaded_postgres(PostgresServerOptions { settings, tcp: true, ..PostgresServerOptions::default() })
 }
 
 /// Each Payment sleeps while it has the row of its warehouse.
@@ -138,7 +138,6 @@ fn planted_waits_on_postgresql_are_named() {
     let server = quick_to_commit();
     let url = server.tcp_url();
     let place = TempDir::new().unwrap();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let arguments = ["run", "--db", &url, "--ramp-up", "1s", "--check", "none", "--json"];
     // On a machine with others their CPU may be what limits a run most; what its transactions wait for stays the same.
     let named = |found: &Waterfall, bottleneck: &str| {
@@ -212,9 +211,8 @@ fn planted_waits_on_mariadb_are_named() {
     ];
     for (settings, source) in [(plain, "the performance schema tells no waits"), (&told[..], "waits: the performance")]
     {
-        let server = small_mariadb(settings);
+        let server = loaded_mariadb(settings);
         let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
-        succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let slow = "CREATE TRIGGER slow AFTER UPDATE ON warehouse FOR EACH ROW DO SLEEP(0.1)";
         runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(slow).await }).unwrap();

@@ -96,33 +96,32 @@ fn sqlite_conforms() {
     });
 }
 
-/// By one way of speaking.
-fn postgres_conforms(via: Via) {
+/// By both ways of speaking, each on a copy of what was loaded.
+#[test]
+fn postgres_conforms_by_statements_and_by_procedures() {
     let Some(()) = support::require_postgres() else { return };
     let server = support::small_server();
+    let database = |name: &str| support::with_database(&server.tcp_url(), name);
     block_on(async {
-        let engine = support::open(&server.url(), via).await.unwrap();
+        let administrator = support::client(&database("template1")).await;
+        administrator.batch_execute("CREATE DATABASE loaded TEMPLATE template0").await.unwrap();
+        let engine = support::open(&database("loaded"), Via::Procedures).await.unwrap();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-        let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
-        let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
-        conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{why}"));
-        side_by_side(&engine).await;
-        // The checks do not depend on how transactions are spoken.
-        if via == Via::Statements {
-            client.batch_execute("SET search_path TO tpcc").await.unwrap();
-            faults::are_told(&engine, &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
+        drop(engine);
+        for (via, name) in [(Via::Statements, "statements"), (Via::Procedures, "procedures")] {
+            administrator.batch_execute(&format!("CREATE DATABASE {name} TEMPLATE loaded")).await.unwrap();
+            let engine = support::open(&database(name), via).await.unwrap();
+            let client = support::client(&database(name)).await;
+            let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "tpcc", table, sink).await;
+            conforms(&engine, MODEL.clone(), suite::SCRIPT, rows).await.unwrap_or_else(|why| panic!("{name}: {why}"));
+            side_by_side(&engine).await;
+            // The checks do not depend on how transactions are spoken.
+            if via == Via::Statements {
+                client.batch_execute("SET search_path TO tpcc").await.unwrap();
+                faults::are_told(&engine, &manifest(), async |sql| client.batch_execute(sql).await.unwrap()).await;
+            }
         }
     });
-}
-
-#[test]
-fn postgres_conforms_by_statements() {
-    postgres_conforms(Via::Statements);
-}
-
-#[test]
-fn postgres_conforms_by_procedures() {
-    postgres_conforms(Via::Procedures);
 }
 
 /// By both ways of speaking; between them, a restore brings the first rows back.
@@ -239,12 +238,17 @@ fn plain_statements_say_nothing_that_only_some_servers_know() {
 
 /// Over ODBC, on a fresh population. The rows are read past the driver. The engine is for faults that are planted.
 #[cfg(feature = "odbc")]
-async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut dyn RowSink)) -> Odbc {
+async fn odbc_conforms(
+    url: &str,
+    load: bool,
+    script: &[Step],
+    dump: impl AsyncFnMut(&Table, &mut dyn RowSink),
+) -> Odbc {
     let engine = Odbc::open(support::options(url, Via::Statements)).unwrap();
     if load {
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
     }
-    conforms(&engine, MODEL.clone(), suite::SCRIPT, dump).await.unwrap_or_else(|why| panic!("{url}: {why}"));
+    conforms(&engine, MODEL.clone(), script, dump).await.unwrap_or_else(|why| panic!("{url}: {why}"));
     side_by_side(&engine).await;
     engine
 }
@@ -255,14 +259,16 @@ async fn odbc_conforms(url: &str, load: bool, dump: impl AsyncFnMut(&Table, &mut
 fn postgresql_conforms_over_odbc() {
     let Some(odbc::Place::Postgres(server)) = odbc::Place::postgres() else { return };
     let url = odbc::postgres_url(&server, "postgres");
+    let script = suite::with_few_deliveries();
     block_on(async {
         let engine = support::open(&server.url(), Via::Statements).await.unwrap();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
         let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
-        odbc_conforms(&url, false, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await).await;
+        odbc_conforms(&url, false, &script, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await)
+            .await;
         let url = format!("{url}GraymarkDialect=plain;");
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::postgres(&client, "public", table, sink).await;
-        let engine = odbc_conforms(&url, true, rows).await;
+        let engine = odbc_conforms(&url, true, &script, rows).await;
         let stranger = support::client(&server.url()).await;
         stranger.batch_execute("SET search_path TO public").await.unwrap();
         faults::are_told(&engine, &manifest(), async |sql| stranger.batch_execute(sql).await.unwrap()).await;
@@ -277,7 +283,7 @@ fn mariadb_conforms_over_odbc() {
     block_on(async {
         let mut client = support::mysql_client(&server.url(), None).await;
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::mysql(&mut client, "bench", table, sink).await;
-        let engine = odbc_conforms(&place.url(), true, rows).await;
+        let engine = odbc_conforms(&place.url(), true, &suite::with_few_deliveries(), rows).await;
         let mut stranger = support::mysql_client(&server.url(), Some("bench")).await;
         faults::are_told(&engine, &manifest(), async |sql| stranger.query_drop(sql).await.unwrap()).await;
     });
@@ -294,7 +300,7 @@ fn sqlite_conforms_over_odbc() {
     let url = odbc::sqlite_url(&options.file);
     block_on(async {
         let rows = async |table: &Table, sink: &mut dyn RowSink| dump::sqlite(&options.file, table, sink);
-        let engine = odbc_conforms(&url, false, rows).await;
+        let engine = odbc_conforms(&url, false, suite::SCRIPT, rows).await;
         let stranger = rusqlite::Connection::open(&options.file).unwrap();
         faults::are_told(&engine, &manifest(), async |sql| stranger.execute_batch(sql).unwrap()).await;
     });

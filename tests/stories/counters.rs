@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::support::command::{graymark, start, succeed};
-use crate::support::loaded::{loaded, loaded_server};
+use crate::support::loaded::{loaded, loaded_postgres, loaded_server};
 use crate::support::require_postgres;
-use graymark::engine::server::postgres::{PostgresServerOptions, Server};
+use graymark::engine::server::postgres::PostgresServerOptions;
 use graymark::measure::counters::{Counter, Sample};
 use graymark::record::Record;
 use graymark::record::reader::SeriesRow;
@@ -111,15 +111,13 @@ fn sqlite_names_what_its_settings_leave_uncounted() {
 #[test]
 fn postgresql_counts_what_its_clients_do() {
     let Some(()) = require_postgres() else { return };
-    let server = Server::start(&PostgresServerOptions {
+    let server = loaded_postgres(PostgresServerOptions {
         settings: vec![("shared_buffers".into(), "64MB".into())],
         tcp: true,
         ..PostgresServerOptions::default()
-    })
-    .unwrap();
+    });
     let url = server.tcp_url();
     let place = TempDir::new().unwrap();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let (summary, record) = run(
         place.path(),
         &["--db", &url, "--clients", "2", "--ramp-up", "1s", "--duration", "7s", "--checkpoint", "3s"],

@@ -4,8 +4,8 @@ use crate::support;
 use std::path::Path;
 
 use crate::support::command::succeed;
-use crate::support::loaded::loaded;
-use crate::support::{mysql_client, require_mariadb, require_postgres, small_mariadb};
+use crate::support::loaded::{loaded, loaded_mariadb, loaded_postgres};
+use crate::support::{mysql_client, require_mariadb, require_postgres};
 use graymark::engine::server::postgres;
 use mysql_async::prelude::Queryable;
 use serde_json::Value;
@@ -87,11 +87,10 @@ fn postgresql_that_does_not_wait_for_the_disk_is_told() {
         let settings = [("shared_buffers", "64MB"), ("max_connections", "40")];
         let settings =
             settings.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        postgres::Server::start(&postgres::PostgresServerOptions { settings, ..Default::default() }).unwrap()
+        loaded_postgres(postgres::PostgresServerOptions { settings, ..Default::default() })
     };
     let server = start(&[]);
     let (place, url) = (TempDir::new().unwrap(), server.url());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
     waits(durability(place.path(), &url, "durable"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let does = |sql: &str| {
@@ -105,7 +104,6 @@ fn postgresql_that_does_not_wait_for_the_disk_is_told() {
 
     let server = start(&[("fsync", "off"), ("full_page_writes", "off")]);
     let url = server.url();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
     loses(durability(place.path(), &url, "fsync"), "fsync=off");
     loses(durability(place.path(), &url, "pages"), "full_page_writes=off");
 }
@@ -113,9 +111,8 @@ fn postgresql_that_does_not_wait_for_the_disk_is_told() {
 #[test]
 fn mariadb_that_does_not_wait_for_the_disk_is_told() {
     let Some(()) = require_mariadb() else { return };
-    let server = small_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]);
+    let server = loaded_mariadb(&[("innodb_flush_log_at_trx_commit", "1")]);
     let (place, url) = (TempDir::new().unwrap(), server.url());
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
     waits(durability(place.path(), &url, "durable"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let does = |sql: &str| {

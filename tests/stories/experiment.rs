@@ -2,7 +2,7 @@
 //! the serial read, and a table of systems.
 
 use crate::support::command::{Done, json_file, new_record, open_directory, run, succeed};
-use crate::support::loaded::loaded;
+use crate::support::loaded::{loaded, loaded_postgres_data};
 use crate::support::{require_mariadb, require_postgres};
 use graymark::engine::server;
 use serde_json::Value;
@@ -120,9 +120,8 @@ fn an_embedded_database_is_read_from_end_to_end() {
 fn a_private_server_is_restarted_for_the_cold_read() {
     let Some(()) = require_postgres() else { return };
     let place = open_directory();
-    let data = place.path().join("data");
+    let data = loaded_postgres_data(place.path());
     let url = format!("postgres:local?data={}&fsync=off", data.display());
-    succeed(place.path(), &["load", "--db", &url]);
     let scan = scanned(&succeed(place.path(), &["scan", "--db", &url, "--json"]), "cold");
     assert!(scan["caches"]["how"].as_str().unwrap().contains("restarted"), "{scan}");
 

@@ -150,7 +150,7 @@ fn postgres_tables_of_somebody_else_are_named_and_left_alone() {
             via,
             "--json",
             "--check",
-            "both",
+            "none",
             "--checkpoint",
             "1s",
             "--vacuum",

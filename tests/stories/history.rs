@@ -8,8 +8,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{Done, json_file, open_directory, run, succeed};
-use crate::support::loaded::{loaded, loaded_server};
-use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb};
+use crate::support::loaded::{loaded, loaded_mariadb, loaded_server};
+use crate::support::{client, mysql_client, require_mariadb, require_postgres};
 
 /// Order numbers are made from what a statement saw before it waited for its row; nothing refuses a number twice.
 const PLANTED_POSTGRES: &str = "
@@ -27,7 +27,7 @@ ALTER TABLE tpcc.order_line DROP CONSTRAINT order_line_pkey CASCADE;
 /// A run of New-Orders, of all keys.
 fn new_orders(place: &Path, url: &str, record: &str, level: &str) -> Done {
     let usual = ["run", "--db", url, "--history", "100%", "--mix", "new_order=1", "--clients", "8", "--ramp-up", "0s"];
-    let more = ["--duration", "3s", "--check", "none", "--allow-errors", "100%", "--json", "--out", record];
+    let more = ["--duration", "2s", "--check", "none", "--allow-errors", "100%", "--json", "--out", record];
     run(place, &[&usual[..], &more, &["--isolation", level]].concat())
 }
 
@@ -122,9 +122,8 @@ async fn number_orders_from_the_snapshot(url: &str) -> String {
 #[test]
 fn order_numbers_of_a_mariadb_from_snapshots_and_without_transactions_are_found() {
     let Some(()) = require_mariadb() else { return };
-    let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
+    let (server, place) = (loaded_mariadb(&[]), TempDir::new().unwrap());
     let (url, place) = (server.tcp_url(), place.path());
-    succeed(place, &["load", "--db", &url, "-w", "1", "--seed", "5"]);
     let sound = new_orders(place, &url, "sound", "repeatable-read");
     assert_eq!((sound.code, anomalies(&sound)), (Some(0), serde_json::json!({})), "{sound:?}");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -154,8 +154,9 @@ fn left(place: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("graymark-postgres-")).collect()
 }
 
-const LONG: [&str; 9] =
-    ["bench", "--db", "postgres:local?shared_buffers=64MB", "-w", "1", "--ramp-up", "1h", "--duration", "1h"];
+/// A run whose database is small.
+const LONG: [&str; 8] =
+    ["bench", "debitcredit", "--db", "postgres:local?shared_buffers=64MB", "--ramp-up", "1h", "--duration", "1h"];
 
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next_and_nothing_else_is() {
@@ -266,10 +267,10 @@ fn partial_without_a_count(summary: &Value, clients: u64) {
 
 /// A private server is stopped in the middle of a run, all its processes, and the run ends on one signal: with what it
 /// measured, and without its server.
-fn a_run_without_answers_ends(db: &str, signal: Signal) {
+fn a_run_without_answers_ends(workload: &str, db: &str, signal: Signal) {
     let place = TempDir::new().unwrap();
     let arguments =
-        ["bench", "--db", db, "-w", "1", "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--check", "none"];
+        ["bench", workload, "--db", db, "--clients", "2", "--ramp-up", "0s", "--duration", "1h", "--check", "none"];
     let mut run = start(graymark(place.path(), &[&arguments[..], &["--out", "record", "--json"]].concat()));
     run.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(2));
@@ -298,13 +299,13 @@ fn a_run_without_answers_ends(db: &str, signal: Signal) {
 #[test]
 fn a_run_on_a_stopped_postgres_ends_on_sigint() {
     let Some(()) = require_postgres() else { return };
-    a_run_without_answers_ends("postgres:local", Signal::SIGINT);
+    a_run_without_answers_ends("debitcredit", "postgres:local", Signal::SIGINT);
 }
 
 #[test]
 fn a_run_on_a_stopped_mariadb_ends_on_sigterm() {
     let Some(()) = require_mariadb() else { return };
-    a_run_without_answers_ends("mysql:local", Signal::SIGTERM);
+    a_run_without_answers_ends("tpcc", "mysql:local", Signal::SIGTERM);
 }
 
 /// Its driver blocks the threads of its sessions.
@@ -315,7 +316,7 @@ fn a_run_on_a_stopped_virtuoso_ends_on_sighup() {
         assert!(std::env::var_os("GRAYMARK_REQUIRE_ENGINES").is_none());
         return;
     }
-    a_run_without_answers_ends("virtuoso:local?buffers=20000", Signal::SIGHUP);
+    a_run_without_answers_ends("tpcc", "virtuoso:local?buffers=20000", Signal::SIGHUP);
 }
 
 /// SQLite waits in the process for a lock of another one. Readers go on, so that the run is counted all the same.

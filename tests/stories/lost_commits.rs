@@ -1,6 +1,7 @@
 //! Commits that a lost connection makes doubtful are looked up one by one: those of unknown fate are known afterwards,
 //! and none that was acknowledged can be lost behind another that the counts take for it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -8,9 +9,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::command::{graymark, start, succeed};
-use crate::support::loaded::loaded_server;
+use crate::support::loaded::{loaded_mariadb, loaded_server};
 use crate::support::wire::{Swallowed, Wire};
-use crate::support::{client, require_mariadb, require_postgres, small_mariadb, small_server};
+use crate::support::{client, require_mariadb, require_postgres, small_server};
 
 /// A run over a wire that swallows replies twice, and requests twice, before it is cut.
 fn over_a_bad_wire(url: &str, workload: &str) -> Value {
@@ -20,11 +21,10 @@ fn over_a_bad_wire(url: &str, workload: &str) -> Value {
     let slash = if path.is_empty() { "" } else { "/" };
     let worn = format!("{user}@127.0.0.1:{}{slash}{path}", wire.port);
     let place = TempDir::new().unwrap();
-    succeed(place.path(), &["load", workload, "--db", url, "--seed", "5"]);
     // A little load leaves the machine free for other tests, and time for the sessions to come back.
     let load: &[&str] = match workload {
         "tpcc" => &["--pace", "standard*0.01", "--duration", "60s"],
-        _ => &["--duration", "15s"],
+        _ => &["--duration", "10s"],
     };
     let run = ["run", workload, "--db", &worn, "--clients", "8", "--ramp-up", "0s", "--out", "record", "--json"];
     let run = [&run[..], load].concat();
@@ -76,7 +76,7 @@ fn rule<'a>(summary: &'a Value, id: &str) -> &'a Value {
 #[test]
 fn fates_become_known_on_postgres() {
     let Some(()) = require_postgres() else { return };
-    let summary = over_a_bad_wire(&small_server().tcp_url(), "tpcc");
+    let summary = over_a_bad_wire(&loaded_server().tcp_url(), "tpcc");
     fates_are_known(&summary, &["new_orders", "payments"]);
     assert_eq!(rule(&summary, "3.5.3")["state"], "held");
 }
@@ -84,14 +84,16 @@ fn fates_become_known_on_postgres() {
 #[test]
 fn fates_become_known_on_mariadb() {
     let Some(()) = require_mariadb() else { return };
-    let summary = over_a_bad_wire(&small_mariadb(&[]).tcp_url(), "tpcc");
+    let summary = over_a_bad_wire(&loaded_mariadb(&[]).tcp_url(), "tpcc");
     fates_are_known(&summary, &["new_orders", "payments"]);
 }
 
 #[test]
 fn fates_of_debitcredit_become_known() {
     let Some(()) = require_postgres() else { return };
-    let summary = over_a_bad_wire(&small_server().tcp_url(), "debitcredit");
+    let server = small_server();
+    succeed(Path::new("/"), &["load", "debitcredit", "--db", &server.tcp_url(), "--seed", "5"]);
+    let summary = over_a_bad_wire(&server.tcp_url(), "debitcredit");
     fates_are_known(&summary, &["history_rows"]);
     assert_eq!(summary["connections"]["lookup"]["unknown_fate"]["not_known"], 0, "{}", summary["connections"]);
     assert_eq!(rule(&summary, "acknowledged")["state"], "held");
@@ -106,7 +108,8 @@ fn commits_cannot_be_lost_behind_others() {
     let (url, place) = (server.tcp_url(), TempDir::new().unwrap());
     let run =
         ["run", "--db", &url, "--clients", "4", "--ramp-up", "0s", "--duration", "12s", "--out", "record", "--json"];
-    let mut working = start(graymark(place.path(), &run));
+    let light = ["--pace", "standard*0.01"];
+    let mut working = start(graymark(place.path(), &[&run[..], &light].concat()));
     working.wait_for("run: measurement");
     std::thread::sleep(Duration::from_secs(3));
     server.kill().unwrap();
@@ -165,6 +168,8 @@ fn fates_become_known_on_virtuoso() {
     let engine = crate::support::virtuoso::small();
     let server = engine.server().unwrap();
     let password = std::fs::read_to_string(server.data().join("graymark.password")).unwrap();
-    let summary = over_a_bad_wire(&format!("virtuoso://dba:{}@{}", password.trim(), server.address()), "tpcc");
+    let url = format!("virtuoso://dba:{}@{}", password.trim(), server.address());
+    succeed(Path::new("/"), &["load", "--db", &url, "--seed", "5"]);
+    let summary = over_a_bad_wire(&url, "tpcc");
     fates_are_known(&summary, &["new_orders", "payments"]);
 }

@@ -505,7 +505,7 @@ fn a_postgres_with_a_password() {
     run(place.path(), &["run", "--db", &nowhere]).refused(DATABASE, &["no database `nowhere`", "createdb nowhere"]);
 
     // The right one works and is nowhere to be seen: `open:secret`, percent-encoded in the URL.
-    let short = ["--duration", "1s", "--ramp-up", "0s"];
+    let short = ["--duration", "1s", "--ramp-up", "0s", "--check", "none"];
     let right = url(":open%3Asecret");
     let bench = [&["bench", "--db", &right, "--out", "record"], &short[..]].concat();
     let mut working = start(graymark(place.path(), &bench));

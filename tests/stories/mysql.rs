@@ -2,6 +2,7 @@
 
 use super::mysql_connect::refused;
 use crate::support;
+use crate::support::loaded::loaded_mariadb;
 use crate::support::stranger;
 use std::fs::Permissions;
 use std::net::TcpStream;
@@ -480,7 +481,7 @@ fn tables_of_somebody_else_are_named_and_left_alone() {
 #[test]
 fn stored_procedures_that_are_not_graymarks_are_refused() {
     let Some(()) = require_mariadb() else { return };
-    let server = small_mariadb(&[]);
+    let server = loaded_mariadb(&[]);
     let place = tempfile::tempdir().unwrap();
     let url = server.url();
     let with =
@@ -492,7 +493,6 @@ fn stored_procedures_that_are_not_graymarks_are_refused() {
         done.json()["procedures"].clone()
     };
     runtime().block_on(async {
-        assert_eq!(with(&url, &["load", "-w", "1"]).code, Some(0));
         assert_eq!(procedures(&url), "own");
         let mut user = mysql_client(&url, Some("tpcc")).await;
         let stock_level =

@@ -5,7 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Mutex;
 
 use crate::support::loaded::loaded_server;
-use crate::support::{checksums, client, load, load_beside, open, options, require_postgres, small_server};
+use crate::support::{
+    checksums, client, load, load_beside, open, options, require_postgres, small_server, with_database,
+};
 use graymark::engine::sql::script;
 use graymark::engine::sql::{SqlWorkload, WorkloadSql};
 use graymark::engine::wire::postgres::connect::Target;
@@ -221,17 +223,21 @@ fn both_ways_of_speaking_do_and_show_the_same() {
     let server = small_server();
     let (manifest, _) = manifest(1);
     let manifest = Manifest { foreign_keys: true, ..manifest };
+    let database = |name: &str| with_database(&server.tcp_url(), name);
     runtime().block_on(async {
+        let administrator = client(&database("template1")).await;
+        administrator.batch_execute("CREATE DATABASE loaded TEMPLATE template0").await.unwrap();
+        let engine = open(&database("loaded"), Via::Procedures).await.unwrap();
+        let report = load(&engine, &manifest).await.unwrap();
+        assert!(report.phases.iter().any(|(name, _)| name == "foreign keys"));
+        drop(engine);
         let mut shown = Vec::new();
-        for (via, pooler) in
-            [(Via::Procedures, false), (Via::Statements, false), (Via::Procedures, true), (Via::Statements, true)]
+        for (number, (via, more)) in
+            [Via::Procedures, Via::Statements].iter().flat_map(|via| [(*via, ""), (*via, "?pooler=on")]).enumerate()
         {
-            let url = if pooler { format!("{}&pooler=on", server.url()) } else { server.url() };
-            let engine = open(&url, via).await.unwrap();
-            let report = load(&engine, &manifest).await.unwrap();
-            assert!(report.phases.iter().any(|(name, _)| name == "foreign keys"));
-            shown.push(all_five(&url, via).await);
-            Engine::<Tpcc>::drop_tables(&engine).await.unwrap();
+            let copy = format!("copy{number}");
+            administrator.batch_execute(&format!("CREATE DATABASE {copy} TEMPLATE loaded")).await.unwrap();
+            shown.push(all_five(&(database(&copy) + more), via).await);
         }
         for other in &shown[1..] {
             assert_eq!(other, &shown[0]);

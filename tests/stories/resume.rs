@@ -148,7 +148,7 @@ fn a_killed_load_goes_on_in_postgres() {
         }
     });
     let place = TempDir::new().unwrap();
-    let load = |db| [&["load", "--db", db, "--jobs", "2"], &POPULATION[..]].concat();
+    let load = |db| [&["load", "--db", db, "-w", "1", "--jobs", "2"], &POPULATION[2..]].concat();
     let rows = in_one_go(place.path(), &load(&whole));
     killed_three_times(place.path(), &load(&killed), rows);
     let (one, other) = runtime.block_on(async {

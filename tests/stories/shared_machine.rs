@@ -123,7 +123,7 @@ fn servers_do_not_inherit_passwords() {
     ];
     for (url, program, _) in makes.iter().filter(|(_, _, there)| there.is_some()) {
         let place = open_directory();
-        let arguments = ["bench", "--db", url, "-w", "1", "--clients", "1", "--ramp-up", "1h", "--duration", "1h"];
+        let arguments = ["bench", "--db", url, "-w", "1", "--duration", "1h"];
         let mut command = graymark(place.path(), &arguments);
         for name in ["PGPASSWORD", "PGOPTIONS", "PGSERVICE", "MYSQL_PWD", "GRAYMARK_VIRTUOSO_PASSWORD", "AWS_SECRET"] {
             command.env(name, SECRET);
@@ -131,7 +131,7 @@ fn servers_do_not_inherit_passwords() {
         // What the kernel shows of an environment is what a process began with.
         command.env("LC_PLANTED", "passed on");
         let mut working = start(command);
-        working.wait_for("run: ramp-up");
+        working.wait_for("load: rows");
         let (mut servers, own) = (0, working.id());
         for pid in family(own).into_iter().filter(|pid| *pid != own) {
             // A process of the server's may have ended meanwhile.

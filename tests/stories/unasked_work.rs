@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use crate::support::command::{graymark, json_file, run, start, succeed};
-use crate::support::loaded::loaded;
-use crate::support::{client, mysql_client, require_mariadb, require_postgres, small_mariadb, small_server};
+use crate::support::command::{graymark, json_file, run, start};
+use crate::support::loaded::{loaded, loaded_mariadb, loaded_server};
+use crate::support::{client, mysql_client, require_mariadb, require_postgres};
 use mysql_async::prelude::Queryable;
 use rusqlite::Connection;
 use serde_json::Value as Json;
@@ -69,9 +69,8 @@ fn a_missing_item_does_not_pass_for_the_rollback_of_the_standard() {
 #[test]
 fn a_missing_item_of_postgresql_does_not_pass_for_the_rollback_of_the_standard() {
     let Some(()) = require_postgres() else { return };
-    let (server, place) = (small_server(), TempDir::new().unwrap());
+    let (server, place) = (loaded_server(), TempDir::new().unwrap());
     let url = server.url();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     belied(place.path(), &url, &["statements", "procedures"], |sql| {
         let sql = format!("SET search_path TO tpcc; {sql}");
@@ -82,9 +81,8 @@ fn a_missing_item_of_postgresql_does_not_pass_for_the_rollback_of_the_standard()
 #[test]
 fn a_missing_item_of_mariadb_does_not_pass_for_the_rollback_of_the_standard() {
     let Some(()) = require_mariadb() else { return };
-    let (server, place) = (small_mariadb(&[]), TempDir::new().unwrap());
+    let (server, place) = (loaded_mariadb(&[]), TempDir::new().unwrap());
     let url = server.url();
-    succeed(place.path(), &["load", "--db", &url, "-w", "1"]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     belied(place.path(), &url, &["statements", "procedures"], |sql| {
         runtime.block_on(async { mysql_client(&url, Some("tpcc")).await.query_drop(sql).await.unwrap() });

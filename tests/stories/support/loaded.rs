@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use graymark::engine::server::postgres::{PostgresServerOptions, Server};
+use graymark::engine::server::mariadb::{self, MariadbServerOptions};
+use graymark::engine::server::postgres::{self, PostgresServerOptions};
 use nix::unistd::Uid;
 use tempfile::TempDir;
 
@@ -46,38 +47,71 @@ pub fn loaded() -> TempDir {
     place
 }
 
-/// A small private PostgreSQL that holds TPC-C of one warehouse and seed 5.
-pub struct LoadedServer {
-    server: Server,
+/// A private server on a copy of a data directory that holds TPC-C of one warehouse and seed 5.
+pub struct Loaded<S> {
+    server: S,
     /// Outlives the server.
-    _data: TempDir,
+    _place: TempDir,
 }
 
-impl Deref for LoadedServer {
-    type Target = Server;
+impl<S> Deref for Loaded<S> {
+    type Target = S;
 
-    fn deref(&self) -> &Server {
+    fn deref(&self) -> &S {
         &self.server
     }
 }
 
 /// Like [`super::small_server`], loaded.
-pub fn loaded_server() -> LoadedServer {
+pub fn loaded_server() -> Loaded<postgres::Server> {
+    loaded_postgres(super::small_postgres())
+}
+
+/// A private PostgreSQL with options of the test's own but for its data directory, loaded.
+pub fn loaded_postgres(options: PostgresServerOptions) -> Loaded<postgres::Server> {
+    let place = open_directory();
+    let data = Some(loaded_postgres_data(place.path()));
+    let server =
+        postgres::Server::start(&PostgresServerOptions { data, ..options }).expect("a private PostgreSQL starts");
+    Loaded { server, _place: place }
+}
+
+/// A data directory of a private PostgreSQL, loaded, in a place that others may enter.
+pub fn loaded_postgres_data(place: &Path) -> PathBuf {
     static LOADED: OnceLock<PathBuf> = OnceLock::new();
     let original = LOADED.get_or_init(|| {
         let place = for_all_tests("postgres");
-        let server = start(&place);
+        let data = place.join("data");
+        let options = PostgresServerOptions { data: Some(data.clone()), ..super::small_postgres() };
+        let server = postgres::Server::start(&options).expect("a private PostgreSQL starts");
+        succeed(&place, &["load", "--db", &server.url(), "-w", "1", "--seed", "5"]);
+        data
+    });
+    copied(original, place)
+}
+
+/// Like [`super::small_mariadb`], loaded.
+pub fn loaded_mariadb(more: &[(&str, &str)]) -> Loaded<mariadb::Server> {
+    static LOADED: OnceLock<PathBuf> = OnceLock::new();
+    // A log that is soon copied.
+    let start = |data: PathBuf, more: &[(&str, &str)]| {
+        let more = [&[("innodb_log_file_size", "64M")], more].concat();
+        let options = MariadbServerOptions { data: Some(data), ..super::small_mariadb_options(&more) };
+        mariadb::Server::start(&options).expect("a private MariaDB starts")
+    };
+    let original = LOADED.get_or_init(|| {
+        let place = for_all_tests("mariadb");
+        let server = start(place.join("data"), &[]);
         succeed(&place, &["load", "--db", &server.url(), "-w", "1", "--seed", "5"]);
         place.join("data")
     });
     let place = open_directory();
-    let copied = Command::new("cp").arg("-a").arg(original).arg(place.path()).status().expect("cp runs");
-    assert!(copied.success(), "the data directory is copied");
-    LoadedServer { server: start(place.path()), _data: place }
+    Loaded { server: start(copied(original, place.path()), more), _place: place }
 }
 
-fn start(place: &Path) -> Server {
-    let data = Some(place.join("data"));
-    let options = PostgresServerOptions { data, ..super::small_postgres() };
-    Server::start(&options).expect("a private PostgreSQL starts")
+/// A copy of a data directory, for the user of its server.
+fn copied(original: &Path, place: &Path) -> PathBuf {
+    let done = Command::new("cp").args(["-a", "--sparse=always"]).arg(original).arg(place).status().expect("cp runs");
+    assert!(done.success(), "the data directory is copied");
+    place.join("data")
 }

@@ -131,6 +131,11 @@ pub fn require_mariadb() -> Option<()> {
 
 /// A small private MariaDB, which listens on the loopback, too, with further settings.
 pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
+    server::mariadb::Server::start(&small_mariadb_options(more)).expect("a private MariaDB starts")
+}
+
+/// Of two settings with one name the last one holds.
+pub fn small_mariadb_options(more: &[(&str, &str)]) -> server::mariadb::MariadbServerOptions {
     let small = [
         ("innodb_buffer_pool_size", "256M"),
         ("innodb_log_file_size", "512M"),
@@ -138,8 +143,7 @@ pub fn small_mariadb(more: &[(&str, &str)]) -> server::mariadb::Server {
         ("max_connections", "60"),
     ];
     let settings = small.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let options = server::mariadb::MariadbServerOptions { settings, tcp: true, ..Default::default() };
-    server::mariadb::Server::start(&options).expect("a private MariaDB starts")
+    server::mariadb::MariadbServerOptions { settings, tcp: true, ..Default::default() }
 }
 
 /// A MySQL database by its URL.
