@@ -373,9 +373,18 @@ impl Plan {
     }
 }
 
-/// A directory for a record, from the time, the workload and the engine, when none is asked for.
+/// A directory for a record, from the time, the workload and the engine, when none is asked for; with a number behind
+/// it where another record of the same second has the name.
 pub fn default_record(workload: &str, engine: &str, now: Timestamp) -> PathBuf {
-    Path::new("graymark-runs").join(format!("{}-{workload}-{engine}", now.strftime("%Y%m%dT%H%M%SZ")))
+    let name = format!("{}-{workload}-{engine}", now.strftime("%Y%m%dT%H%M%SZ"));
+    free(&Path::new("graymark-runs").join(name))
+}
+
+/// The path, or the first of `PATH-2`, `PATH-3` and so on at which there is nothing.
+fn free(path: &Path) -> PathBuf {
+    let numbered =
+        |number: u32| if number == 1 { path.to_owned() } else { format!("{}-{number}", path.display()).into() };
+    (1..1_000).map(numbered).find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| path.to_owned())
 }
 
 /// A scale: a whole number within what the keys can hold.
@@ -459,6 +468,19 @@ mod settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_record_of_a_second_has_a_name_of_its_own() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("20260131T120000Z-tpcc-sqlite");
+        assert_eq!(free(&path), path);
+        std::fs::create_dir(&path).unwrap();
+        let second = place.path().join("20260131T120000Z-tpcc-sqlite-2");
+        assert_eq!(free(&path), second);
+        // A link that leads nowhere has the name, too.
+        std::os::unix::fs::symlink("nowhere", &second).unwrap();
+        assert_eq!(free(&path), place.path().join("20260131T120000Z-tpcc-sqlite-3"));
+    }
 
     #[test]
     fn a_plan_survives_its_file() {

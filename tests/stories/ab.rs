@@ -55,7 +55,7 @@ fn a_server_of_ones_own_is_set_by_scripts() {
         )
     };
     let ab = ["ab", "--db", &url, "-w", "1", "--a-before", &set("on"), "--b-before", &set("off"), "--repeats", "1"];
-    let short = ["--clients", "2", "--ramp-up", "0s", "--duration", "10s", "--check", "none", "--out", "ab"];
+    let short = ["--clients", "1", "--ramp-up", "0s", "--duration", "10s", "--check", "none", "--out", "ab"];
     let done = succeed(place, &[&ab[..], &short, &["--across-durability", "--json"]].concat());
     assert!(done.json()["throughput"]["percent"].is_number(), "{done:?}");
     assert!(done.err.contains("side a") && done.err.contains("side b"), "what a script prints is no result: {done:?}");

@@ -423,7 +423,7 @@ type OrderKey = (i32, usize, i32);
 
 /// One session's transactions, each tried until it is done; their effects as it was told.
 async fn work<E: Sessions<Tpcc>>(engine: &E, number: u64, delivered: &Mutex<BTreeSet<OrderKey>>) -> Vec<u64> {
-    const TRANSACTIONS: usize = 250;
+    const TRANSACTIONS: usize = 150;
     let terminals = Tpcc::terminals(WAREHOUSES, &Tpcc::parameters(&population()), 42).unwrap();
     let mut terminal = Tpcc::terminal(&terminals, number);
     let mut session = engine.open_session().await.unwrap();

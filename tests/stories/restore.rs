@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use crate::support::command::{graymark, run, start, succeed};
+use crate::support::loaded::loaded_server;
 use crate::support::{
     checksums, checksums_of, client, mysql_checksums, mysql_client, require_mariadb, require_postgres, small_mariadb,
     small_server,
@@ -369,8 +370,7 @@ fn a_database_that_is_in_use_is_left_alone() {
     drop(user);
 
     let Some(()) = require_postgres() else { return };
-    let server = small_server();
-    load(&server.url(), "1", &[]);
+    let server = loaded_server();
     block_on(async {
         let user = client(&server.url()).await;
         user.batch_execute("BEGIN; UPDATE tpcc.warehouse SET w_ytd = 0").await.unwrap();

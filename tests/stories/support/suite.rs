@@ -252,7 +252,7 @@ pub fn of_terminals(model: &Model) -> Vec<Input> {
     let seed = model.history.len() as u64;
     let terminals = Tpcc::terminals(WAREHOUSES, &parameters, seed).expect("parameters of the population");
     let mut terminals: Vec<_> = (0..20).map(|number| Tpcc::terminal(&terminals, number)).collect();
-    (0..100).flat_map(|_| terminals.iter_mut().map(|terminal| terminal.next_input()).collect::<Vec<_>>()).collect()
+    (0..50).flat_map(|_| terminals.iter_mut().map(|terminal| terminal.next_input()).collect::<Vec<_>>()).collect()
 }
 
 fn line(i_id: i32, supply_w_id: i32, quantity: i32) -> Line {
