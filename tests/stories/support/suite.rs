@@ -47,6 +47,7 @@ pub const SCRIPT: &[Step] = &[
 
 /// All of it but for deliveries until the districts are empty, of which there are a few instead: for statements that
 /// empty the districts elsewhere, by the same texts.
+#[cfg(feature = "odbc")]
 pub fn with_few_deliveries() -> Vec<Step> {
     let few =
         |(name, step): Step| if name == EMPTYING { ("a few deliveries", few_deliveries as _) } else { (name, step) };
@@ -412,6 +413,7 @@ pub fn stock_levels(model: &Model) -> Vec<Input> {
     inputs
 }
 
+#[cfg(feature = "odbc")]
 fn few_deliveries(model: &Model) -> Vec<Input> {
     deliveries(model).into_iter().take(20).collect()
 }
