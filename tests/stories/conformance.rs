@@ -21,7 +21,6 @@ use graymark::engine::wire::mysql::Mysql;
 #[cfg(feature = "odbc")]
 use graymark::engine::wire::odbc::Odbc;
 use graymark::engine::wire::postgres::Postgres;
-use graymark::engine::wire::postgres::connect::Target;
 use graymark::engine::wire::sqlite::{Connection, Sqlite, SqliteOptions, Synchronous, Writer};
 use graymark::engine::{DatabaseState, Engine, Error, Failure, Session, Sessions};
 use graymark::result::{Manifest, Via};
@@ -263,7 +262,7 @@ fn postgresql_conforms_over_odbc() {
     block_on(async {
         let engine = support::open(&server.url(), Via::Statements).await.unwrap();
         Engine::<Tpcc>::load(&engine, &manifest(), &population(), 2, &|_| {}).await.unwrap();
-        let client = Target::parse(&server.url(), &|_| None).unwrap().connect(&[]).await.unwrap();
+        let client = support::client(&server.url()).await;
         odbc_conforms(&url, false, &script, async |table, sink| dump::postgres(&client, "tpcc", table, sink).await)
             .await;
         let url = format!("{url}GraymarkDialect=plain;");
