@@ -10,8 +10,7 @@ use crate::link_safe;
 use crate::record::acid::proof;
 use crate::record::{self, Record};
 use crate::report::model::ReportModel;
-use crate::report::systems::{self, Row};
-use crate::report::table;
+use crate::report::systems::Systems;
 use crate::report::{self, Written, first};
 use crate::run::PriceFile;
 use crate::study::price_trend;
@@ -160,16 +159,16 @@ fn add_tests(tests: &[PathBuf], directory: &Path) -> Result<(), Error> {
 }
 
 fn side_by_side(args: &ReportArgs, format: TableFormat) -> Result<Ended, Error> {
-    let rows = records::all(&args.records)?.into_iter().map(|directory| Ok(Row::of(&Record::open(&directory)?)));
-    let rows = rows.collect::<Result<Vec<Row>, Error>>()?;
-    let json = || serde_json::json!({ "records": rows }).to_string();
+    let records = records::all(&args.records)?.into_iter();
+    let systems = Systems::of(records.map(|directory| Ok::<_, Error>(Record::open(&directory)?)))?;
+    let json = || serde_json::json!(systems).to_string();
     let text = match format {
         _ if args.json => json(),
         TableFormat::Json => json(),
-        TableFormat::Text => systems::text(&rows),
-        TableFormat::Markdown => systems::markdown(&rows),
-        TableFormat::Csv => table::csv(&systems::rows(&rows)),
-        TableFormat::Latex => table::latex(&systems::rows(&rows)),
+        TableFormat::Text => systems.text(),
+        TableFormat::Markdown => systems.markdown(),
+        TableFormat::Csv => systems.csv(),
+        TableFormat::Latex => systems.latex(),
     };
     answer!("{}", text.trim_end());
     Ok(Ended::Held)

@@ -84,7 +84,7 @@ pub(super) fn trend(args: &TrendArgs) -> Result<Ended, Error> {
 fn differing(before: &Run, after: &Run) -> Vec<[String; 3]> {
     let open = |run: &Run| Record::open(Path::new(&run.record)).ok();
     let (Some(before), Some(after)) = (open(before), open(after)) else { return Vec::new() };
-    let both = comparable::differing(&[before, after]).into_iter();
+    let both = comparable::differing(&[comparable::facts(&before), comparable::facts(&after)]).into_iter();
     both.filter_map(|(name, values)| {
         let [before, after] = <[String; 2]>::try_from(values).ok()?;
         Some([name, before, after])

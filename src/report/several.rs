@@ -9,8 +9,7 @@ use super::chart::{Chart, overlay};
 use super::format::{plain, rate, significant};
 use super::{html, systems};
 use crate::record::{Error, Record};
-use crate::study::compare::means::{of_run, student};
-use crate::study::compare::{CONFIDENCE, comparable, seconds};
+use crate::study::compare::{CONFIDENCE, comparable, interval};
 use crate::visible::visible;
 
 const PAGE: &str = include_str!("several.html");
@@ -20,26 +19,11 @@ pub const MOST: usize = 5;
 const UNKNOWN: &str = "–";
 
 /// Lower end of an interval, mean, upper end.
-type Interval = (f64, f64, f64);
-
-/// The mean throughput of a record: lower end of its interval, mean, upper end; none where there is too little.
-fn interval(record: &Record) -> Option<Interval> {
-    let mean = of_run(&seconds(record).ok()?)?;
-    let half = student(mean.freedom, 1.0 - CONFIDENCE / 100.0) * mean.error;
-    Some((mean.mean - half, mean.mean, mean.mean + half))
-}
+type Interval = [f64; 3];
 
 /// What the records are called: by their users, else by their directories.
 fn names(records: &[Record]) -> Vec<String> {
-    let directory = |record: &Record| {
-        let path = record.directory.canonicalize().unwrap_or_else(|_| record.directory.clone());
-        path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-    };
-    let name = |record: &Record| match record.header.name.as_str() {
-        "" => directory(record),
-        name => name.to_owned(),
-    };
-    (1..).zip(records).map(|(number, record)| format!("{number}: {}", plain(&name(record)))).collect()
+    (1..).zip(records).map(|(number, record)| format!("{number}: {}", plain(&systems::name(record)))).collect()
 }
 
 /// The type that the records have most of together.
@@ -59,7 +43,7 @@ fn rows(records: &[Record], names: &[String], means: &[Option<Interval>], main: 
     let row = |(record, name, mean): (&Record, &String, &Option<Interval>)| {
         let summary = record.summary.as_ref();
         let figure = summary.map(|of| format!("{} {}", rate(of.figure()), plain(&of.metric)));
-        let mean = mean.map(|(low, mean, high)| {
+        let mean = mean.map(|[low, mean, high]| {
             format!("{} ({} to {})", significant(mean), significant(low.max(0.0)), significant(high))
         });
         let times = summary.zip(main).and_then(|(of, main)| Some(of.transactions.get(main)?.response_ms));
@@ -95,10 +79,11 @@ pub fn page(records: &[Record], to: &Path) -> Result<String, Error> {
     let charts: Vec<Chart> = charts.into_iter().flatten().map(html::named).collect();
     let type_name = main.as_deref().map(super::format::transaction).unwrap_or_default();
     let head = ["Run", "Figure", "Transactions a second (95 %)", "p50 ms", "p90 ms", "p99 ms", "Notes"];
-    let differing: Vec<(String, Vec<String>)> = comparable::differing(records)
-        .into_iter()
-        .map(|(name, values)| (plain(&name), values.iter().map(|value| plain(value)).collect()))
-        .collect();
+    let differing: Vec<(String, Vec<String>)> =
+        comparable::differing(&records.iter().map(comparable::facts).collect::<Vec<_>>())
+            .into_iter()
+            .map(|(name, values)| (plain(&name), values.iter().map(|value| plain(value)).collect()))
+            .collect();
     let values = context! {
         title => format!("{} runs side by side", records.len()),
         names => &names,

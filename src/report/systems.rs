@@ -1,11 +1,14 @@
 //! Records side by side: a row a record, in the columns of the table that Orri Erling's "Virtuoso and Database
 //! Scalability" has of systems.
 
+use std::borrow::Borrow;
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::alarms;
 use super::format::{bytes, count, plain, plural, rate, seconds, significant};
-use super::{duet, table, tune};
+use super::{duet, several, table, tune};
 use crate::judge::incidents::Incidents;
 use crate::measure::counters::Counter;
 use crate::measure::counters_summary::CountersSummary;
@@ -14,6 +17,7 @@ use crate::result::Environment;
 use crate::result::format::{Header, Status};
 use crate::result::scan::{Pass, Scan};
 use crate::result::summary::Summary;
+use crate::study::compare::{comparable, figures, interval};
 use crate::workload::known;
 
 /// What stands where a record does not tell.
@@ -32,6 +36,13 @@ pub struct Row {
     /// Median, 90th and 99th percentile of the response times of the type that is told first, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_ms: Option<[f64; 3]>,
+    /// Transactions a second in the measurement interval: lower end of the 95 % interval of their mean, the mean, its
+    /// upper end. None of an interval that is too short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transactions_per_s: Option<[f64; 3]>,
+    /// Hit rate, and what a transaction cost, by key of `compare`.
+    #[serde(flatten)]
+    pub figures: BTreeMap<&'static str, f64>,
     /// Warehouses or branches, and clients.
     pub load: Option<String>,
     /// File system of the database and, of one that stripes its files, their number.
@@ -83,6 +94,8 @@ impl Row {
             record: record.directory.display().to_string(),
             name: name(record),
             response_ms: times(record),
+            transactions_per_s: interval(record),
+            figures: summary.map(figures::of_run).unwrap_or_default(),
             ..Row::default()
         };
         match (summary, &record.scan) {
@@ -131,10 +144,17 @@ impl Row {
 
     fn cells(&self) -> Vec<String> {
         let known = |cell: Option<String>| cell.map_or(UNKNOWN.to_owned(), |cell| plain(&cell));
-        vec![
+        let within = |[low, mean, high]: [f64; 3]| {
+            format!("{} ({} to {})", significant(mean), significant(low.max(0.0)), significant(high))
+        };
+        let mut cells = vec![
             known(self.throughput.map(|throughput| format!("{} {}", rate(throughput), self.unit))),
             known(Some(self.name.clone()).filter(|name| !name.is_empty())),
+            known(self.transactions_per_s.map(within)),
             known(self.response_ms.map(|times| times.map(significant).join(" / "))),
+        ];
+        cells.extend(figures::names().map(|(key, _)| known(self.figures.get(key).copied().map(significant))));
+        cells.extend([
             known(self.load.clone()),
             known(self.storage.clone()),
             known(self.memory_bytes.map(bytes)),
@@ -145,17 +165,111 @@ impl Row {
             known(self.load_s.map(seconds)),
             known(Some(self.system.clone()).filter(|system| !system.is_empty())),
             self.notes.iter().map(|note| plain(note)).collect::<Vec<_>>().join(", "),
-        ]
+        ]);
+        cells
+    }
+}
+
+/// Something that records differ in.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Differing {
+    /// What it is.
+    pub what: String,
+    /// What each of the records has, in their order.
+    pub values: Vec<String>,
+}
+
+/// Records side by side: what differs, then a row a record.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Systems {
+    /// What the records differ in; of results that are no runs nothing is known.
+    pub differs: Vec<Differing>,
+    /// The rows.
+    pub records: Vec<Row>,
+}
+
+impl Systems {
+    /// Of records, of which one at a time need be in memory.
+    ///
+    /// # Errors
+    /// The first one of the records.
+    pub fn of<R: Borrow<Record>, E>(records: impl Iterator<Item = Result<R, E>>) -> Result<Systems, E> {
+        let of = |record: &Record| (Row::of(record), comparable::facts(record));
+        let all = records.map(|record| record.map(|record| of(record.borrow())));
+        Ok(Systems::joined(all.collect::<Result<_, E>>()?))
+    }
+
+    /// Of rows, and of each record what it was.
+    fn joined(records: Vec<(Row, BTreeMap<String, String>)>) -> Systems {
+        let (records, facts): (Vec<Row>, Vec<_>) = records.into_iter().unzip();
+        let differs = comparable::differing(&facts).into_iter().map(|(what, values)| Differing { what, values });
+        Systems { differs: differs.collect(), records }
+    }
+
+    /// What differs, with its head: a column a record. Of more records than can be read side by side the names alone.
+    fn differences(&self) -> Vec<Vec<String>> {
+        let names = |of: &Row| plain(&of.name);
+        let mut rows = vec![[vec!["differs".to_owned()], self.records.iter().map(names).collect()].concat()];
+        rows.extend(
+            self.differs
+                .iter()
+                .map(|of| [vec![plain(&of.what)], of.values.iter().map(|value| plain(value)).collect()].concat()),
+        );
+        rows
+    }
+
+    /// In a form: what differs as a table of its own, or in a sentence where that would be too wide.
+    fn written(&self, table: fn(&[Vec<String>]) -> String, words: fn(&[Vec<String>]) -> String) -> String {
+        let rows = table(&rows(&self.records));
+        match self.differs.len() {
+            0 => rows,
+            _ if self.records.len() <= several::MOST => format!("{}\n{rows}", words(&self.differences())),
+            _ => {
+                let names: Vec<String> = self.differs.iter().map(|of| plain(&of.what)).collect();
+                format!("The records differ in: {}.\n\n{rows}", names.join(", "))
+            }
+        }
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        format!("{}\n{LEGEND}\n", self.written(table::plain_text, table::words))
+    }
+
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        format!("{}\n{LEGEND}\n", self.written(table::markdown, table::markdown))
+    }
+
+    /// As tabulars of LaTeX.
+    pub fn latex(&self) -> String {
+        match self.differs.is_empty() || self.records.len() > several::MOST {
+            true => table::latex(&rows(&self.records)),
+            false => format!("{}\n{}", table::latex(&self.differences()), table::latex(&rows(&self.records))),
+        }
+    }
+
+    /// As comma-separated values: what differs are columns after the run's name.
+    pub fn csv(&self) -> String {
+        let mut rows = rows(&self.records);
+        for (number, row) in rows.iter_mut().enumerate() {
+            let cell = |of: &Differing| match number.checked_sub(1) {
+                None => format!("differs: {}", plain(&of.what)),
+                Some(record) => of.values.get(record).map(|value| plain(value)).unwrap_or_default(),
+            };
+            row.splice(2..2, self.differs.iter().map(cell));
+        }
+        table::csv(&rows)
     }
 }
 
 /// What a record is called.
-fn name(record: &Record) -> String {
+pub(super) fn name(record: &Record) -> String {
     if !record.header.name.is_empty() {
         return record.header.name.clone();
     }
     let path = record.directory.canonicalize().unwrap_or_else(|_| record.directory.clone());
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Percentiles of the first type that completed anything.
@@ -206,47 +320,30 @@ fn per_s(counters: &CountersSummary, counter: Counter) -> Option<f64> {
 }
 
 /// The table with its head.
-pub(crate) fn rows(all: &[Row]) -> Vec<Vec<String>> {
-    const HEAD: [&str; 13] = [
-        "throughput",
-        "run",
-        "p50 / p90 / p99 ms",
-        "load",
-        "storage",
-        "RAM",
-        "CPU",
-        "server CPU",
-        "reads/s",
-        "writes/s",
-        "load time",
-        "system",
-        "notes",
-    ];
-    let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+fn rows(all: &[Row]) -> Vec<Vec<String>> {
+    const FIRST: [&str; 4] = ["throughput", "run", "transactions/s (95 %)", "p50 / p90 / p99 ms"];
+    const LAST: [&str; 10] =
+        ["load", "storage", "RAM", "CPU", "server CPU", "reads/s", "writes/s", "load time", "system", "notes"];
+    let figures = figures::names().map(|(_, words)| words);
+    let mut rows = vec![[&FIRST[..], &figures, &LAST].concat().into_iter().map(str::to_owned).collect::<Vec<_>>()];
     rows.extend(all.iter().map(Row::cells));
-    // A column of notes without any would only make the table wider.
-    if rows.iter().skip(1).all(|row| row.last().is_some_and(String::is_empty)) {
-        rows.iter_mut().for_each(|row| row.truncate(HEAD.len() - 1));
+    // Columns that came later, and notes, would only make the table wider where no record has them.
+    let optional = [2].into_iter().chain(FIRST.len()..FIRST.len() + figures.len()).chain([rows[0].len() - 1]);
+    for column in optional.rev() {
+        let nothing = |row: &Vec<String>| row[column].is_empty() || row[column] == UNKNOWN;
+        if rows.iter().skip(1).all(nothing) {
+            rows.iter_mut().for_each(|row| drop(row.remove(column)));
+        }
     }
     rows
 }
 
 /// What the columns mean.
-pub(crate) const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the \
-    minutes of the whole run. \
-                          Times: of the first transaction type. Server CPU: percent of one CPU. Reads and writes: of the block device below the database, or \
-                          else blocks of \
-                          the database. A dash: the record does not tell.";
-
-/// As text.
-pub fn text(all: &[Row]) -> String {
-    format!("{}\n{LEGEND}\n", table::plain_text(&rows(all)))
-}
-
-/// As Markdown.
-pub fn markdown(all: &[Row]) -> String {
-    format!("{}\n{LEGEND}\n", table::markdown(&rows(all)))
-}
+const LEGEND: &str = "New-Orders/min: the database's count after the run less that before it, by the minutes of the \
+    whole run. Transactions/s: the mean of the measurement interval with its 95 % interval. Times: of the first \
+    transaction type. Blocks read, log and CPU in bytes and µs: of a mean transaction. Server CPU in %: of one CPU. \
+    Reads and writes: of the block device below the database, or else blocks of the database. A dash: the record does \
+    not tell.";
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +382,35 @@ mod tests {
         );
         assert!(all[2].iter().all(|cell| cell == UNKNOWN), "{:?}", all[2]);
         assert_eq!(all[0].len(), 12, "a column of notes without any is left out");
-        assert!(markdown(&[Row { notes: vec!["interrupted".to_owned()], ..Row::default() }]).contains("| notes |"));
+        let noted = Row { notes: vec!["interrupted".to_owned()], ..Row::default() };
+        assert!(Systems::joined(vec![(noted, BTreeMap::new())]).markdown().contains("| notes |"));
+    }
+
+    #[test]
+    fn what_differs_is_told_first() {
+        let run = |name: &str, clients: &str, hits: Option<f64>| {
+            let row = Row {
+                name: name.to_owned(),
+                transactions_per_s: Some([90.0, 100.0, 110.0]),
+                figures: hits.into_iter().map(|hits| ("buffer_hit_percent", hits)).collect(),
+                ..Row::default()
+            };
+            let facts = [("clients", clients), ("scale", "4")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+            (row, BTreeMap::from(facts))
+        };
+        let two = Systems::joined(vec![run("before", "4", Some(98.5)), run("after", "8", None)]);
+        let text = two.text();
+        assert!(text.starts_with("differs  before  after\nclients  4       8\n\nthroughput "), "{text}");
+        assert!(text.contains("100 (90.0 to 110)") && text.contains("buffer hits, %"), "{text}");
+        assert!(!text.contains(" blocks read "), "a column that no record has is left out: {text}");
+        let csv = two.csv();
+        assert!(csv.starts_with("throughput,run,differs: clients,"), "{csv}");
+        assert!(csv.lines().nth(2).is_some_and(|line| line.contains(",after,8,")), "{csv}");
+        assert_eq!(two.latex().matches("\\begin{tabular}").count(), 2);
+        let many = Systems::joined((0..6).map(|number| run("run", &number.to_string(), None)).collect()).text();
+        assert!(many.starts_with("The records differ in: clients.\n\nthroughput"), "{many}");
+        let alike = Systems::joined(vec![run("a", "4", None), run("b", "4", None)]);
+        assert!(alike.text().starts_with("throughput") && alike.latex().matches("tabular").count() == 2);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use graymark::judge;
 use graymark::judge::price::PriceList;
 use graymark::record::Record;
 use graymark::report::model::ReportModel;
-use graymark::report::systems::{self, Row};
+use graymark::report::systems::Systems;
 use graymark::report::{self, text};
 use graymark::result::format::file;
 use graymark::result::summary::Summary;
@@ -174,8 +174,9 @@ fn use_record(mut record: Record, whole: &[Record], prices: &PriceList) {
         summary.verdict = judge::judge(summary);
         let _ = text::render(&ReportModel::of(&record), None);
     }
-    let row = [Row::of(&record)];
-    let _ = (systems::text(&row), systems::markdown(&row));
+    if let Ok(beside) = Systems::of([&record].into_iter().chain(whole).map(Ok::<_, ()>)) {
+        let _ = (beside.text(), beside.markdown(), beside.csv(), beside.latex());
+    }
     for other in whole {
         let one = std::slice::from_ref(&record);
         for (a, b) in [(one, std::slice::from_ref(other)), (std::slice::from_ref(other), one)] {

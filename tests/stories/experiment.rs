@@ -162,7 +162,10 @@ fn records_stand_side_by_side() {
     succeed(place.path(), &bank);
 
     let table = succeed(place.path(), &["report", "--table", "a", "b", "c"]);
-    let lines: Vec<&str> = table.out.lines().collect();
+    let (differ, figures) = table.out.split_once("\n\n").unwrap();
+    let workload = ["workload", "tpcc", "tpcc", "debitcredit"];
+    assert!(differ.lines().any(|line| line.split_whitespace().eq(workload)), "{differ}");
+    let lines: Vec<&str> = figures.lines().collect();
     assert!(lines[0].starts_with("throughput") && lines[0].contains("load time"), "{}", table.out);
     let orders = summary["database"]["new_orders"].as_f64().unwrap();
     let throughput = orders * 60.0 / summary["interval_s"].as_f64().unwrap();
@@ -177,9 +180,10 @@ fn records_stand_side_by_side() {
     assert_eq!(lines.len(), 6, "{}", table.out);
 
     let markdown = succeed(place.path(), &["report", "--table=markdown", "a", "b"]);
-    assert!(markdown.out.starts_with("| throughput | run | p50 / p90 / p99 ms | load | storage |"), "{}", markdown.out);
+    assert!(markdown.out.starts_with("| differs | a | b |\n"), "{}", markdown.out);
+    assert!(markdown.out.contains("\n| throughput | run | p50 / p90 / p99 ms | blocks read |"), "{}", markdown.out);
     let csv = succeed(place.path(), &["report", "--table=csv", "a", "b"]).out;
-    assert!(csv.starts_with("throughput,run,") && csv.lines().nth(1).unwrap().contains(",a,"), "{csv}");
+    assert!(csv.starts_with("throughput,run,differs: ") && csv.lines().nth(1).unwrap().contains(",a,"), "{csv}");
     let latex = succeed(place.path(), &["report", "--table=latex", "a", "b"]).out;
     assert!(latex.starts_with("\\begin{tabular}") && latex.contains("\\end{tabular}"), "{latex}");
     let json = succeed(place.path(), &["report", "--table", "--json", "a", "b"]).json();

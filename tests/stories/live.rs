@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support;
 use crate::support::command::{graymark, run, start};
+use crate::support::wire::Wire;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -51,12 +52,44 @@ fn a_run_is_shown_while_it_goes_on() {
     assert!(metrics.contains("graymark_response_seconds_bucket") && metrics.contains("application/openmetrics-text"));
     assert!(get(port, "/", "</html>").contains("new EventSource"));
     assert!(get(port, "/secret", "/metrics").starts_with("HTTP/1.1 404"));
+    // Over a wire that knows when the page has come, and the first seconds.
+    let wire = Wire::to(port);
+    let browser = browser(place.path(), wire.port);
+    if browser.is_some() {
+        wire.wait_for_replies(6);
+    }
     if let Some(prometheus) = Prometheus::start(place.path(), port) {
         prometheus.knows_the_run();
     }
     working.signal(nix::sys::signal::Signal::SIGINT);
     let (_, done) = working.end();
     assert_eq!(done.code, Some(130), "{done:?}");
+    if let Some(browser) = browser {
+        let shown = String::from_utf8(browser.wait_with_output().unwrap().stdout).unwrap();
+        let shown = shown.split("<script>").next().unwrap();
+        for text in ["tpcc on simulated", "New-Orders/min", "sessions in a transaction", "The run has ended."] {
+            assert!(shown.contains(text), "{text}: {shown}");
+        }
+    }
+}
+
+/// A browser that prints the page as it is when the run has ended; it speaks to nobody but the loopback.
+fn browser(place: &Path, port: u16) -> Option<Child> {
+    let shell = ["chromium-headless-shell", "chromium"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok())
+        .ok_or_else(|| "there is no browser (apt-get install chromium-headless-shell)".to_owned());
+    let child = Command::new(support::found(shell)?)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--virtual-time-budget=4000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", place.join("browser").display()))
+        .arg(format!("http://127.0.0.1:{port}/"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    Some(child)
 }
 
 /// A Prometheus that reads a run's figures, as examples/prometheus.yml has it. It ends with the test.

@@ -6,14 +6,18 @@ use crate::support;
 use crate::support::stranger;
 use crate::support::virtuoso;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use crate::support::command::{open_directory, run};
 use crate::support::options;
 use graymark::engine::wire::odbc::driver::Connection;
 use graymark::engine::wire::virtuoso::{Target, Virtuoso};
+use graymark::engine::{Engine, MaintenanceOutcome};
+use graymark::result::maintenance::MaintenanceKind;
 use graymark::result::{Isolation, Via};
+use graymark::workload::tpcc::Tpcc;
+use tokio::runtime::Runtime;
 
 /// How long a session is watched that ought to wait for another one.
 const WATCHED: Duration = Duration::from_millis(300);
@@ -134,6 +138,42 @@ fn no_one_else_gets_into_a_private_server() {
     }
     drop(second);
     place.is_never_followed(&["graymark.log", "graymark.ini", "graymark.password"], start);
+}
+
+/// What version 7.2.5 does not survive: a checkpoint, and at the same time the statistics that a run reads at both ends of
+/// its interval.
+#[test]
+fn a_checkpoint_and_the_statistics_of_a_run_do_not_stop_the_server() {
+    let Some(()) = virtuoso::require() else { return };
+    let engine: Arc<dyn Engine<Tpcc>> = Arc::new(virtuoso::small());
+    let (told, heard) = mpsc::channel();
+    let beside = |what: fn(&Runtime, &dyn Engine<Tpcc>)| {
+        let (engine, told) = (Arc::clone(&engine), told.clone());
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            what(&runtime, engine.as_ref());
+            told.send(()).unwrap();
+        });
+    };
+    beside(|runtime, engine| {
+        for _ in 0..100 {
+            let done = runtime.block_on(engine.maintain(MaintenanceKind::Checkpoint)).unwrap();
+            assert!(matches!(done, MaintenanceOutcome::Done(_)), "{done:?}");
+        }
+    });
+    beside(|runtime, engine| {
+        let mut observer = engine.observer();
+        for _ in 0..300 {
+            assert!(runtime.block_on(observer.pages()).unwrap().is_some());
+        }
+    });
+    for _ in 0..2 {
+        let done = heard.recv_timeout(Duration::from_secs(120));
+        if done.is_err() {
+            engine.abandon();
+        }
+        done.expect("the server answers both");
+    }
 }
 
 #[test]

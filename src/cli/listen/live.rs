@@ -11,6 +11,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::measure::counters::{Counter, Growth, Sample};
 use crate::measure::{Interval, quantile_ms};
 use crate::result::{Event, Identity, Phase, Step};
 use crate::workload::Headline;
@@ -23,6 +24,17 @@ const REMEMBERED: usize = 3_600;
 /// Upper ends of the buckets of response times, in seconds.
 const BUCKETS: [f64; 15] =
     [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// States of terminals and sessions, as metrics and pages name them: whose, and which. Sessions without a connection
+/// have a metric of their own, which is known at once.
+const STATES: [(Counter, &str, &str); 6] = [
+    (Counter::TerminalsThinking, "terminals", "thinking"),
+    (Counter::TerminalsKeying, "terminals", "keying"),
+    (Counter::TerminalsWaiting, "terminals", "waiting"),
+    (Counter::RequestsQueued, "requests", "queued"),
+    (Counter::SessionsInTransaction, "sessions", "in_transaction"),
+    (Counter::SessionsIdle, "sessions", "idle"),
+];
 
 /// A run as far as it has come.
 pub(super) struct Live {
@@ -42,6 +54,9 @@ struct State {
     lost: u64,
     restored: u64,
     phase: &'static str,
+    sample: Option<Sample>,
+    /// What [`STATES`] were at the last look; none where nobody looked.
+    states: [Option<i64>; STATES.len()],
     /// The number of the first message that is remembered.
     first: u64,
     messages: VecDeque<String>,
@@ -77,6 +92,7 @@ impl Live {
                 state.totals = vec![Totals::default(); transactions.len()];
             }
             Event::Second { second, phase, interval } => state.second(*second, *phase, interval),
+            Event::Sampled(sample) => state.sampled(sample),
             Event::SessionLost { .. } => state.lost += 1,
             Event::SessionRestored { .. } => state.restored += 1,
             Event::RunEnded { .. } => {
@@ -116,6 +132,16 @@ impl Live {
 }
 
 impl State {
+    /// Takes what was seen since the last sample; the counters are sums over time.
+    fn sampled(&mut self, sample: &Sample) {
+        let growth = self.sample.as_ref().and_then(|last| Growth::between(last, sample));
+        let of =
+            |counter| growth.as_ref().and_then(|growth| Some(growth.grown.get(counter)? / (growth.to - growth.from)));
+        self.states =
+            STATES.map(|(counter, _, _)| of(counter).filter(|seen| seen.is_finite()).map(|seen| seen.round() as i64));
+        self.sample = Some(sample.clone());
+    }
+
     fn second(&mut self, second: u32, phase: Phase, interval: &Interval) {
         self.phase = phase.name();
         for (total, measured) in self.totals.iter_mut().zip(&interval.transactions) {
@@ -149,6 +175,7 @@ impl State {
             "errors": sum(|measured| measured.errors),
             "retries": sum(|measured| measured.retries),
             "reconnecting": self.lost.saturating_sub(self.restored),
+            "states": self.states_seen().map(|(_, name, seen)| (name, seen)).collect::<HashMap<_, _>>(),
         }));
     }
 
@@ -158,6 +185,11 @@ impl State {
             self.first += 1;
         }
         self.messages.push_back(message.to_string());
+    }
+
+    /// Whose state, which, and how many were seen in it.
+    fn states_seen(&self) -> impl Iterator<Item = (&'static str, &'static str, i64)> {
+        STATES.iter().zip(self.states).filter_map(|((_, whose, name), seen)| Some((*whose, *name, seen?)))
     }
 
     /// A counter of each transaction type.
@@ -209,6 +241,16 @@ impl Collector for State {
         let help = "Sessions without a connection now";
         let mut reconnecting = encoder.encode_descriptor("reconnecting", help, None, MetricType::Gauge)?;
         reconnecting.encode_family(&run)?.encode_gauge(&away)?;
+        for (whose, help) in [
+            ("terminals", "Terminals in each state at the last look"),
+            ("requests", "Transactions that wait for a session"),
+            ("sessions", "Sessions in each state at the last look"),
+        ] {
+            let mut metric = encoder.encode_descriptor(whose, help, None, MetricType::Gauge)?;
+            for (_, state, seen) in self.states_seen().filter(|(of, _, _)| *of == whose) {
+                metric.encode_family(&[("run", self.run.as_str()), ("state", state)])?.encode_gauge(&seen)?;
+            }
+        }
         let help = "From intent to complete reply";
         let unit = Unit::Seconds;
         let mut response = encoder.encode_descriptor("response", help, Some(&unit), MetricType::Histogram)?;
@@ -224,6 +266,7 @@ impl Collector for State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::counters::Counters;
 
     #[test]
     fn metrics_add_up_and_a_late_page_gets_what_is_remembered() {
@@ -244,6 +287,12 @@ mod tests {
             interval.transactions[1].errors = 1;
             live.event(&Event::Second { second, phase: Phase::Measurement, interval: Box::new(interval) });
         }
+        for (at, sums) in [(0.0, [0.0, 0.0]), (2.0, [6.0, 4.0])] {
+            let mut counters = Counters::default();
+            counters.set(Counter::SessionsInTransaction, sums[0]);
+            counters.set(Counter::SessionsIdle, sums[1]);
+            live.event(&Event::Sampled(Box::new(Sample { at, counters })));
+        }
         let text = live.metrics().unwrap();
         let labels = |of: &str| format!("{{workload=\"tpcc\",engine=\"\",type=\"{of}\",run=\"a \\\"run\\\"\"");
         for line in [
@@ -251,9 +300,12 @@ mod tests {
             format!("graymark_errors_total{}}} 2", labels("payment")),
             format!("graymark_response_seconds_bucket{{le=\"0.00025\",{}}} 2", &labels("new_order")[1..]),
             "graymark_reconnecting{run=\"a \\\"run\\\"\"} 0".to_owned(),
+            "graymark_sessions{run=\"a \\\"run\\\"\",state=\"in_transaction\"} 3".to_owned(),
+            "graymark_sessions{run=\"a \\\"run\\\"\",state=\"idle\"} 2".to_owned(),
         ] {
             assert!(text.contains(&line), "{line}\n{text}");
         }
+        assert!(!text.contains("graymark_terminals{"), "nobody looked at terminals: {text}");
         assert!(text.contains("le=\"+Inf\"") && text.ends_with("# EOF\n"), "{text}");
         let (messages, next) = live.messages(0, Duration::ZERO);
         assert_eq!((messages.len(), next), (2, 2));

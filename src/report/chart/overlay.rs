@@ -106,9 +106,9 @@ pub(crate) fn percentiles(records: &[Record], names: &[String], transaction: &st
 }
 
 /// The mean throughput of each record with the interval that holds the true one with this confidence, in percent.
-pub(crate) fn intervals(means: &[(f64, f64, f64)], names: &[String], confidence: f64) -> Option<Chart> {
-    let highest = means.iter().map(|mean| mean.2).filter(|high| high.is_finite()).reduce(f64::max)?;
-    let layers = means.iter().enumerate().flat_map(|(index, (low, mean, high))| {
+pub(crate) fn intervals(means: &[[f64; 3]], names: &[String], confidence: f64) -> Option<Chart> {
+    let highest = means.iter().map(|[_, _, high]| *high).filter(|high| high.is_finite()).reduce(f64::max)?;
+    let layers = means.iter().enumerate().flat_map(|(index, [low, mean, high])| {
         let (x, tone) = (index as f64 + 0.5, Tone::Series(index));
         [
             Layer::Line { points: vec![(x, low.max(0.0)), (x, high.min(highest))], tone },

@@ -18,8 +18,8 @@
 //!
 //! The demand for CPUs is not taken for granted, for it shrinks with the waits: the kernel works for every wait, puts
 //! to sleep and wakes up, and clients that come closer together share that (a flush for several commits, a wake-up for
-//! several replies). What is taken for granted: user mode needs what it needed, and the kernel's work for what stays
-//! takes no less CPU **a second** than before.
+//! several replies). User mode needs less where caches stay warm, because the CPUs rest less. What is taken for granted:
+//! the least that user mode needs, and that the kernel's work for what stays takes no less CPU **a second** than before.
 
 /// What was measured of a closed system without think time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +48,8 @@ pub(super) struct Cpu {
     pub(super) cpus: f64,
     /// Seconds in user mode, of client and server.
     pub(super) user_s: f64,
+    /// What user mode needs at the least, with warm caches.
+    pub(super) least_user_s: f64,
     /// Seconds in the kernel.
     pub(super) kernel_s: f64,
 }
@@ -69,10 +71,11 @@ impl Measured {
         let times = match self.cpu {
             Some(cpu) => {
                 let kernel = (cpu.kernel_s - kernel_s).max(0.0);
-                // With `g` times the throughput a transaction needs `user + kernel / g` of a CPU. All of what is left
-                // shrinks as that does at the most; or everything but the CPU stays.
-                let faster = ratio((cpu.user_s + cpu.kernel_s) * ratio(self.response_s, left) - kernel, cpu.user_s);
-                let shrinks = (self.at_cpu_s - cpu.user_s).max(0.0);
+                // With `g` times the throughput a transaction needs `least_user + kernel / g` of a CPU. All of what is
+                // left shrinks as that does at the most; or everything but the CPU stays.
+                let now = cpu.user_s + cpu.kernel_s;
+                let faster = ratio(now * ratio(self.response_s, left) - kernel, cpu.least_user_s);
+                let shrinks = (self.at_cpu_s - cpu.least_user_s).max(0.0);
                 let others = ratio(self.response_s - kernel.min(shrinks), left - shrinks);
                 faster.min(others).min(self.cpus_pass(cpu, kernel))
             }
@@ -99,7 +102,7 @@ impl Measured {
         let least = times * ratio(self.response_s, self.response_s - self.waits_s * fewer);
         // No more than as many as before, if those did not lock each other out.
         let as_many = self.without(self.locks_s, 0.0);
-        let alone = self.cpu.map(|cpu| ratio(clients, self.rate * cpu.user_s).max(least));
+        let alone = self.cpu.map(|cpu| ratio(clients, self.rate * cpu.least_user_s).max(least));
         Limits { least: Some(least.min(1.0)), most: as_many.into_iter().chain(alone).reduce(f64::min) }
     }
 
@@ -113,7 +116,7 @@ impl Measured {
 
     /// So many times the throughput the CPUs let through, if the kernel has so many seconds of work that stays.
     pub(super) fn cpus_pass(&self, cpu: Cpu, kernel_s: f64) -> f64 {
-        ratio(cpu.cpus / self.rate - kernel_s, cpu.user_s)
+        ratio(cpu.cpus / self.rate - kernel_s, cpu.least_user_s)
     }
 }
 

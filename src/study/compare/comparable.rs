@@ -10,7 +10,7 @@ use crate::result::format::Status;
 use crate::result::summary::{Durability, Summary};
 
 /// What a run was, by name; values as they are shown.
-fn facts(record: &Record) -> BTreeMap<String, String> {
+pub(crate) fn facts(record: &Record) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut fact = |name: &str, value: Option<String>| {
         facts.insert(name.to_owned(), value.unwrap_or_else(|| "unknown".to_owned()));
@@ -136,9 +136,8 @@ pub struct Differ {
     pub b: String,
 }
 
-/// What runs differ in, by name, with what each of them has.
-pub(crate) fn differing(records: &[Record]) -> Vec<(String, Vec<String>)> {
-    let all: Vec<BTreeMap<String, String>> = records.iter().map(facts).collect();
+/// What runs differ in, by name, with what each of them has; of each run its [`facts`].
+pub(crate) fn differing(all: &[BTreeMap<String, String>]) -> Vec<(String, Vec<String>)> {
     let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
     let of = |name: &String| -> Vec<String> {
         all.iter().map(|facts| facts.get(name).map_or_else(|| "not told".to_owned(), Clone::clone)).collect()

@@ -1,5 +1,7 @@
 //! What else tells two sets of runs apart than throughput and times: hit rates, and what a transaction costs.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::measure::counters::Counter;
@@ -31,13 +33,24 @@ pub struct Known {
 /// What a run's summary says; none if it does not know.
 type Of = fn(&Summary) -> Option<f64>;
 
-const FIGURES: [(&str, Of); 5] = [
-    ("buffer hits, %", |of| counters(of)?.pages.as_ref()?.overall?.hit_percent),
-    ("blocks read", |of| a_transaction(of, Counter::BlockReads)),
-    ("log, bytes", |of| counters(of)?.log_bytes_per_transaction),
-    ("client CPU, µs", |of| Some(of.client.cpu_us_per_transaction)),
-    ("server CPU, µs", |of| of.server.cpu_us_per_transaction),
+/// Key of JSON, words, and where it stands.
+const FIGURES: [(&str, &str, Of); 5] = [
+    ("buffer_hit_percent", "buffer hits, %", |of| counters(of)?.pages.as_ref()?.overall?.hit_percent),
+    ("blocks_read_per_transaction", "blocks read", |of| a_transaction(of, Counter::BlockReads)),
+    ("log_bytes_per_transaction", "log, bytes", |of| counters(of)?.log_bytes_per_transaction),
+    ("client_cpu_us_per_transaction", "client CPU, µs", |of| Some(of.client.cpu_us_per_transaction)),
+    ("server_cpu_us_per_transaction", "server CPU, µs", |of| of.server.cpu_us_per_transaction),
 ];
+
+/// The figures, with key of JSON and words.
+pub(crate) fn names() -> [(&'static str, &'static str); 5] {
+    FIGURES.map(|(key, what, _)| (key, what))
+}
+
+/// Those that a run knows, by key of JSON.
+pub(crate) fn of_run(summary: &Summary) -> BTreeMap<&'static str, f64> {
+    FIGURES.into_iter().filter_map(|(key, _, of)| Some((key, of(summary)?))).collect()
+}
 
 fn counters(summary: &Summary) -> Option<&CountersSummary> {
     summary.counters.as_ref()
@@ -60,6 +73,6 @@ fn known(records: &[Record], of: Of) -> Option<Known> {
 
 /// All figures that one of the sets knows.
 pub(super) fn of(a: &[Record], b: &[Record]) -> Vec<Figure> {
-    let figure = |(what, of): (&'static str, Of)| Figure { what, a: known(a, of), b: known(b, of) };
+    let figure = |(_, what, of): (&'static str, &'static str, Of)| Figure { what, a: known(a, of), b: known(b, of) };
     FIGURES.into_iter().map(figure).filter(|figure| figure.a.is_some() || figure.b.is_some()).collect()
 }

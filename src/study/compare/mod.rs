@@ -121,6 +121,14 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
+/// Transactions a second of a record: lower end of the interval of their mean, the mean, its upper end; none where there
+/// is too little to judge by.
+pub(crate) fn interval(record: &Record) -> Option<[f64; 3]> {
+    let mean = means::of_run(&seconds(record).ok()?)?;
+    let half = means::student(mean.freedom, 1.0 - CONFIDENCE / 100.0) * mean.error;
+    Some([mean.mean - half, mean.mean, mean.mean + half])
+}
+
 /// Completed transactions in each second of the measurement interval.
 ///
 /// # Errors

@@ -17,9 +17,11 @@ mod warm;
 
 pub use self::connect::Target;
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use self::connection::Session;
 use self::observe::Watch;
@@ -40,6 +42,9 @@ use crate::workload::Table;
 use crate::workload::trace::Trace;
 use crate::workload::value::RowSink;
 
+/// How long a checkpoint leaves to those who ask for statistics at the same time.
+const BEFORE_A_CHECKPOINT: Duration = Duration::from_millis(200);
+
 /// A Virtuoso database.
 #[derive(Debug)]
 pub struct Virtuoso {
@@ -48,6 +53,9 @@ pub struct Virtuoso {
     identity: Identity,
     dialect: &'static Dialect,
     isolation: Isolation,
+    /// Held by whoever asks for a checkpoint, or for what `status ()` tells: 7.2.5 stops for good if it is asked for both
+    /// at once.
+    one_of_both: Mutex<()>,
 }
 
 impl Virtuoso {
@@ -85,7 +93,7 @@ impl Virtuoso {
         target.reachable()?;
         let version = target.version()?;
         let identity = Identity { name: "Virtuoso".to_owned(), version, url };
-        Ok(Virtuoso { target, server, identity, dialect, isolation: options.isolation })
+        Ok(Virtuoso { target, server, identity, dialect, isolation: options.isolation, one_of_both: Mutex::new(()) })
     }
 
     /// The private server, if this is one.
@@ -153,7 +161,7 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
     }
 
     fn observer(&self) -> Box<dyn Observer + '_> {
-        Box::new(Watch::new(self.sql::<W>(), &self.target, self.server.as_ref()))
+        Box::new(Watch::new(self.sql::<W>(), &self.target, self.server.as_ref(), &self.one_of_both))
     }
 
     async fn database_state(&self) -> Result<DatabaseState, Error> {
@@ -213,6 +221,14 @@ impl<W: SqlWorkload> Engine<W> for Virtuoso {
     }
 
     async fn maintain(&self, kind: MaintenanceKind) -> Result<MaintenanceOutcome, Error> {
+        let _alone = match kind {
+            MaintenanceKind::Checkpoint => {
+                // An interval begins with both: what is read in a moment comes first.
+                tokio::time::sleep(BEFORE_A_CHECKPOINT).await;
+                Some(self.one_of_both.lock().await)
+            }
+            MaintenanceKind::Vacuum | MaintenanceKind::WarmUp => None,
+        };
         maintain::maintain(&self.sql::<W>(), &self.target, kind)
     }
 

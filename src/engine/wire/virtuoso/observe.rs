@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 
 use super::catalog::database_bytes;
 use super::connect::{QueryError, Target};
@@ -29,15 +30,22 @@ pub(super) struct Watch<'a> {
     server: Option<&'a Server>,
     connection: Option<Connection>,
     notes: Vec<String>,
+    /// See [`super::Virtuoso`].
+    one_of_both: &'a Mutex<()>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(sql: WorkloadSql, target: &'a Target, server: Option<&'a Server>) -> Self {
+    pub(super) fn new(
+        sql: WorkloadSql,
+        target: &'a Target,
+        server: Option<&'a Server>,
+        one_of_both: &'a Mutex<()>,
+    ) -> Self {
         let notes = vec![
             "log, log flushes and commits: Virtuoso does not count them".to_owned(),
             "checkpoints of its own: Virtuoso counts none; those that Graymark asks for are in the record".to_owned(),
         ];
-        Watch { sql, target, server, connection: None, notes }
+        Watch { sql, target, server, connection: None, notes, one_of_both }
     }
 
     fn note(&mut self, note: String) {
@@ -74,13 +82,14 @@ impl<'a> Watch<'a> {
             let part = if row.int(3)? == 1 { &mut table.data } else { &mut table.index };
             *part = Some(part.unwrap_or_default().plus(reads));
         }
-        let database_bytes = database_bytes(connection)?;
+        // What this asks for may stop a server for good that makes a checkpoint of its own.
+        let database_bytes = self.server.map(|_| database_bytes(connection)).transpose()?;
         let buffers =
             connection.query(query(self.sql.dialect, "buffers"))?.rows.first().map(|row| row.long(0)).transpose()?;
         let buffers = buffers.and_then(|buffers| u64::try_from(buffers).ok()).filter(|buffers| *buffers > 0);
         Ok(PageReads {
             buffer_bytes: buffers.map(|buffers| buffers * PAGE),
-            database_bytes: Some(database_bytes),
+            database_bytes,
             ..PageReads::of_tables(PAGE, tables)
         })
     }
@@ -114,6 +123,7 @@ impl Observer for Watch<'_> {
     }
 
     async fn pages(&mut self) -> Result<Option<PageReads>, Error> {
+        let _alone = self.one_of_both.lock().await;
         let connection = self.connection()?;
         let failed = |error| self.target.explain_query("cannot read the server's page reads", error);
         let pages = self.read_pages(&connection).map_err(failed)?;

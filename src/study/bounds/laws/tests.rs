@@ -71,6 +71,7 @@ impl Network {
             cpu: Some(Cpu {
                 cpus: f64::from(cpu.servers.unwrap()),
                 user_s: cpu.demand * (1.0 - self.kernel),
+                least_user_s: cpu.demand * (1.0 - self.kernel),
                 kernel_s: cpu.demand * self.kernel,
             }),
         }
@@ -171,7 +172,7 @@ fn what_broke_the_bounds_before_is_within_them() {
         at_cpu_s: 715e-6,
         waits_s: 430e-6,
         locks_s: 110e-6,
-        cpu: Some(Cpu { cpus: 2.0, user_s: 275e-6, kernel_s: 130e-6 }),
+        cpu: Some(Cpu { cpus: 2.0, user_s: 275e-6, least_user_s: 275e-6, kernel_s: 130e-6 }),
     };
     let most = measured.without(1_090e-6 + 110e-6, 1_090e-6).unwrap();
     assert!((1.6..1.9).contains(&most), "{most}");
