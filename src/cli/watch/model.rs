@@ -46,7 +46,7 @@ impl Second {
 /// ` on PostgreSQL 17.5`: how a version was packaged takes the room of what is more telling.
 pub(super) fn on(name: &str, version: &str) -> String {
     let version = version.split_once(" (").map_or(version, |(short, _)| short);
-    format!(" on {name} {version}")
+    format!(" on {} {}", plain(name), plain(version))
 }
 
 /// A run as far as it is known.
@@ -106,7 +106,7 @@ impl Model {
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::Step(Step::Connected(Identity { name, version, .. })) => {
-                self.engine = plain(&on(name, version));
+                self.engine = on(name, version);
                 self.title = format!("{}{}", self.called, self.engine);
             }
             Event::Step(Step::DriveBegan { seconds, transactions, workload, .. }) => {
@@ -373,7 +373,8 @@ pub(super) mod tests {
         model.event(&Event::SessionLost { at: 0.5, session: 1, why: "gone".to_owned(), ambiguous: false, host: None });
         assert_eq!(model.states(), ["Sessions: 1 reconnecting"]);
         assert_eq!(on("PostgreSQL", "15.18 (Debian 15.18-0+deb12u1)"), " on PostgreSQL 15.18");
-        model.engine = " on SQLite 3".to_owned();
+        let (name, version, url) = ("SQLite".to_owned(), "3".to_owned(), "sqlite:x".to_owned());
+        model.event(&Event::Step(Step::Connected(Identity { name, version, url })));
         model.event(&Event::Step(Step::DriveBegan {
             seconds: 2,
             headline: 0,
