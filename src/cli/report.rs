@@ -10,7 +10,7 @@ use crate::link_safe;
 use crate::record::acid::proof;
 use crate::record::{self, Record};
 use crate::report::model::ReportModel;
-use crate::report::systems::Systems;
+use crate::report::systems::{MOST, Systems};
 use crate::report::{self, Written, first};
 use crate::run::PriceFile;
 use crate::study::price_trend;
@@ -37,10 +37,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<Ended, Error> {
 /// A page of several records.
 fn several(args: &ReportArgs, to: &Path) -> Result<Ended, Error> {
     let directories = records::all(&args.records)?;
-    if !(2..=report::several::MOST).contains(&directories.len()) {
+    if !(2..=MOST).contains(&directories.len()) {
         return Err(Error::Usage(format!(
             "name two to {} records for the page: graymark report RECORD RECORD --html=FILE",
-            report::several::MOST
+            MOST
         )));
     }
     replaceable(to)?;

@@ -13,8 +13,6 @@ use crate::study::compare::{CONFIDENCE, comparable, interval};
 use crate::visible::visible;
 
 const PAGE: &str = include_str!("several.html");
-/// The most records of a page: so many colours can be told apart.
-pub const MOST: usize = 5;
 /// What stands where a record does not tell.
 const UNKNOWN: &str = "–";
 

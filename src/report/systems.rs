@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::alarms;
 use super::format::{bytes, count, plain, plural, rate, seconds, significant};
-use super::{duet, several, table, tune};
+use super::{duet, table, tune};
 use crate::judge::incidents::Incidents;
 use crate::measure::counters::Counter;
 use crate::measure::counters_summary::CountersSummary;
@@ -20,6 +20,8 @@ use crate::result::summary::Summary;
 use crate::study::compare::{comparable, figures, interval};
 use crate::workload::known;
 
+/// The most records that are read side by side: so many columns have room, and so many colours can be told apart.
+pub const MOST: usize = 5;
 /// What stands where a record does not tell.
 const UNKNOWN: &str = "-";
 
@@ -223,7 +225,7 @@ impl Systems {
         let rows = table(&rows(&self.records));
         match self.differs.len() {
             0 => rows,
-            _ if self.records.len() <= several::MOST => format!("{}\n{rows}", words(&self.differences())),
+            _ if self.records.len() <= MOST => format!("{}\n{rows}", words(&self.differences())),
             _ => {
                 let names: Vec<String> = self.differs.iter().map(|of| plain(&of.what)).collect();
                 format!("The records differ in: {}.\n\n{rows}", names.join(", "))
@@ -243,7 +245,7 @@ impl Systems {
 
     /// As tabulars of LaTeX.
     pub fn latex(&self) -> String {
-        match self.differs.is_empty() || self.records.len() > several::MOST {
+        match self.differs.is_empty() || self.records.len() > MOST {
             true => table::latex(&rows(&self.records)),
             false => format!("{}\n{}", table::latex(&self.differences()), table::latex(&rows(&self.records))),
         }
